@@ -29,8 +29,8 @@ class Fixed(Retriever):
     def score(self, reading: int, candidates: Run) -> Floats:  # noqa: ARG002
         return np.array([self.scores.get(label, 0.0) for label in candidates.labels.tolist()], np.float32)
 
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
-        return ()
+    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:  # noqa: ARG002
+        return [()] * len(labels)
 
     def with_labels(self, labels: Sequence[Label]) -> Fixed:  # noqa: ARG002
         return self

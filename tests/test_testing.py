@@ -54,9 +54,10 @@ class Contains(Retriever):
         pairs = zip(candidates.rows.tolist(), candidates.labels.tolist(), strict=True)
         return np.array([self.labels[label].name in reading[row] for row, label in pairs], np.float32)
 
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        start = document.title.find(name := self.labels[label].name)
-        return () if start < 0 else (EvidenceSpan(start, start + len(name), 1.0),)
+    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        names = [self.labels[label].name for label in labels]
+        places = [(document.title.find(name), len(name)) for name in names]
+        return [() if start < 0 else (EvidenceSpan(start, start + size, 1.0),) for start, size in places]
 
     def with_labels(self, labels: Sequence[Label]) -> Contains:
         return type(self)(labels)
@@ -170,16 +171,16 @@ class Counting:
         ({"score": Counting()}, "score gives other scores when it is asked again"),
         ({"score": of_batch}, "score gives a document other scores when other documents are in the batch"),
         (
-            {"spans": lambda self, document, label: (EvidenceSpan(0, 99, 1.0),)},
+            {"spans": lambda self, document, labels: [(EvidenceSpan(0, 99, 1.0),)] * len(labels)},
             "an evidence span is 0-99, expected one in the 13 characters of document.text (document 1)",
         ),
         (
-            {"spans": lambda self, document, label: (EvidenceSpan(0, 0, 1.0),)},
+            {"spans": lambda self, document, labels: [(EvidenceSpan(0, 0, 1.0),)] * len(labels)},
             "an evidence span is 0-0, expected one in the 13 characters",
         ),
         (
-            {"spans_of": lambda self, document, labels: [(EvidenceSpan(0, 1, 1.0),)]},
-            "spans_of does not give what spans",
+            {"spans": lambda self, document, labels: [(EvidenceSpan(0, 1, 1.0),)]},
+            "spans gives a label other evidence when it is asked for several",
         ),
         ({"trust": lambda self, reading, weight: np.full(3, 2.0)}, "trust gives no number from 0 to 1"),
         ({"with_labels": emptied}, "with_labels changes the stage itself"),

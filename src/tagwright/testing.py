@@ -28,13 +28,12 @@ _METHODS = {
     "read": ("documents",),
     "score": ("reading", "candidates"),
     "trust": ("reading", "weight"),
-    "spans": ("document", "label"),
-    "spans_of": ("document", "labels"),
+    "spans": ("document", "labels"),
     "with_labels": ("labels",),
     "save": ("folder",),
     "load": ("folder", "labels"),
 }
-"What every stage has, with its arguments; `Stage` itself has trust, spans and spans_of."
+"What every stage has, with its arguments; `Stage` itself has trust and spans."
 
 _MOST = 50
 "The labels and documents that are checked at most: all pairs of them are scored, several times."
@@ -88,7 +87,7 @@ def _interface(stage: Stage) -> Iterator[str]:
         call = f"{name}({', '.join(arguments)})"
         method = getattr(stage, name, None)
         if not callable(method):
-            has_default = name in ("trust", "spans", "spans_of", "__call__")
+            has_default = name in ("trust", "spans", "__call__")
             hint = "; inherit from tagwright.Stage or tagwright.Retriever, which have it" if has_default else ""
             yield f"has no {'class method' if name == 'load' else 'method'} {call}{hint}"
             continue
@@ -165,9 +164,9 @@ def _evidence(case: _Case) -> Iterator[str]:
     scores = _scores(case.stage, case.documents, case.labels)
     for document, row in zip(case.documents, scores, strict=True):
         labels = np.argsort(-row, kind="stable")[:10].tolist()
-        spans = [case.stage.spans(document, label) for label in labels]
-        if list(case.stage.spans_of(document, labels)) != spans:
-            yield f"spans_of does not give what spans gives for each label (document {document.id})"
+        spans = list(case.stage.spans(document, labels))
+        if spans != [each for label in labels for each in case.stage.spans(document, [label])]:
+            yield f"spans gives a label other evidence when it is asked for several (document {document.id})"
         for each in spans:
             if wrong := next((span for span in each if not 0 <= span.start < span.end <= len(document.text)), None):
                 yield (

@@ -451,13 +451,9 @@ class Stage(Protocol):
         """
         return None
 
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
-        """The evidence of this stage for the label in the document, largest weight first; none by default."""
-        return ()
-
-    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """`spans` for each of these labels; a stage that reads the whole document for it reads it once here."""
-        return [self.spans(document, label) for label in labels]
+    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:  # noqa: ARG002
+        """The evidence of this stage for each label in the document, largest weight first; none by default."""
+        return [()] * len(labels)
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
         """The same stage over another vocabulary; unchanged labels are not computed again."""

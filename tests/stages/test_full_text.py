@@ -140,17 +140,17 @@ def test_no_paragraph_is_encoded_with_another_batch(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_nearest_paragraphs_are_quoted_with_their_section() -> None:
-    spans = stage().spans(PAPER, 3)
+    spans = stage().spans(PAPER, [3])[0]
     texts = [PAPER.text[quote.start : quote.end] for quote in spans]
     assert texts[:2] == ["stone", "stone stone oak"]
     assert [quote.weight for quote in spans[:2]] == pytest.approx([1.0, cosine(MIXED, "stone")], abs=1e-5)
     assert headings_at(PAPER, spans[0].start) == ("Body", "Details")
-    assert stage().spans(EMPTY, 3) == ()
+    assert stage().spans(EMPTY, [3])[0] == ()
 
 
 def test_where_one_text_is_read_its_sentences_are_quoted() -> None:
     for aggregate, best in (("first", "stone"), ("abstract", "bees")):
-        quote = stage(aggregate=aggregate).spans(PAPER, 3)[0]
+        quote = stage(aggregate=aggregate).spans(PAPER, [3])[0][0]
         assert PAPER.text[quote.start : quote.end] == best
 
 

@@ -182,7 +182,7 @@ def test_ngrams_weigh_by_hand() -> None:
 
 def test_quotes_of_parts_show_the_compound_and_add_up_to_the_score() -> None:
     stage, document = compounds(0.5), documents("Laki: merikalastus ja kalastuslaki")[0]
-    spans = stage.spans(document, 0)
+    spans = stage.spans(document, [0])[0]
     assert sum(quote.weight for quote in spans) == pytest.approx(row(stage([document]))[0])
     assert document.text[spans[0].start : spans[0].end] == "merikalastus"
 
@@ -256,7 +256,7 @@ def test_calibrating_on_documents_without_a_shared_word_is_an_error() -> None:
 def test_weights_of_the_quotes_sum_to_the_score(items: list[str], text: str, weighting: Any) -> None:
     stage, (document,) = Lexical(labels(*items), LexicalOptions(weighting=weighting)), documents(text)
     for label, score in row(stage([document])).items():
-        spans = stage.spans(document, label)
+        spans = stage.spans(document, [label])[0]
         assert sum(quote.weight for quote in spans) == pytest.approx(score, rel=1e-5)
         quoted = [document.text[quote.start : quote.end] for quote in spans]
         assert Counter(quoted) == Counter(set(text.split()) & set(items[label].split()))
@@ -266,10 +266,10 @@ def test_weights_of_the_quotes_sum_to_the_score(items: list[str], text: str, wei
 def test_a_term_is_quoted_where_it_first_occurs_and_as_it_is_written() -> None:
     document = Document("d", title="Deep Networks", abstract="A network.")
     stage = Lexical(labels("network", "oak", "deep network"))
-    spans = stage.spans(document, 0)
+    spans = stage.spans(document, [0])[0]
     assert [(quote.start, quote.end) for quote in spans] == [(5, 13)]
-    assert stage.spans_of(document, [1, 2, 0]) == [(), stage.spans(document, 2), spans]
-    assert {(quote.start, quote.end) for quote in stage.spans(document, 2)} == {(0, 4), (5, 13)}
+    assert stage.spans(document, [1, 2, 0]) == [(), stage.spans(document, [2])[0], spans]
+    assert {(quote.start, quote.end) for quote in stage.spans(document, [2])[0]} == {(0, 4), (5, 13)}
 
 
 def test_other_labels_are_weighed_anew_under_the_same_options() -> None:

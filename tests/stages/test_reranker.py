@@ -76,7 +76,7 @@ def test_what_of_a_label_is_read_can_be_chosen(view: PairedText, text: str) -> N
 
 def test_it_quotes_nothing() -> None:
     stage = CrossEncoderReranker(LABELS, ByLength())
-    assert stage.spans(DOCUMENTS[0], 0) == ()
+    assert stage.spans(DOCUMENTS[0], [0])[0] == ()
 
 
 def test_other_labels_are_scored_without_computing_anything_first() -> None:

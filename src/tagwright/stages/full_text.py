@@ -122,15 +122,11 @@ class FullText(Retriever):
         ]
         return np.concatenate([np.zeros(0, np.float32), *best])
 
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """Return up to 3 paragraphs nearest to the label, or sentences if there is only one paragraph.
+    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """For each label the up to 3 paragraphs nearest to it, or sentences if there is only one paragraph.
 
         Their weights are cosines with the label. `data.paragraphs.headings_at` returns their section headings.
         """
-        return self.spans_of(document, [label])[0]
-
-    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """Return `spans` for each of these labels; reads the document once."""
         spans = [(leaf.start, leaf.start + len(leaf.text)) for leaf in self._leaves(document)[0]]
         if len(spans) == 1:
             start, end = spans[0]

@@ -170,15 +170,11 @@ class Lexical(Retriever):
         other.options = replace(self.options, threshold=calibrate(run, mean_candidates))
         return other
 
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """The first occurrence of each shared word, with what it adds to the score: the weights sum to the score.
+    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """For each label the first occurrence of each shared word, with what it adds: the weights sum to the score.
 
         An n-gram is shown as the first word with it.
         """
-        return self.spans_of(document, [label])[0]
-
-    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """`spans` for each of these labels, from one reading of the document."""
         reading, text = self.read([document]), self._text(document)
         first = dict[str, tuple[int, int]]()
         for word, span in zip(words(text), word_spans(text), strict=True):

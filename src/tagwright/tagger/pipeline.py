@@ -276,7 +276,7 @@ class Tagger:
             }
             asked = {name: [label for label in dict.fromkeys(wanted) if label in at] for name, at in ranks.items()}
             spans = {
-                name: dict(zip(known, self.stages[name].spans_of(document, known), strict=True))
+                name: dict(zip(known, self.stages[name].spans(document, known), strict=True))
                 for name, known in asked.items()
                 if known
             }

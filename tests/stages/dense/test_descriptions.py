@@ -125,7 +125,7 @@ def test_texts_are_cut_edited_and_for_de_ret_only_names(sides: tuple[BiEncoder, 
 def test_the_sentence_that_speaks_for_a_label_is_quoted_first(sides: tuple[BiEncoder, BiEncoder]) -> None:
     stage = DescriptionRetriever(LABELS, *sides, weights_of([0]), KEYWORDS, OPTIONS)
     document, text = DOCUMENTS[0], DOCUMENTS[0].text
-    spans = stage.spans(document, 1)
+    spans = stage.spans(document, [1])[0]
     assert {text[quote.start : quote.end] for quote in spans} == {"Honey bee.", "Market stock."}
     alone = [
         stage.score(stage.read([Document("s", title=text[quote.start : quote.end])]), Run.from_rows([[1]]))
@@ -133,7 +133,7 @@ def test_the_sentence_that_speaks_for_a_label_is_quoted_first(sides: tuple[BiEnc
     ]
     assert [quote.weight for quote in spans] == pytest.approx([float(chance[0]) for chance in alone], abs=1e-5)
     assert spans[0].weight >= spans[1].weight
-    assert stage.spans(DOCUMENTS[2], 1) == ()
+    assert stage.spans(DOCUMENTS[2], [1])[0] == ()
 
 
 @pytest.mark.parametrize("kind", ["depl", "depl_cls", "classifier"])

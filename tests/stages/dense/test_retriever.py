@@ -150,17 +150,17 @@ def test_the_nearest_sentences_are_quoted() -> None:
     text = "Trees stand still. Nothing is said here. Flying insects are bees. An oak is a tree. More of it."
     document = Document("d", title="On life", abstract=text)
     stage = Dense(LABELS, BagOfWords(), DenseOptions(storage="float32"))
-    spans = stage.spans(document, 0)
+    spans = stage.spans(document, [0])[0]
     assert document.text[spans[0].start : spans[0].end] == "Flying insects are bees."
     assert len(spans) == 3
     assert spans[0].weight >= spans[1].weight >= spans[2].weight
     alone = stage([Document("s", title="Flying insects are bees.")])
     assert spans[0].weight == pytest.approx(alone.scores[0], abs=1e-5)
-    oak, bees = stage.spans_of(document, [1, 0])
+    oak, bees = stage.spans(document, [1, 0])
     assert bees == spans
     assert document.text[oak[0].start : oak[0].end] == "An oak is a tree."
-    assert stage.spans(EMPTY, 0) == ()
-    assert stage.spans_of(EMPTY, [1, 0]) == [(), ()]
+    assert stage.spans(EMPTY, [0])[0] == ()
+    assert stage.spans(EMPTY, [1, 0]) == [(), ()]
 
 
 @pytest.mark.parametrize("index", ["exact", "ivf"])

@@ -72,16 +72,16 @@ def test_scores_of_the_svm_count_from_a_document_that_has_nothing_to_do_with_the
 
 def test_the_words_that_tell_are_quoted_where_they_first_stand(svm: Linear, trees: Trees) -> None:
     text = "Any hive, any Hive: honey."
-    spans = svm.spans(Document("1", text), 0)
+    spans = svm.spans(Document("1", text), [0])[0]
     assert {text[quote.start : quote.end] for quote in spans} == {"hive", "honey"}
     weights = [quote.weight for quote in spans]
     assert weights == sorted(weights, reverse=True)
     assert min(weights) > 0
     score = svm.model.score(BAG.transform([text]), Run.from_rows([[0]]))[0]
     assert sum(weights) + svm.model.bias[0] == pytest.approx(score)
-    assert svm.spans(Document("1", text), 3) == ()
-    assert svm.spans_of(Document("1", text), [3, 0]) == [(), spans]
-    assert trees.spans(Document("1", text), 0) == ()
+    assert svm.spans(Document("1", text), [3])[0] == ()
+    assert svm.spans(Document("1", text), [3, 0]) == [(), spans]
+    assert trees.spans(Document("1", text), [0])[0] == ()
 
 
 def test_labels_that_stay_are_found_at_their_new_place_and_new_ones_score_0(stage: Linear | Trees) -> None:

@@ -30,7 +30,7 @@ def found(text: str, *names: str | tuple[str, ...], options: ExactMatchOptions =
 
 
 def quoted(document: Document, label: int, stage: ExactMatch) -> list[str]:
-    return [document.text[quote.start : quote.end] for quote in stage.spans(document, label)]
+    return [document.text[quote.start : quote.end] for quote in stage.spans(document, [label])[0]]
 
 
 def scores(document: Document, *names: str | tuple[str, ...]) -> dict[int, float]:
@@ -242,15 +242,15 @@ def test_scope_head_ignores_the_sections_where_there_is_an_abstract() -> None:
 def test_quotes_are_the_occurrences_weightiest_first() -> None:
     document = Document("d", "On Bees", "A bee.", (Section("Wild bees", 1, ("Nothing", "Its (bees') wings")),))
     stage = ExactMatch(vocabulary("Wasp", ("Bees", "Apoidea", "Wild Bee")))
-    spans = stage.spans(document, 1)
+    spans = stage.spans(document, [1])[0]
     assert quoted(document, 1, stage) == ["Bees", "bee", "Wild bees", "bees", "bees"]
     assert sum(quote.weight for quote in spans) == pytest.approx(stage([document]).scores[0])
-    assert stage.spans(document, 0) == ()
+    assert stage.spans(document, [0])[0] == ()
 
 
 def test_of_many_occurrences_the_hundred_that_weigh_most_are_evidence() -> None:
     document = Document("d", "Bees", "bee " * 500)
-    spans = ExactMatch(vocabulary("Bee")).spans(document, 0)
+    spans = ExactMatch(vocabulary("Bee")).spans(document, [0])[0]
     starts = [0, *range(5, 5 + 99 * 4, 4)]  # the title weighs most, then the earlier the more
     assert [span.start for span in spans] == starts
 
@@ -258,8 +258,8 @@ def test_of_many_occurrences_the_hundred_that_weigh_most_are_evidence() -> None:
 def test_evidence_for_several_labels_is_that_for_each() -> None:
     document = Document("d", "On Bees", "A wasp eats bees and wasps.")
     stage = ExactMatch(vocabulary("Wasp", "Ant", "Bee"))
-    assert stage.spans_of(document, [2, 1, 0]) == [stage.spans(document, label) for label in (2, 1, 0)]
-    assert [len(spans) for spans in stage.spans_of(document, [2, 1, 0])] == [2, 0, 2]
+    assert stage.spans(document, [2, 1, 0]) == [stage.spans(document, [label])[0] for label in (2, 1, 0)]
+    assert [len(spans) for spans in stage.spans(document, [2, 1, 0])] == [2, 0, 2]
 
 
 # Properties
@@ -310,7 +310,7 @@ def test_finds_what_a_naive_matcher_finds(
         expected = naive_spans(document, labels, options)
         assert set(run[index][0].tolist()) == set(expected)
         for label, spans in expected.items():
-            assert len(stage.spans(document, label)) == len(spans)
+            assert len(stage.spans(document, [label])[0]) == len(spans)
 
 
 @settings(deadline=None)
@@ -321,7 +321,7 @@ def test_quotes_hold_a_name_of_the_label(
     stage = ExactMatch(labels, options)
     stem = Stemmer.Stemmer(options.stem).stemWord if options.stem != "none" else str
     for label, score in zip(*stage(documents[:1])[0], strict=True):
-        spans = stage.spans(documents[0], int(label))
+        spans = stage.spans(documents[0], [int(label)])[0]
         names = [list(map(stem, words(name))) for name in labels[label].names]
         assert all(list(map(stem, words(documents[0].text[q.start : q.end]))) in names for q in spans)
         assert sum(quote.weight for quote in spans) == pytest.approx(score)
@@ -339,7 +339,7 @@ def test_any_text_is_survived_and_a_name_is_found_in_itself(names: list[str], te
     stage = ExactMatch([Label("0", tuple(names))], ExactMatchOptions(min_characters=1, common=True))
     documents = [Document("d", text, names[0]), Document("e", abstract=names[0])]
     assert len(stage(documents)[1][0]) == bool(words(names[0]))
-    for quote in stage.spans(documents[0], 0):
+    for quote in stage.spans(documents[0], [0])[0]:
         assert 0 <= quote.start < quote.end <= len(documents[0].text)
 
 

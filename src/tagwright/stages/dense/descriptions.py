@@ -118,12 +118,8 @@ class DescriptionRetriever(Retriever):
         """Return the probability of each candidate, (suggestions,); 0 for a label without text and weights."""
         return self._probabilities(reading.vectors, candidates.rows, candidates.labels)
 
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """Return up to 3 of the first 100 sentences: those for which alone the label is most probable."""
-        return self.spans_of(document, [label])[0]
-
-    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """Return `spans` for each of these labels; encodes the document once."""
+    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """For each label up to 3 of the first 100 sentences: those for which alone it is most probable."""
         text = document.text
         spans = sentence_spans(text)[:SENTENCES]
         queries = self.documents.encode_raw([text[start:end] for start, end in spans], role="query")

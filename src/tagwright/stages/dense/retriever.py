@@ -206,12 +206,8 @@ class Dense(Retriever):
         report(self.encoder.name, reading.beginnings, trusted, weight)
         return trusted
 
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """The up to 3 sentences nearest to the label, of the first 100, weighted by their cosine to it."""
-        return self.spans_of(document, [label])[0]
-
-    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """`spans` for each of these labels, from one reading of the document."""
+    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """For each label the up to 3 sentences nearest to it, of the first 100, weighted by their cosine to it."""
         return self.nearest_pieces(document.text, sentence_spans(document.text)[:SENTENCES], labels)
 
     def nearest_pieces(

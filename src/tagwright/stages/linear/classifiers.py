@@ -45,12 +45,8 @@ class Linear(Retriever):
         """(suggestions,) the score of each candidate; 0 for a label that no training document had."""
         return np.maximum(self.model.score(reading, candidates) + 1, 0)
 
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """The first occurrence of the up to 5 words that contribute most to the score, with their contributions."""
-        return self.spans_of(document, [label])[0]
-
-    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """`spans` for each of these labels, from one reading of the document."""
+    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """For each label the first occurrence of the up to 5 words that add most to the score, with what they add."""
         reading, first, found = self.read([document]), dict[str, tuple[int, int]](), list[tuple[EvidenceSpan, ...]]()
         for word, span in zip(words(document.text), word_spans(document.text), strict=True):
             first.setdefault(word, span)

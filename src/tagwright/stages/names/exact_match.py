@@ -94,15 +94,11 @@ class ExactMatch(Retriever):
         """(suggestions,) the score of each candidate, 0 where no name of it is found."""
         return reading.scores_of(candidates)
 
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """The up to 100 occurrences of a name of the label that weigh most, largest weight first.
+    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """For each label the up to 100 occurrences of its names that weigh most, largest weight first.
 
-        The weights of all occurrences add up to the label's score.
+        The weights of all occurrences add up to its score.
         """
-        return self.spans_of(document, [label])[0]
-
-    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """`spans` for each of these labels, from one reading of the document."""
         mentions, places = self._mentions([document]), word_spans(self._text(document))
         early, owners = earliness(mentions.position), self._names.specificities[mentions.form][:, labels].tocsc()
         found = list[tuple[EvidenceSpan, ...]]()

@@ -50,15 +50,11 @@ class TitleMatch(Stage):
         """(suggestions,) the bits of each candidate, 0 where the title does not name it."""
         return reading.scores_of(candidates)
 
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """The up to 100 occurrences of a name of the label in the title. Their weights add up to the label's score."""
-        return self.spans_of(document, [label])[0]
-
-    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """`spans` for each of these labels, from one reading of the document."""
+    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """For each label the up to 100 occurrences of its names in the title; their weights add up to its score."""
         found, scores = self.read([document])[0]
         named = dict(zip(found.tolist(), scores.tolist(), strict=True))
-        spans = dict(zip(named, self._names.spans_of(_title(document), list(named)), strict=True))
+        spans = dict(zip(named, self._names.spans(_title(document), list(named)), strict=True))
         return [_adding_up(spans.get(label, ()), named.get(label, 0.0)) for label in labels]
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
