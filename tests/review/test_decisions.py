@@ -17,6 +17,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.review.current import Decision, StandingDecisions
 from tagwright.review.decisions import Decisions, Difference, cohens_kappa, krippendorffs_alpha
 from tagwright.review.file import ReviewFile
+from tagwright.review.recall import RightLabels
 
 
 def decided(action: Any, label: str | None = None, document: str = "d", reviewer: str = "ann", **more: Any) -> Decision:
@@ -73,6 +74,19 @@ def test_statistics_by_hand(store: Decisions) -> None:
 
 def seen(label: str, reviewer: str = "ann", document: str = "d", **more: Any) -> Decision:
     return decided("shown", label, document, reviewer, **more)
+
+
+def test_right_labels_are_told_apart_by_how_they_were_found(store: Decisions) -> None:
+    """Of four right labels two were suggested, one was drawn at random, one added; a client's labels do not count."""
+    store.add_shown(
+        [seen("bee", rank=1), seen("fly", rank=2), seen("tax", rank=3), seen("ant", rank=50, drawn_from=80)]
+    )
+    store.add_all(
+        [decided("accept", "bee", rank=1), decided("accept", "fly", rank=2), decided("reject", "tax", rank=3)]
+    )
+    store.add_all([decided("accept", "ant", rank=50, drawn_from=80), decided("accept", "wasp")])
+    store.add(decided("accept", "hive", document="sent", reviewer="koha"))
+    assert store.statistics().right == RightLabels(total=4, suggested=2, added=1)
 
 
 def test_what_was_never_shown_is_unknown(store: Decisions) -> None:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from tagwright.app.cli import app
 from tagwright.data.corpus import Corpus
-from tagwright.errors import InputError
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import checked
 from tagwright.readers.lines import Place
 from tagwright.review.current import Action, Decision
@@ -73,6 +73,19 @@ def test_labelled_documents_come_back_as_the_readers_read_them(path: Path, tmp_p
         assert 'They "fly".\nFar.' in corpus[0].text
         if name == "jsonl":
             assert corpus[0].sections == DOCUMENTS[0].sections
+
+
+def test_a_format_without_an_export_is_refused_with_what_to_write(path: Path) -> None:
+    result = CliRunner().invoke(app, ["reviews", str(path), "--format", "verdicts"])
+    assert isinstance(result.exception, ConfigError)
+    assert f"add --export: reviews {path} --export --format verdicts" in str(result.exception)
+
+
+def test_the_share_of_accepted_suggestions_is_not_called_agreement(path: Path) -> None:
+    lines = dict(line.split(maxsplit=1) for line in printed(path).splitlines() if not line.startswith(" "))
+    assert lines["suggestions"] == "83% of the suggestions with a verdict were accepted"
+    assert lines["right"] == "labels    none so far"  # nothing was shown
+    assert lines["agreement"].startswith("Krippendorff's alpha")
 
 
 TRICKY = st.text(st.sampled_from("aZ9|;<>=+-@'\",[]\\\t\r\n \u0301"), max_size=6)
@@ -171,9 +184,10 @@ def test_the_estimated_recall_is_shown(path: Path) -> None:
     file.close()
     recall = json.loads(printed(path, "--json"))["recall"]
     assert (recall["value"], recall["high"], recall["drawn"]) == (1.0, 1.0, 1)
-    *_, agreement, last = printed(path).splitlines()
-    assert "Cohen's kappa" in agreement  # the figures of agreement are together
-    assert last.startswith("recall          100% of the right candidates are suggested, between")
+    _, _, _, right, estimated, alpha, kappa, *_ = printed(path).splitlines()
+    assert right == "right labels    of the 1 right labels so far, 100% were suggested; 0 were added by hand"
+    assert estimated.strip().startswith("of those among the first 100 candidates, 100% are suggested, between")
+    assert ("Krippendorff" in alpha, "Cohen's kappa" in kappa) == (True, True)  # the figures of agreement are together
 
 
 def test_notes_are_exported_with_the_verdicts(path: Path) -> None:

@@ -131,6 +131,24 @@ def test_a_body_that_is_too_large_is_refused_with_or_without_its_length(client: 
         assert (answer.status_code, answer.headers["content-type"]) == (413, "text/plain; charset=utf-8")
 
 
+@pytest.mark.parametrize("base", ["/v1", "/v1/"])
+def test_a_client_that_joins_its_base_and_a_name_finds_every_address(client: TestClient, base: str) -> None:
+    """The requests of annif-client 0.5.0, whose base is written with or without a slash at its end."""
+    assert client.get(base).json()["title"].startswith("Tagwright")
+    (project, _) = client.get(f"{base}projects").json()["projects"]
+    assert client.get(f"{base}projects/{project['project_id']}").json() == project
+    answer = client.post(f"{base}projects/bees-en/suggest", data={"text": TEXT, "limit": 1})
+    assert [each["label"] for each in answer.json()["results"]] == ["Bees"]
+    documents = {"documents": [{"text": TEXT, "document_id": "1"}]}
+    (found,) = client.post(f"{base}projects/bees-en/suggest-batch", params={"limit": 1}, json=documents).json()
+    assert found["document_id"] == "1"
+    learnt = [{"text": TEXT, "subjects": [{"uri": "o", "label": "Orchards"}]}]
+    assert client.post(f"{base}projects/bees-en/learn", json=learnt).status_code == 204
+    languages = client.post(f"{base}detect-language", json={"text": TEXT, "languages": ["en", "fi"]})
+    assert languages.json()["results"][0]["language"] == "en"
+    assert client.get(f"{base}projects/nope").json()["detail"] == "Project 'nope' not found"
+
+
 # The requests that were sent to Annif, by the names under which its answers were recorded.
 S, B, L = "/v1/projects/P/suggest", "/v1/projects/P/suggest-batch", "/v1/projects/P/learn"
 RECORDED: Mapping[str, tuple[str, str, dict[str, Any]]] = {

@@ -46,6 +46,24 @@ def test_suggestions_with_evidence_and_confidence(client: TestClient) -> None:
     assert "evidence" not in client.post("/api/suggest", json={"text": TEXT}).json()["suggestions"][0]
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"titel": "Bees"}, "unknown field 'titel'; did you mean 'title'?"),
+        ({"text": TEXT, "treshold": 0.5}, "unknown field 'treshold'; did you mean 'threshold'?"),
+        ({"sections": [{"headng": "On bees", "paragraphs": ["They fly."]}]},
+         "unknown field 'headng' in sections.0; did you mean 'heading'?"),
+    ],
+)  # fmt: skip
+def test_a_field_that_is_unknown_is_refused_with_the_nearest_one(
+    client: TestClient, content: dict[str, Any], said: str
+) -> None:
+    answer = client.post("/api/suggest", json=content)
+    assert (answer.status_code, answer.json()["detail"]) == (400, said)
+    far = client.post("/api/suggest", json={"qqq": 1}).json()["detail"]
+    assert far.startswith("unknown field 'qqq'; known are id, title, abstract, text, sections, model")
+
+
 def test_labels_are_restricted_and_excluded(client: TestClient) -> None:
     assert sorted(suggest(client)) == ["1", "2", "3", "4"]
     assert suggest(client, within=["4", "nowhere"]) == ["4"]
@@ -89,7 +107,7 @@ HALF = r"\ud800"
         ("/api/suggest", f'{{"text": "Bees", "id": {{"{HALF}": 1}}}}', 400),
         ("/api/suggest", f'{{"text": ["{HALF}"]}}', 400),
         ("/api/suggest", f'{{"sections": [{{"heading": "", "level": "{HALF}", "paragraphs": []}}]}}', 400),
-        ("/api/suggest", f'{{"text": "Bees", "{HALF}": "{HALF}"}}', 200),
+        ("/api/suggest", f'{{"text": "Bees", "{HALF}": "{HALF}"}}', 400),
         ("/api/suggest", '{"text": "Bees", "model": "\ud800"}', 400),  # the character itself: that is no UTF-8
         ("/v1/projects/b/suggest-batch", f'{{"documents": "{HALF}"}}', 400),
         ("/v1/detect-language", f'{{"text": "Bees", "languages": ["{HALF}n"]}}', 200),

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.server.conftest import word_tagger
 
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
@@ -25,7 +26,7 @@ from tagwright.server.access import Access
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import ServerOptions, listen, open_review, saved_models, store_learnt
-from tagwright.types import Document
+from tagwright.types import Document, Label
 
 LONGEST = 600.0
 "Seconds after which a test fails instead of waiting, on the slowest machine."
@@ -53,6 +54,12 @@ def test_models_are_called_by_their_folder_or_as_told(tmp_path: Path) -> None:
         saved_models([f"bees={folder}", f"bees={folder}"])
     with pytest.raises(ConfigError, match="is called 'a b'"):
         saved_models([f"a b={folder}"])
+
+
+def test_models_suggest_from_another_vocabulary_if_one_is_given(tmp_path: Path) -> None:
+    word_tagger().save(tmp_path / "bees")
+    (model,) = saved_models([str(tmp_path / "bees")], labels=Vocabulary([Label("w", ("Wasps",))]))
+    assert [label.name for label in model.tagger.vocabulary] == ["Wasps"]
 
 
 @contextmanager

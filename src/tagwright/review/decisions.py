@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tagwright.review.current import Decision, DocumentState, StandingDecisions, Verdict, balance, verdicts_of
 from tagwright.review.file import ReviewFile
-from tagwright.review.recall import Drawn, Recall, estimate_recall
+from tagwright.review.recall import Drawn, Recall, RightLabels, estimate_recall
 
 
 class Difference(NamedTuple):
@@ -32,14 +32,16 @@ class Statistics:
     """Progress and agreement.
 
     documents: number with a verdict; done: number finished by a reviewer. accepted_share: share of accepted suggestions
-    among those with a verdict. recall: estimated share of the right candidates that are suggested.
-    kappa: Cohen's, by pair of reviewers; alpha: Krippendorff's.
+    among those with a verdict. right: how the right labels so far were found. recall: estimated share of the right
+    labels among the first 100 candidates that are suggested. kappa: Cohen's, by pair of reviewers; alpha:
+    Krippendorff's.
     """
 
     documents: int
     done: int
     verdicts: int
     accepted_share: float | None
+    right: RightLabels
     recall: Recall | None
     kappa: Mapping[tuple[str, str], float | None]
     alpha: float | None
@@ -151,6 +153,22 @@ class Decisions:
                             drawn.append(Drawn(event.drawn_from, accepted))
         return estimate_recall(right, documents, drawn)
 
+    def right_labels(self) -> RightLabels:
+        """Count the right labels of documents with suggestions by how they were found."""
+        total, suggested, added = 0, 0, 0
+        with self._current() as now:
+            for document, state in now.states.items():
+                if not (shown := now.shown(document)):
+                    continue  # a client sent it with its labels
+                verdicts = verdicts_of(now.of(document))
+                for label in state.labels:
+                    accepted = [who for who, verdict in verdicts[label].items() if verdict == "accept"]
+                    events = [shown[who, label] for who in accepted if (who, label) in shown]
+                    total += 1
+                    suggested += any(event.drawn_from is None for event in events)
+                    added += not events
+        return RightLabels(total, suggested, added)
+
     def uses(self) -> Mapping[str, int]:
         """Return label -> number of documents with it."""
         with self._current() as now:
@@ -181,6 +199,7 @@ class Decisions:
             done=done,
             verdicts=sum(map(len, verdicts.values())),
             accepted_share=accepted_share,
+            right=self.right_labels(),
             recall=self.recall(),
             kappa=pairwise_kappas(by_reviewer),
             alpha=krippendorffs_alpha(tuple(given.values()) for given in verdicts.values()),

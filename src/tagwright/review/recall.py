@@ -24,6 +24,14 @@ class Drawn(NamedTuple):
     right: bool
 
 
+class RightLabels(NamedTuple):
+    """How the right labels so far were found. suggested: as suggestions; added: by hand; the others drawn at random."""
+
+    total: int
+    suggested: int
+    added: int
+
+
 class Recall(NamedTuple):
     """Share of the right labels among the first candidates that are shown as suggestions, and its 95% interval.
 

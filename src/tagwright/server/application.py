@@ -86,10 +86,12 @@ def application(
             if model.workers:
                 await asyncio.to_thread(model.workers.close)
 
+    annif = AnnifApi(by_id, learn or _forget).operations()
     routes: list[BaseRoute] = [
         *start_page(models, access, reviews=pages is not None),
+        *openapi.routes([*annif, *JsonApi(by_id, counters).operations()]),
         Route("/v1", _with_slash, methods=["GET"]),
-        *openapi.routes([*AnnifApi(by_id, learn or _forget).operations(), *JsonApi(by_id, counters).operations()]),
+        *_joined_without_slash(annif),
         Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
     ]
     return Starlette(
@@ -108,6 +110,12 @@ def application(
         ],
         lifespan=lifespan,
     )
+
+
+def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route]:
+    """The operations under /v1projects and so on too: Annif's client appends names to its base, which may be "/v1"."""
+    below = [each for each in operations if each.path != "/v1/"]
+    return [Route(each.path.replace("/v1/", "/v1", 1), each.answer, methods=[each.method]) for each in below]
 
 
 async def _with_slash(_: Request) -> Response:

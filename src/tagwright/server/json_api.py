@@ -17,7 +17,7 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
 from tagwright.server.counters import Counters
-from tagwright.server.openapi import Operation, array, check, nullable, object_, query, schema
+from tagwright.server.openapi import Operation, array, check, check_names, closed, nullable, object_, query, schema
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported, whole
@@ -58,6 +58,7 @@ _OPTIONS = {
     "exclude": array(_TEXT, "Ids of labels that may not be suggested.", maxItems=LARGEST_LIST),
     "evidence": schema("boolean", "Say why, stage by stage, with positions in the text."),
 }
+_REQUEST = closed(object_({**_DOCUMENT, **_OPTIONS}, ()))
 _SPAN = object_({"start": _COUNT, "end": _COUNT, "text": _TEXT, "weight": _NUMBER})
 _EVIDENCE = object_({"stage": _TEXT, "rank": _COUNT, "score": _NUMBER, "spans": array(_SPAN)})
 _SUGGESTION = object_(
@@ -89,7 +90,7 @@ class JsonApi:
         model, limit = query("model", _TEXT), query("limit", _OPTIONS["limit"])
         return [
             Operation("GET", "/api/models", self.list_models, object_({"models": array(_MODEL)})),
-            Operation("POST", "/api/suggest", self.suggest, _SUGGESTED, body=object_({**_DOCUMENT, **_OPTIONS}, ())),
+            Operation("POST", "/api/suggest", self.suggest, _SUGGESTED, body=_REQUEST),
             Operation(
                 "POST", "/api/files", self.suggest_for_file, object_({"documents": array(_SUGGESTED)}),
                 parameters=(model, limit, query("evidence", _YES)),
@@ -119,6 +120,7 @@ class JsonApi:
         content = await json_body(request)
         if not isinstance(content, dict):
             raise bad_request("expected an object")
+        check_names(content, _REQUEST)
         options = _Options.read(content)
         fields = {key: content[key] for key in _DOCUMENT if content.get(key)}
         check_size(fields)  # before it is read, which takes seconds for 20 MB

@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from starlette.requests import Request
@@ -102,6 +103,31 @@ def check(value: Any, wanted: Schema, place: str = "") -> None:
         for key, held in value.items():
             if known := wanted["properties"].get(key, others):
                 check(held, known, f"{inside}{key[:100]}")
+
+
+def closed(wanted: Schema) -> dict[str, Any]:
+    """The same schema without fields of other names, for itself and all within."""
+    found = dict(wanted)
+    if "properties" in found:
+        found["properties"] = {name: closed(each) for name, each in found["properties"].items()}
+        found["additionalProperties"] = False
+    return {**found, "items": closed(found["items"])} if "items" in found else found
+
+
+def check_names(value: Any, wanted: Schema, place: str = "") -> None:
+    """Raise Problem (400) for a field that a closed schema lacks, with the nearest one that it has."""
+    inside = f"{place}." if place else ""
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            check_names(item, wanted.get("items", {}), f"{inside}{number}")
+    elif isinstance(value, dict):
+        known = wanted.get("properties", {})
+        for name, held in value.items():
+            if name not in known and wanted.get("additionalProperties") is False:
+                near = get_close_matches(name[:100], known, n=1)
+                hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
+                raise bad_request(f"unknown field '{name[:100]}'{f' in {place}' if place else ''}; {hint}")
+            check_names(held, known.get(name, {}), f"{inside}{name[:100]}")
 
 
 _PROBLEM = object_({"type": schema("string"), "title": schema("string"), "detail": schema("string"),

@@ -76,8 +76,11 @@ class ServerOptions:
             raise ConfigError("where are decisions to be kept? give --reviews FILE.sqlite with --documents")
 
 
-def saved_models(models: Sequence[str], *, learns: bool = False) -> list[ServedModel]:
-    """The taggers in these folders, each given as DIR or NAME=DIR. Raises ConfigError for a name used twice."""
+def saved_models(models: Sequence[str], *, learns: bool = False, labels: Vocabulary | None = None) -> list[ServedModel]:
+    """The taggers in these folders, each given as DIR or NAME=DIR. Raises ConfigError for a name used twice.
+
+    labels: the vocabulary to suggest from, if it is not that of the taggers.
+    """
     found: dict[str, ServedModel] = {}
     for given in models:
         name, _, folder = given.rpartition("=") if not Path(given).exists() else ("", "", given)
@@ -88,7 +91,7 @@ def saved_models(models: Sequence[str], *, learns: bool = False) -> list[ServedM
         if id_ in found:
             raise ConfigError(f'two models are called "{id_}": name one of them, as NAME={folder}')
         modified = _saved_at(path)
-        tagger = Tagger.load(path)
+        tagger = Tagger.load(path) if labels is None else Tagger.load(path).with_labels(labels)
         found[id_] = ServedModel(id_, tagger, name or id_, _language(tagger.vocabulary), learns, modified)
     return list(found.values())
 

@@ -11,23 +11,25 @@ import typer
 
 from tagwright.app.arguments import Json
 from tagwright.core.terminal import escaped
-from tagwright.errors import InputError
+from tagwright.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from tagwright.review.decisions import Statistics
-    from tagwright.review.recall import Recall
+    from tagwright.review.recall import Recall, RightLabels
 
 
 def reviews(
     file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="A file of `tagwright serve --reviews`.")],
     export: Annotated[bool, typer.Option("--export", help="Print the decisions for other programs.")] = False,
     output: Annotated[
-        Literal["jsonl", "verdicts", "tsv", "csv"],
+        Literal["jsonl", "verdicts", "tsv", "csv"] | None,
         typer.Option(
             "--format",
-            help="jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; tsv: for Annif; csv.",
+            help="Format of --export; jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; "
+            "tsv: for Annif; csv.",
+            show_default="jsonl",
         ),
-    ] = "jsonl",
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show progress of a review and agreement of its reviewers, or export its decisions."""
@@ -36,12 +38,16 @@ def reviews(
     from tagwright.review.export import exported
     from tagwright.review.file import ReviewFile
 
+    if output and not export:
+        raise ConfigError(
+            f"--format is the format of an export; add --export: reviews {file} --export --format {output}"
+        )
     if not file.is_file():
         raise InputError("no such file; give a file of `tagwright serve --reviews`", file)
     opened = ReviewFile.to_read(file)
     try:
         if export:
-            for line in exported(opened, output):
+            for line in exported(opened, output or "jsonl"):
                 print(escaped(line) if output != "csv" else line)
             return
         decisions = Decisions(opened)
@@ -54,24 +60,43 @@ def _show(found: Statistics, documents: int, differences: int, *, as_json: bool)
     if as_json:
         pairs = [{"reviewers": list(pair), "kappa": value} for pair, value in found.kappa.items()]
         recall = found.recall._asdict() if found.recall else None
-        content = {"all_documents": documents, **asdict(found), "recall": recall, "kappa": pairs}
+        content = {"all_documents": documents, **asdict(found), "right": found.right._asdict(), "recall": recall}
+        content["kappa"] = pairs
         content["differences"] = differences
         print(escaped(json.dumps(content, indent=1, ensure_ascii=False)))
         return
     print(f"documents       {documents:,}, {found.documents:,} with verdicts, {found.done:,} finished")
     print(f"verdicts        {found.verdicts:,}, {differences:,} of them unsettled differences")
-    print(f"agreement       {_share(found.accepted_share)}")
-    print(f"                Krippendorff's alpha of all reviewers {_number(found.alpha)}")
+    print(f"suggestions     {_share(found.accepted_share)}")
+    print(f"right labels    {_right(found.right)}")
+    if found.recall:
+        print(f"                {_recall(found.recall)}")
+    print(f"agreement       Krippendorff's alpha of all reviewers {_number(found.alpha)}")
     for (a, b), kappa in found.kappa.items():
         print(escaped(f"                Cohen's kappa of {a} and {b} {_number(kappa)}"))
-    if found.recall:
-        print(f"recall          {_recall(found.recall)}")
+
+
+def _right(found: RightLabels) -> str:
+    if not found.total:
+        return "none so far"
+    share, drawn = 100 * found.suggested / found.total, found.total - found.suggested - found.added
+    return (
+        f"of the {found.total:,} right labels so far, {share:.0f}% were suggested; {found.added:,} "
+        f"{_was(found.added)} added by hand{f', {drawn:,} {_was(drawn)} drawn at random' if drawn else ''}"
+    )
+
+
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _recall(found: Recall) -> str:
+    from tagwright.review.recall import DEPTH
+
     return (
-        f"{100 * found.value:.0f}% of the right candidates are suggested, between {100 * found.low:.0f} and "
-        f"{100 * found.high:.0f}: from {found.drawn:,} that {'was' if found.drawn == 1 else 'were'} drawn at random"
+        f"of those among the first {DEPTH} candidates, {100 * found.value:.0f}% are suggested, between "
+        f"{100 * found.low:.0f} and {100 * found.high:.0f}: estimated from {found.drawn:,} that "
+        f"{_was(found.drawn)} drawn at random"
     )
 
 

@@ -66,6 +66,7 @@ def serve(
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
     require("serve", "starlette", "uvicorn", "h11", "jinja2", "python_multipart")
     from tagwright.app import inputs
+    from tagwright.data.in_memory import to_vocabulary
     from tagwright.server import serving
     from tagwright.server.access import Access
     from tagwright.server.review.refit import refit_combiner
@@ -74,10 +75,11 @@ def serve(
         host=host, port=port, access=Access.of(token, tokens), insecure=insecure, learn=learn, reviews=reviews,
         documents=documents, order=order, random_share=random_share, workers=workers,
     )  # fmt: skip
-    if model and (labels or settings):
-        raise ConfigError("--labels and --set are for the zero-shot method; a saved tagger (--model) has its own")
+    if model and settings:
+        raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if model:
-        models = serving.saved_models(model, learns=learn)
+        vocabulary = to_vocabulary(labels, language) if labels else None
+        models = serving.saved_models(model, learns=learn, labels=vocabulary)
     else:
         models = [serving.zero_shot_model(inputs.tagger(Chosen(labels, language, settings=settings)), learns=learn)]
     serving.serve(models, options, refit_combiner)
