@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -246,7 +247,7 @@ def test_the_language_of_names_has_every_spelling(tmp_path: Path, language: str)
 def test_tsv_without_header_is_uri_name_and_notation(tmp_path: Path) -> None:
     path = written(tmp_path, "\ufeff<http://x/1>\tAnimals; wild\t590\r\n<http://x/2>\tBirds\n3\tOwls\t\n", "labels.tsv")
     assert list(Vocabulary.read(path)) == [
-        Label("http://x/1", ("Animals; wild",)),
+        Label("http://x/1", ("Animals; wild",), notation="590"),
         Label("http://x/2", ("Birds",)),
         Label("3", ("Owls",)),
     ]
@@ -277,11 +278,11 @@ LANGUAGES = "uri,notation,label_de,label_en,label_fr\n<1>,59,Tiere,Animals,\n<2>
     [
         (None, ["Animals", "Vögel"]),
         ("de", ["Tiere", "Vögel"]),
-        ("fr", ["Tiere", "Oiseaux"]),
+        ("fr", ["Animals", "Oiseaux"]),
         ("EN-GB", ["Animals", "Vögel"]),
     ],
 )
-def test_names_are_in_the_language_or_else_in_the_first_that_has_one(
+def test_names_are_in_the_language_or_else_in_english_or_the_first_that_has_one(
     tmp_path: Path, language: str | None, names: list[str]
 ) -> None:
     vocabulary = Vocabulary.read(written(tmp_path, LANGUAGES, "labels.csv"), language=language)
@@ -403,11 +404,73 @@ def vocabularies(draw: st.DrawFn) -> Vocabulary:
 
 
 @same_folder
-@given(vocabularies(), st.sampled_from(["labels.jsonl", "labels.jsonl.gz"]))
+@given(vocabularies(), st.sampled_from(["labels.jsonl", "labels.jsonl.gz", "labels.csv", "labels.csv.gz"]))
 def test_written_labels_are_read_again(tmp_path: Path, vocabulary: Vocabulary, name: str) -> None:
     vocabulary.write(tmp_path / name)
     assert list(Vocabulary.read(tmp_path / name)) == list(vocabulary)
-    assert (tmp_path / name).read_bytes()[:2] == (b"\x1f\x8b" if name.endswith(".gz") else b'{"')
+    assert (tmp_path / name).read_bytes()[:2] in ((b"\x1f\x8b",) if name.endswith(".gz") else (b'{"', b"id"))
+
+
+WHOLE = Label(
+    "http://e/2", ("Fåglar", "Aves"), "De flyger.\nSom vinden.", ("http://e/1", "http://e/0"),
+    languages=(("sv", "Fåglar"), ("sv", "Aves"), ("en", "Birds; fowl"), ("en", "a|b")), translated=("birds",),
+    notation="598", types=("http://e/Kind", "http://e/Topic"), schemes=("http://e/zoo",),
+    collections=("http://e/night",), related=("http://e/3", "http://e/4;x"), exact=("http://d/598",),
+    close=("http://w/Q5113",),
+    descriptions=(("sv", "De flyger.\nSom vinden."), ("en", '["They fly"]'), ("en", "Not bats."), ("", "Aves, L.")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["zoo.jsonl", "zoo.csv"])
+def test_nothing_of_a_label_is_lost_in_a_file(tmp_path: Path, name: str) -> None:
+    labels = [Label("1", ("Bees; bumblebees",), "They fly; or not."), WHOLE, Label("3", ('["x"]', "y"))]
+    Vocabulary(labels).write(tmp_path / name)
+    assert list(Vocabulary.read(tmp_path / name)) == labels
+
+
+def test_tsv_loses_line_ends_only(tmp_path: Path) -> None:
+    Vocabulary([WHOLE]).write(tmp_path / "zoo.tsv")
+    plain = [(code, text.replace("\n", " ")) for code, text in WHOLE.descriptions]
+    assert list(Vocabulary.read(tmp_path / "zoo.tsv")) == [
+        replace(WHOLE, description="De flyger. Som vinden.", descriptions=tuple(plain))
+    ]
+
+
+@pytest.mark.parametrize("name", ["zoo.ttl", "zoo.nt", "zoo.rdf"])
+def test_skos_holds_what_skos_can_say(tmp_path: Path, name: str) -> None:
+    label = replace(WHOLE, translated=(), description="De flyger.\nSom vinden.", related=("http://e/3",))
+    label = replace(label, broader=("http://e/0", "http://e/1"), names=("Fåglar", "Aves"))
+    Vocabulary([label]).write(tmp_path / name)
+    (found,) = Vocabulary.read(tmp_path / name, language="sv")
+    assert set(found.languages) == set(label.languages)
+    assert set(found.descriptions) == set(label.descriptions)
+    assert replace(found, languages=(), descriptions=()) == replace(label, languages=(), descriptions=())
+
+
+def test_an_id_that_is_no_uri_becomes_a_relative_one(tmp_path: Path) -> None:
+    Vocabulary([Label("Animals > Birds", ("Birds",)), Label("http://e/a b", ("b",))]).write(tmp_path / "zoo.ttl")
+    assert Vocabulary.read(tmp_path / "zoo.ttl").ids == ("file:///Animals%20%3E%20Birds", "http://e/a%20b")
+
+
+def test_a_list_of_names_cannot_be_written() -> None:
+    with pytest.raises(ConfigError, match="a list of names cannot hold a vocabulary"):
+        ZOO.lines("names")
+
+
+def test_descriptions_and_names_by_language_are_chosen_alike_from_every_file(tmp_path: Path) -> None:
+    (tmp_path / "zoo.jsonl").write_text(
+        '{"id": "1", "names": {"en": ["Birds"], "sv": ["F\u00e5glar"]}, "notation": "598", '
+        '"descriptions": {"en": ["They fly."], "sv": ["De flyger."]}}\n', encoding="utf-8"
+    )  # fmt: skip
+    (tmp_path / "zoo.csv").write_text(
+        "uri,label_en,label_sv,notation,description_en,description_sv\n<1>,Birds,Fåglar,598,They fly.,De flyger.\n",
+        encoding="utf-8",
+    )
+    for language, name, description in (("sv", "Fåglar", "De flyger."), (None, "Birds", "They fly.")):
+        one, other = (Vocabulary.read(tmp_path / f"zoo.{end}", language=language)[0] for end in ("jsonl", "csv"))
+        assert one == other
+        assert (one.name, one.description, one.notation) == (name, description, "598")
+        assert (one.name_in("sv"), one.description_in("sv")) == ("Fåglar", "De flyger.")
 
 
 def test_labels_that_cannot_be_written_are_an_error_and_leave_no_file(tmp_path: Path) -> None:
@@ -467,10 +530,13 @@ def test_json_names_by_language(tmp_path: Path, language: str | None, names: tup
     assert bees == Label("3", ("Bees",))
 
 
-def test_languages_are_written_and_read_again(tmp_path: Path) -> None:
+def test_names_that_are_given_beside_those_by_language_stay_unless_a_language_is_asked_for(tmp_path: Path) -> None:
     labels = [Label("1", ("Birds",), languages=(("en", "Birds"), ("de", "Vögel"))), Label("2", ("Owls",))]
     Vocabulary(labels).write(tmp_path / "zoo.jsonl")
-    assert list(Vocabulary.read(tmp_path / "zoo.jsonl", language="de")) == labels
+    assert list(Vocabulary.read(tmp_path / "zoo.jsonl", likely=lambda: "de")) == labels
+    german = Vocabulary.read(tmp_path / "zoo.jsonl", language="de")
+    assert [label.names for label in german] == [("Vögel",), ("Owls",)]
+    assert list(Vocabulary.read(tmp_path / "zoo.jsonl", language="finnish")) == labels  # the stemmer's, not theirs
 
 
 @pytest.mark.parametrize("code", ["", "d e", "ü", "de_"])

@@ -216,12 +216,12 @@ def describe_(
 ) -> None:
     """Describe the data: contents, problems, and applicable methods."""
     from tagwright.app import inputs, render
-    from tagwright.data.vocabulary import Vocabulary
+    from tagwright.data.in_memory import to_vocabulary
     from tagwright.evaluation.description import describe
 
     corpus = inputs.read(docs, reading)
     others = inputs.read(test, reading) if test else None
-    vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
+    vocabulary = to_vocabulary(labels, language, corpus) if labels else None
     found = describe(corpus, vocabulary, others)
     render.description(found, as_json=as_json, every=every)
 

@@ -19,7 +19,7 @@ from tagwright.readers.documents.records import Located, Record, checked
 from tagwright.readers.documents.tables import from_rows
 from tagwright.readers.labels.records import read_label_rows
 from tagwright.readers.lines import Place
-from tagwright.text.language import AUTO, likely
+from tagwright.text.language import ALL, AUTO, likely
 from tagwright.text.words import clean
 from tagwright.types import Document, Label
 
@@ -98,8 +98,8 @@ def to_vocabulary(
 ) -> Vocabulary:
     """A vocabulary of the labels, as `Vocabulary.of` says. Raises InputError, ConfigError for an unknown format.
 
-    language: of the names that are taken from a file; by default that of the documents, if the file has it. columns:
-    of a table or of records, field -> column.
+    language: of the names that are taken from a file; by default that of the documents, if the file has it; without
+    documents, names in all languages are searched. columns: of a table or of records, field -> column.
 
     >>> to_vocabulary({"1": "Bees", "2": ["Wasps", "Vespidae"]})[1].names
     ('Wasps', 'Vespidae')
@@ -118,7 +118,7 @@ def to_vocabulary(
         return labels
     if isinstance(labels, str | Path):
         if language in ("", AUTO):
-            return Vocabulary.read(labels, likely=lambda: likely(documents))
+            return Vocabulary.read(labels, language=None if documents else ALL, likely=lambda: likely(documents))
         return Vocabulary.read(labels, language=language)
     return Vocabulary(_from_mapping(labels) if isinstance(labels, Mapping) else listed)
 

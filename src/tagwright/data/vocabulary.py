@@ -7,10 +7,10 @@ import gc
 import json
 import logging
 from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import chain
@@ -24,22 +24,13 @@ from tagwright.core.checked import shown
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.labels import skos
-from tagwright.readers.labels.languages import by_preference, choose_languages, searched
-from tagwright.readers.labels.tables import bare_id, distinct_names, read_label_table
+from tagwright.readers.labels.jsonl import read_records, to_record
+from tagwright.readers.labels.languages import chosen_names, say_chosen
+from tagwright.readers.labels.tables import bare_id, read_label_table, to_table
 from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
-from tagwright.readers.lines import (
-    WORKBOOKS,
-    Place,
-    id_field,
-    ids_field,
-    json_lines,
-    open_bytes,
-    text_field,
-    texts_field,
-    write_json_lines,
-)
+from tagwright.readers.lines import WORKBOOKS, open_bytes, table_lines, write_lines
 from tagwright.readers.references import last_part, main_heading, read_reference
-from tagwright.text.language import AUTO, check
+from tagwright.text.language import ALL, AUTO, check
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Run
 
@@ -64,8 +55,6 @@ _SUFFIXES: Mapping[str, Format] = {
     ".tsv": "tsv", ".txt": "tsv", ".csv": "csv",
     ".ttl": "turtle", ".rdf": "rdfxml", ".xml": "rdfxml", ".owl": "rdfxml", ".nt": "ntriples",
 }  # fmt: skip
-
-_DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggestions"})
 
 
 class Vocabulary(Sequence[Label]):
@@ -126,20 +115,23 @@ class Vocabulary(Sequence[Label]):
     ) -> Vocabulary:
         """Read labels from a file, plain or gzip; the format is inferred from the name unless it is given.
 
-        JSON lines: `{"id", "names": [preferred, ...], "description", "broader": [ids]}`, `"name"` for a single name;
-        names in several languages as `"names": {"en": [preferred, ...], "de": [...]}`; or the Extreme Classification
-        repository's `{"uid", "title", "content"}`, where the id is the position. TSV without header: id or `<uri>`,
-        name, and a notation, which is not read. TSV and CSV with header: `id` or `uri`; `names`, several separated by
-        `|` or `;`, or `name`, or one `label_LANGUAGE` per language; `description`; `broader`, separated likewise;
-        without `id` and `uri`, the name is the id. Plain text: one name a line, Google's product taxonomy
-        (`1 - Animals > Birds`), or an outline by indentation (`term_lists.read_names`). SKOS (extra `skos`): Turtle,
-        RDF/XML, N-Triples; the parsed labels are cached by the hash of the file.
+        JSON lines: `{"id", "names": [preferred, ...], "description", "broader": [ids]}`, `"name"` for a single name,
+        names in several languages as `"names": {"en": [preferred, ...], "de": [...]}`, and descriptions as
+        `"descriptions": {"en": [...], ...}`; `notation`; the lists `types`, `schemes`, `collections`, `related`,
+        `exact`, `close`; or the Extreme Classification repository's `{"uid", "title", "content"}`, where the id is the
+        position. TSV without header: id or `<uri>`, name, notation. TSV and CSV with header: `id` or `uri`; `names`,
+        several separated by `|` or `;`, or `name`, or one `label_LANGUAGE` per language, or `names_LANGUAGE` for
+        several; `description`, `description_LANGUAGE`; `notation`, and the lists, separated likewise; without `id` and
+        `uri`, the name is the id. Plain text: one name a line, Google's product taxonomy (`1 - Animals > Birds`), or an
+        outline by indentation (`term_lists.read_names`). SKOS (extra `skos`): Turtle, RDF/XML, N-Triples; the parsed
+        labels are cached by the hash of the file.
 
-        language: of the names to search for, in a file in several languages, by code or name, several as "fi+sv";
-        labels without a name in it keep one in another language. The names in all languages are kept beside, each with
-        its code. likely: gives the language to prefer when none is given, such as that of the documents; else English,
-        or else the first language of the file. Raises InputError with file and line for
-        anything wrong in the file, ConfigError for an unknown format or a missing language.
+        language: of the names to search for, in a file in several languages, by code or name, several as "fi+sv", or
+        "all"; labels without a name in it keep one in another language. The names and descriptions in all languages are
+        kept beside, each with its code. likely: gives the language to prefer when none is given, such as that of the
+        documents; else English, or else the first language of the file; a note on stderr says which was taken. Raises
+        InputError with file and line for anything wrong in the file, ConfigError for an unknown format or a missing
+        language.
         """
         lines = array("q")
         with _uncollected():
@@ -147,25 +139,30 @@ class Vocabulary(Sequence[Label]):
             if not labels:
                 raise InputError("holds no labels, expected at least one", path)
             try:
-                return cls(labels)
+                vocabulary = cls(labels)
             except _DuplicateIdError as duplicate:
                 raise duplicate.at(path, lines) from None
+            say_chosen(labels, path, language)
+            return vocabulary
 
     def write(self, path: Path | str) -> None:
-        """Write JSON lines, gzip if the name ends in `.gz`, in one step.
+        """Write a file in one step, in the format of its name as for `read`, gzip if it ends in `.gz`.
 
-        Raises TagwrightError when it cannot be written.
+        Read again, JSON lines and CSV give equal labels; TSV too, but for line ends and tabs, which become spaces. SKOS
+        has what SKOS says: names in their languages and without, and no order of alternative ones. Raises ConfigError
+        for a format that cannot be written, TagwrightError when the file cannot be written.
         """
-        plain = ("id", "names", "description", "broader")
+        write_lines(self.lines(_format(Path(path), None)), path)
 
-        def record(label: Label) -> dict[str, object]:
-            languages = defaultdict[str, list[str]](list)
-            for code, name in label.languages:
-                languages[code].append(name)
-            found = {field: getattr(label, field) for field in plain}
-            return {**found, "languages": languages} if languages else found
-
-        write_json_lines(map(record, self), path)
+    def lines(self, format: Format = "jsonl") -> Iterator[str]:  # noqa: A002
+        """The lines of the file that `write` writes. Raises ConfigError for a format that cannot be written."""
+        if format == "jsonl":
+            return (json.dumps(to_record(label), ensure_ascii=False) for label in self)
+        if format == "csv" or format == "tsv":
+            return table_lines(to_table(self), format)
+        if format == "names":
+            raise ConfigError("a list of names cannot hold a vocabulary; write jsonl, csv, tsv, turtle")
+        return skos.lines(self, format)
 
     def save(self, folder: Path) -> None:
         """Write arrays into an existing folder, for `load`."""
@@ -417,11 +414,11 @@ def _labels(
     path: Path, language: str | None, likely: Callable[[], str], file_format: Format, lines: array[int]
 ) -> Iterable[Label]:
     """The labels of a file. lines: gets the line of each, where there are lines."""
-    check(language or AUTO)
+    check(language or AUTO if language != ALL else AUTO)
     if file_format == "jsonl":
-        return _without_lines(_json_labels(path, language, likely), lines)
+        return _without_lines(chosen_names(read_records(path), language, likely, path), lines)
     if file_format == "tsv" or file_format == "csv":
-        return _without_lines(read_label_table(path, language, likely(), file_format), lines)
+        return _without_lines(read_label_table(path, language, likely, file_format), lines)
     if file_format == "names":
         return _without_lines(read_names(path), lines)
     guess = likely()
@@ -464,48 +461,3 @@ def _without_lines(labels: Iterable[tuple[int, Label]], lines: array[int]) -> It
     for line, label in labels:
         lines.append(line)
         yield label
-
-
-def _json_labels(path: Path, language: str | None, likely: Callable[[], str]) -> Iterable[tuple[int, Label]]:
-    """The labels of a file, each with its line. language, likely: as in `Vocabulary.read`."""
-    found = list(_as_written(path))
-    counts = Counter(code for _, label in found if not label.names for code in dict(label.languages))
-    if not counts:
-        return found
-    chosen = choose_languages(sorted(counts, key=lambda code: (-counts[code], code)), language, path, likely())
-    return [(line, label if label.names else _in_languages(label, chosen)) for line, label in found]
-
-
-def _in_languages(label: Label, chosen: Sequence[str]) -> Label:
-    tagged = sorted(label.languages, key=lambda each: by_preference(each[0], chosen))
-    return replace(label, names=searched(tagged, chosen))
-
-
-def _as_written(path: Path) -> Iterator[tuple[int, Label]]:
-    """The labels as they are in the file, without names where these are given by language."""
-    for position, (line, record) in enumerate(json_lines(path)):
-        place = Place(path, line)
-        if "id" not in record and "uid" in record:
-            record = {**record, "id": position, "name": record.get("title"), "description": record.get("content")}
-        label_id = id_field(record, place)
-        languages, names = _tagged(record, "names", place), tuple[str, ...]()
-        if not languages:
-            names = distinct_names([text_field(record, "name", place), *texts_field(record, "names", place)])
-            languages = _tagged(record, "languages", place)
-        if not names and not languages and not _DOCUMENT_FIELDS.isdisjoint(record):
-            raise place.error("holds documents, expected labels; give a vocabulary here")
-        if not names and not languages:
-            raise place.error(f'label {shown(label_id)} has no name; write "names": ["..."]')
-        broader = ids_field(record, "broader", place)
-        yield line, Label(label_id, names, text_field(record, "description", place), broader, languages)
-
-
-def _tagged(record: Mapping[str, Any], key: str, place: Place) -> tuple[tuple[str, str], ...]:
-    """Names by the code of their language, in lower case; empty where the field is missing or no mapping."""
-    value = record.get(key)
-    if not isinstance(value, Mapping):
-        return ()
-    for code in value:
-        if not code or not code.isascii() or not code.replace("-", "").isalnum():
-            raise place.error(f'{key} has the language {shown(code)}, expected a code, as in {{"en": ["Bees"]}}')
-    return tuple(dict.fromkeys((code.lower(), name) for code in value for name in texts_field(value, code, place)))

@@ -9,7 +9,7 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias
 
@@ -131,15 +131,35 @@ def json_objects(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def write_json_lines(records: Iterable[Mapping[str, Any]], path: Path | str) -> None:
-    """Write one record a line, gzip if the name ends in `.gz`; `path` changes only when all is written.
+    """Write one record a line, as `write_lines` does."""
+    write_lines((json.dumps(record, ensure_ascii=False) for record in records), path)
 
-    The same records give the same bytes. Raises TagwrightError when it cannot be written.
+
+def write_lines(lines: Iterable[str], path: Path | str) -> None:
+    """Write lines, gzip if the name ends in `.gz`; `path` changes only when all is written.
+
+    The same lines give the same bytes. Raises TagwrightError when it cannot be written.
     """
     with replace_file(path) as temporary, temporary.open("wb") as file:
         packed = Path(path).suffix == ".gz"
         with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else file as stream:
-            for record in records:
-                stream.write(json.dumps(record, ensure_ascii=False).encode(errors="replace") + b"\n")
+            for line in lines:
+                stream.write(line.encode(errors="replace") + b"\n")
+
+
+def table_lines(rows: Iterable[Sequence[str]], file_format: Literal["csv", "tsv"]) -> Iterator[str]:
+    r"""The rows as CSV, whose quoted cells may hold line ends, or as TSV, in which white space becomes one space.
+
+    >>> list(table_lines([["a b", 'c"\n,d']], "csv")), list(table_lines([["a b", "c\td"]], "tsv"))
+    (['a b,"c""\n,d"'], ['a b\tc d'])
+    """
+    for row in rows:
+        if file_format == "tsv":
+            yield "\t".join(" ".join(cell.split()) for cell in row)
+        else:
+            line = io.StringIO()
+            csv.writer(line, lineterminator="\r\n").writerow(row)  # cells with either of them are quoted
+            yield line.getvalue().removesuffix("\r\n")
 
 
 def tsv_rows(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, list[str]]]:

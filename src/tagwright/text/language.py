@@ -29,6 +29,9 @@ AUTO = "auto"
 NONE = "none"
 "Instead of a language: words are not stemmed."
 
+ALL = "all"
+"Instead of the language of names: those in all languages are searched."
+
 TEXTS = 2000
 "The most texts in which a language is recognised, spread evenly over all."
 

@@ -104,7 +104,7 @@ def _names(named: Iterable[Mapping[str, str]], code: str) -> list[str]:
 def _by_language(labels: Sequence[Label]) -> list[list[tuple[str, str]]]:
     """For each label the languages that are known here, each with its first name."""
     given: Iterable[tuple[tuple[str, str], ...]] = (label.languages for label in labels)
-    if not any(label.languages for label in labels):
+    if len({code.partition("-")[0] for label in labels for code, _ in label.languages}) < 2:  # the file says nothing
         languages = main_languages(recognise(vocabulary_names(labels)))
         if len(languages) < 2:
             return [[] for _ in labels]

@@ -31,13 +31,21 @@ z:1 a skos:Concept ; skos:prefLabel "Animals"@en ; skos:narrower z:2 ; skos:scop
 z:3 a skos:Concept ; skos:prefLabel "Owls"@en ; skos:broader z:2 .
 """
 ZOO = [
-    Label("http://zoo/1", ("Animals",), "No plants.", (), (("en", "Animals"),)),
+    Label(
+        "http://zoo/1",
+        ("Animals",),
+        "No plants.",
+        (),
+        (("en", "Animals"),),
+        descriptions=(("en", "No plants."), ("de", "Ohne.")),
+    ),
     Label(
         "http://zoo/2",
         ("Birds", "Fowl", "Aves", "Brids"),
         "They fly.",
         ("http://zoo/1",),
-        (("en", "Birds"), ("de", "Vögel"), ("en", "Fowl"), ("de", "Federvieh"), ("en", "Brids")),
+        (("en", "Birds"), ("en", "Fowl"), ("en", "Brids"), ("de", "Vögel"), ("de", "Federvieh")),
+        descriptions=(("en", "They fly."), ("en", "Not planes.")),
     ),
     Label("http://zoo/3", ("Owls",), "", ("http://zoo/2",), (("en", "Owls"),)),
 ]
@@ -76,13 +84,15 @@ def test_turtle_concepts_become_labels_sorted_by_uri(tmp_path: Path) -> None:
 
 def test_rdf_xml_with_namespace_entities_is_read(tmp_path: Path) -> None:
     assert list(Vocabulary.read(written(tmp_path, XML, "zoo.rdf"))) == [
-        Label("http://zoo/1", ("Animals",)),
-        Label("http://zoo/2", ("Water\u00a0birds",), "", ("http://zoo/1",)),
+        Label("http://zoo/1", ("Animals",), languages=(("en", "Animals"),)),
+        Label("http://zoo/2", ("Water\u00a0birds",), "", ("http://zoo/1",), (("en", "Water\u00a0birds"),)),
     ]
 
 
 def test_ntriples_are_read(tmp_path: Path) -> None:
-    assert list(Vocabulary.read(written(tmp_path, TRIPLES, "zoo.nt"))) == [Label("http://zoo/2", ("Vögel",))]
+    assert list(Vocabulary.read(written(tmp_path, TRIPLES, "zoo.nt"))) == [
+        Label("http://zoo/2", ("Vögel",), languages=(("de", "Vögel"),))
+    ]
 
 
 def test_a_concept_without_a_name_in_the_language_keeps_one_in_another(tmp_path: Path) -> None:
@@ -144,15 +154,25 @@ def test_skos_xl_labels_and_structured_notes_are_read(tmp_path: Path) -> None:
     content = """z:1 a skos:Concept ; xl:prefLabel [ xl:literalForm "Animals"@en ] ; xl:altLabel z:l ;
     skos:definition [ rdf:value "What moves."@en ] . z:l xl:literalForm "Fauna"@en ."""
     assert list(Vocabulary.read(turtle(tmp_path, content))) == [
-        Label("http://zoo/1", ("Animals", "Fauna"), "What moves.")
+        Label(
+            "http://zoo/1",
+            ("Animals", "Fauna"),
+            "What moves.",
+            languages=(("en", "Animals"), ("en", "Fauna")),
+            descriptions=(("en", "What moves."),),
+        )
     ]
 
 
-def test_deprecated_concepts_and_things_that_are_no_concepts_are_left_out(tmp_path: Path) -> None:
+def test_deprecated_concepts_and_things_that_are_no_concepts_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     content = """z:1 a skos:Concept ; skos:prefLabel "Dragons"@en ; owl:deprecated true .
     z:2 a skos:Concept ; skos:prefLabel "Owls"@en ; owl:deprecated false . [] a skos:Concept ; skos:prefLabel "x"@en .
     z:3 a skos:ConceptScheme ; skos:prefLabel "Zoo"@en . z:4 a skos:Collection ; skos:prefLabel "Night"@en ."""
-    assert list(Vocabulary.read(turtle(tmp_path, content))) == [Label("http://zoo/2", ("Owls",))]
+    path = turtle(tmp_path, content)
+    assert list(Vocabulary.read(path)) == [Label("http://zoo/2", ("Owls",), languages=(("en", "Owls"),))]
+    assert capsys.readouterr().err == f"tagwright: {path}: 1 of 2 concepts are deprecated and left out\n"
 
 
 def test_concepts_without_any_label_are_left_out_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -309,3 +329,44 @@ def test_names_in_all_languages_are_kept_and_those_in_the_chosen_ones_searched(
     assert set(birds.languages) == set(BIRDS)
     assert owls.names == ("Eulen",)
     assert owls.languages == (("de", "Eulen"),)
+
+
+WHOLE = """\
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix e: <http://e/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+e:zoo a skos:ConceptScheme ; skos:hasTopConcept e:1 .
+e:1 a skos:Concept, e:Topic ; skos:notation "59" ; skos:prefLabel "Animals"@en, "Djur"@sv ; skos:narrower e:2 .
+e:2 a skos:Concept, e:Topic, e:Kind ; skos:notation "598" ; skos:inScheme e:zoo, e:farm ; skos:related e:3 ;
+    skos:prefLabel "Birds"@en, "Fåglar"@sv ; skos:altLabel "Aves"@sv ; skos:exactMatch <http://d/598> ;
+    skos:closeMatch <http://w/Q5113> ; skos:definition "They fly."@en, "De flyger."@sv ; skos:scopeNote "Not bats."@en .
+e:3 a skos:Concept ; skos:topConceptOf e:zoo ; skos:prefLabel "Eggs" ; skos:scopeNote "Laid." .
+e:4 a skos:Concept ; skos:prefLabel "Old"@en ; owl:deprecated true .
+e:night a skos:Collection ; skos:prefLabel "Night"@en ; skos:member e:2, e:inner .
+e:inner a skos:OrderedCollection ; skos:memberList ( e:3 e:1 ) .
+"""
+
+
+def test_a_concept_keeps_all_that_skos_says_of_it(tmp_path: Path) -> None:
+    animals, birds, eggs = Vocabulary.read(written(tmp_path, WHOLE), language="sv")
+    assert animals == Label(
+        "http://e/1", ("Djur",), languages=(("sv", "Djur"), ("en", "Animals")), notation="59",
+        types=("http://e/Topic",), schemes=("http://e/zoo",), collections=("http://e/inner", "http://e/night"),
+    )  # fmt: skip
+    assert birds == Label(
+        "http://e/2", ("Fåglar", "Aves"), "De flyger.", ("http://e/1",),
+        languages=(("sv", "Fåglar"), ("sv", "Aves"), ("en", "Birds")), notation="598",
+        types=("http://e/Kind", "http://e/Topic"), schemes=("http://e/farm", "http://e/zoo"),
+        collections=("http://e/night",), related=("http://e/3",), exact=("http://d/598",), close=("http://w/Q5113",),
+        descriptions=(("sv", "De flyger."), ("en", "They fly."), ("en", "Not bats.")),
+    )  # fmt: skip
+    assert eggs == Label(
+        "http://e/3", ("Eggs",), "Laid.", schemes=("http://e/zoo",), related=("http://e/2",),
+        collections=("http://e/inner", "http://e/night"),
+    )  # fmt: skip
+    assert list(Vocabulary.read(tmp_path / "zoo.ttl", language="sv")) == [animals, birds, eggs]  # from the cache
+
+
+def test_a_list_of_members_that_runs_in_a_circle_ends(tmp_path: Path) -> None:
+    content = """z:1 a skos:Concept ; skos:prefLabel "Owls" . z:c skos:memberList z:l .
+    z:l rdf:first z:1 ; rdf:rest z:l ."""
+    assert Vocabulary.read(turtle(tmp_path, content))[0].collections == ("http://zoo/c",)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from tagwright.core.checked import shown
-from tagwright.errors import ConfigError
-from tagwright.text.language import AUTO, NONE, parse
+from tagwright.core.progress import is_silent, note
+from tagwright.errors import ConfigError, option
+from tagwright.text.language import ALL, AUTO, NONE, SHARE, parse
+from tagwright.types import Label
 
 
 def choose_languages(
@@ -15,15 +20,18 @@ def choose_languages(
 ) -> tuple[str, ...]:
     """The wanted languages; else the likely one, English, or the first, whichever is available; else none.
 
-    available: lower-case tags, best first. wanted, likely: one language or several, in any spelling. "en" also finds
-    "en-gb", and the reverse. Raises ConfigError when no wanted one is among those available.
+    available: lower-case tags, best first. wanted, likely: one language or several, in any spelling; "all" for those
+    available, English first. "en" also finds "en-gb", and the reverse. Raises ConfigError when no wanted one is among
+    those available.
 
     >>> choose_languages(["de", "en-gb"], None, "x.ttl"), choose_languages(["de", "fr"], None, "x.ttl")
     (('en-gb',), ('de',))
     >>> choose_languages(["en", "fi"], None, "x.ttl", likely="sv+fi"), choose_languages(["en", "fi"], "fi+en", "x.ttl")
     (('fi',), ('fi', 'en'))
     """
-    named = wanted if wanted not in (AUTO, NONE) else None
+    if wanted == ALL:
+        return tuple(sorted(available, key=lambda tag: main(tag) != "en"))
+    named = wanted if _is_named(wanted) else None
     tags = _tags(named) if named else [*_tags(likely), "en"]
     found = dict.fromkeys(filter(None, (_related(tag, available) for tag in tags)))
     if available and not found and named:
@@ -51,6 +59,69 @@ def searched(tagged: Sequence[tuple[str, str]], languages: Iterable[str]) -> tup
     return tuple(dict.fromkeys(name for tag, name in tagged if main(tag) in wanted))
 
 
+def chosen_names(
+    labels: Iterable[tuple[int, Label]],
+    language: str | None,
+    likely: Callable[[], str],
+    path: Path | str,
+    available: Sequence[str] = (),
+) -> Iterator[tuple[int, Label]]:
+    """Labels, each with its line, with the names that are searched where the file gives names by language.
+
+    Labels that have names already, beside those by language, keep them, unless a language that some have is asked for.
+    available: the languages, best first; by default by frequency. Raises ConfigError as `choose_languages` does.
+    """
+    found = list(labels)
+    counts = Counter(code for _, label in found if not label.names for code in dict(label.languages))
+    named = _is_named(language)
+    if not counts and named:
+        counts = Counter(code for _, label in found for code in dict(label.languages))
+        wanted = set(map(main, _tags(language or "")))
+        counts = counts if wanted & set(map(main, counts)) else Counter()
+    if not counts:
+        return iter(found)
+    order = available or sorted(counts, key=lambda code: (-counts[code], code))
+    chosen = choose_languages(order, language, path, likely())
+    return (
+        (line, in_languages(label, chosen) if label.languages and (named or not label.names) else label)
+        for line, label in found
+    )
+
+
+def by_language(tagged: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Texts with their tags, those of one tag beside each other, none twice: the order in which files hold them.
+
+    >>> by_language([("en", "Bees"), ("sv", "Bin"), ("en", "Apoidea"), ("en", "Bees")])
+    (('en', 'Bees'), ('en', 'Apoidea'), ('sv', 'Bin'))
+    """
+    found: dict[str, dict[str, None]] = {}
+    for tag, text in tagged:
+        found.setdefault(tag, {})[text] = None
+    return tuple((tag, text) for tag, texts in found.items() for text in texts)
+
+
+def in_languages(label: Label, languages: Iterable[str]) -> Label:
+    """The label with the names that are searched, and the description, in these languages, the first one preferred.
+
+    Names without a known language stay; a label without a name in these languages keeps those in another one.
+
+    >>> bees = Label("1", ("Bees",), languages=(("en", "Bees"), ("sv", "Bin")), descriptions=(("sv", "De surrar."),))
+    >>> swedish = in_languages(bees, ["sv"])
+    >>> swedish.names, swedish.description
+    (('Bin',), 'De surrar.')
+    """
+    chosen, known = tuple(languages), {name for _, name in label.languages}
+    tagged = [*label.languages, *(("", name) for name in label.names if name not in known)]
+    tagged.sort(key=lambda each: by_preference(each[0], chosen))
+    wanted = {"", *map(main, chosen), *(main(tag) for tag, _ in tagged[:1])}
+    descriptions = label.descriptions
+    if descriptions and label.description and label.description not in [text for _, text in descriptions]:
+        descriptions = (*descriptions, ("", label.description))
+    texts = sorted(descriptions, key=lambda each: by_preference(each[0], chosen))
+    described = next((text for tag, text in texts if main(tag) in wanted), "") if texts else label.description
+    return replace(label, names=searched(tagged, chosen), description=described, descriptions=descriptions)
+
+
 def main(tag: str) -> str:
     """The language of a tag, without its country.
 
@@ -58,6 +129,46 @@ def main(tag: str) -> str:
     'en'
     """
     return tag.partition("-")[0]
+
+
+def say_chosen(labels: Sequence[Label], path: Path | str, wanted: str | None) -> None:
+    """Tell once which names are searched, where a file has names in several languages and none was asked for.
+
+    A language counts if at least a fifth of the labels have a name in it.
+    """
+    codes = [{main(code) for code, _ in label.languages} for label in labels]
+    counts = Counter(code for each in codes for code in each)
+    found = [code for code, count in counts.most_common() if count >= SHARE * len(labels)]
+    if len(found) < 2 or _is_named(wanted):
+        return
+    first = Counter(main(code) for label in labels for code, name in label.languages if name == label.name)
+    taken = "all are searched" if wanted == ALL else f"{_spoken(first.most_common(1)[0][0])} taken"
+    _say(f"{path}: names in {', '.join(found)}; {taken}; {option('language')} chooses")
+
+
+@cache
+def _said() -> set[str]:
+    """What was told already."""
+    return set()
+
+
+def _say(text: str) -> None:
+    if text not in _said() and not is_silent():
+        _said().add(text)
+        note(text)
+
+
+def _spoken(tag: str) -> str:
+    """The name of a language, or its tag where it is unknown here."""
+    try:
+        return str(parse(tag))
+    except ConfigError:
+        return tag
+
+
+def _is_named(language: str | None) -> bool:
+    """Whether somebody asked for one language or several."""
+    return bool(language) and language not in (AUTO, NONE, ALL)
 
 
 def _tags(languages: str) -> list[str]:

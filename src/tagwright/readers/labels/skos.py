@@ -1,4 +1,4 @@
-"""Read a SKOS thesaurus in Turtle, RDF/XML or N-Triples. Needs rdflib (extra `skos`), never the network."""
+"""Read and write a SKOS thesaurus in Turtle, RDF/XML or N-Triples. Needs rdflib (extra `skos`), never the network."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ import contextlib
 import itertools
 import logging
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from urllib.parse import quote
 from xml.parsers import expat
 
 from tagwright.core.checked import shown
 from tagwright.core.extras import require
-from tagwright.core.progress import unlogged
+from tagwright.core.progress import note, unlogged
 from tagwright.errors import InputError
-from tagwright.readers.labels.languages import by_preference, choose_languages, main, searched
+from tagwright.readers.labels.languages import by_language, by_preference, choose_languages, main, searched
 from tagwright.readers.lines import open_lines
 from tagwright.text.words import clean
 from tagwright.types import Label
 
 if TYPE_CHECKING:
     from rdflib import Graph, URIRef
+    from rdflib.term import Node
 
 Format: TypeAlias = Literal["turtle", "rdfxml", "ntriples"]
 
@@ -30,6 +33,15 @@ _PARSERS = {"turtle": "turtle", "rdfxml": "xml", "ntriples": "nt"}
 _CORE, _XL = "http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#"
 _BASE = "file:///"
 "The base of relative ids, so that they do not depend on where the file is."
+_PROPERTIES = {
+    "broader": "broader", "related": "related", "inScheme": "schemes", "exactMatch": "exact", "closeMatch": "close",
+}  # fmt: skip
+_RELATIVE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+"The beginning of a URI that is not relative."
+
+_UNSAFE = re.compile(r"[\x00-\x20<>\"{}|\\^`]")
+"Signs that no URI may hold."
+
 GROWTH = 5
 "How many times longer entities may make a file; namespaces make it twice as long."
 
@@ -42,28 +54,86 @@ def read_labels(path: Path | str, language: str | None, file_format: Format, lik
     """The concepts of a thesaurus, sorted by URI, which is their id.
 
     names: skos:prefLabel, then altLabel, then hiddenLabel, also of SKOS-XL; description: definition, else scopeNote;
-    broader: broader, and narrower turned round. The preferred name is in the language (the first of several), else
-    without a language tag, else in English, else in the first language by tag. The other texts are those in the
-    language, in the language of the preferred name, and without a tag. languages: the names in all languages, where
-    there are several. Concepts that are owl:deprecated are left out, and so are those without any label, which a logged
-    warning counts.
+    broader: broader, and narrower turned round; related in both directions. The preferred name is in the language (the
+    first of several), else without a language tag, else in English, else in the first language by tag. The other names
+    that are searched, and the description, are in the language, in that of the preferred name, or without a tag.
+    languages, descriptions: all names and descriptions with their languages. notation: skos:notation, of several the
+    first; types: rdf:type other than skos:Concept; schemes: inScheme, topConceptOf, hasTopConcept; collections: those
+    that the concept is a member of, also through others; exact, close: exactMatch, closeMatch.
+
+    Concepts that are owl:deprecated are left out and counted on stderr; those without any label are left out, and a
+    logged warning counts them.
 
     Raises InputError for a file that is not SKOS in this format, and without rdflib; ConfigError for a language that
     it lacks.
     """
     graph = _parse("\n".join(text for _, text in open_lines(path, "take")), path, file_format)
-    concepts = _concepts(graph)
+    concepts, deprecated = _concepts(graph)
     if not concepts:
         raise InputError("holds no skos:Concept in use, expected a SKOS thesaurus", path)
+    if deprecated:
+        note(f"{path}: {deprecated:,} of {deprecated + len(concepts):,} concepts are deprecated and left out")
     tags = Counter(text.language for concept in concepts for text in _texts(graph, concept, "prefLabel"))
     available = sorted(filter(None, tags), key=lambda tag: (-tags[tag], tag))
     languages = choose_languages(available, language, path, likely)
-    several = len(set(map(main, available))) > 1
-    labels = [label for concept in concepts if (label := _label(graph, concept, languages, several))]
+    collections = _collections(graph)
+    labels = [
+        replace(label, collections=collections.get(concept, ()))
+        for concept in concepts
+        if (label := _label(graph, concept, languages))
+    ]
     if len(labels) < len(concepts):
         left_out = len(concepts) - len(labels)
         _log.warning("%s: %d of %d concepts have no label and are left out", path, left_out, len(concepts))
     return labels
+
+
+def lines(labels: Iterable[Label], file_format: Format) -> Iterator[str]:
+    """The lines of a SKOS file that `read_labels` reads: what SKOS can say of the labels. Raises InputError.
+
+    Ids that are no URIs are taken as relative ones. Names are prefLabel, the first in its language, and altLabel.
+    """
+    require("writing SKOS", "rdflib")
+    import rdflib
+    from rdflib import RDF, Literal
+
+    graph = rdflib.Graph()
+    graph.bind("skos", _CORE)
+    for label in labels:
+        concept = _uri(_absolute(label.id))
+        graph.add((concept, RDF.type, _uri(_CORE + "Concept")))
+        for each in label.types:
+            graph.add((concept, RDF.type, _uri(_absolute(each))))
+        for name, field in _PROPERTIES.items():
+            for each in getattr(label, field):
+                graph.add((concept, _uri(_CORE + name), _uri(_absolute(each))))
+        for each in label.collections:
+            graph.add((_uri(_absolute(each)), RDF.type, _uri(_CORE + "Collection")))
+            graph.add((_uri(_absolute(each)), _uri(_CORE + "member"), concept))
+        for kind, code, text in _literals(label):
+            graph.add((concept, _uri(_CORE + kind), Literal(text, lang=code or None)))
+    with unlogged("rdflib"):
+        yield from graph.serialize(format=_PARSERS[file_format]).rstrip("\n").split("\n")
+
+
+def _literals(label: Label) -> Iterator[tuple[str, str, str]]:
+    """The property of each text of a label, its language, and the text."""
+    tagged = {name for _, name in label.languages}
+    names = [*label.languages, *(("", name) for name in label.names if name not in tagged)]
+    described = label.descriptions or [("", text) for text in (label.description,) if text]
+    for texts, first, other in ((names, "prefLabel", "altLabel"), (described, "definition", "scopeNote")):
+        seen: set[str] = set()
+        for code, text in texts:
+            yield other if code in seen else first, code, text
+            seen.add(code)
+    if label.notation:
+        yield "notation", "", label.notation
+
+
+def _absolute(label_id: str) -> str:
+    """An id as a URI."""
+    unsafe = _RELATIVE.match(label_id) is None
+    return _BASE + quote(label_id, safe="#/:") if unsafe else _UNSAFE.sub(lambda sign: quote(sign[0]), label_id)
 
 
 def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
@@ -146,17 +216,19 @@ def _line(error: Exception) -> int | None:
     return int(error.lines) + 1 if hasattr(error, "lines") else None
 
 
-def _concepts(graph: Graph) -> list[URIRef]:
+def _concepts(graph: Graph) -> tuple[list[URIRef], int]:
+    """The concepts in use, sorted, and the number of deprecated ones."""
     from rdflib import OWL, RDF, URIRef
 
     deprecated = {node for node, value in graph.subject_objects(OWL.deprecated) if str(value).lower() in ("true", "1")}
     concepts = graph.subjects(RDF.type, URIRef(_CORE + "Concept"), unique=True)
-    return sorted(node for node in concepts if isinstance(node, URIRef) and node not in deprecated)
+    every = sorted(node for node in concepts if isinstance(node, URIRef))
+    used = [node for node in every if node not in deprecated]
+    return used, len(every) - len(used)
 
 
-def _label(graph: Graph, concept: URIRef, languages: Sequence[str], several: bool) -> Label | None:
-    """The concept as a label; None when it has no name at all. several: keep the languages of names."""
-    from rdflib import URIRef
+def _label(graph: Graph, concept: URIRef, languages: Sequence[str]) -> Label | None:
+    """The concept as a label, without its collections; None when it has no name at all."""
 
     def texts(kind: str) -> list[_Text]:
         return sorted(_texts(graph, concept, kind), key=lambda text: (by_preference(text.language, languages), text))
@@ -164,16 +236,84 @@ def _label(graph: Graph, concept: URIRef, languages: Sequence[str], several: boo
     names = [*texts("prefLabel"), *texts("altLabel"), *texts("hiddenLabel")]
     if not names:
         return None
-    notes = [*texts("definition"), *texts("scopeNote")]
+    notes = list(dict.fromkeys([*texts("definition"), *texts("scopeNote")]))
     wanted = {"", *map(main, languages), main(names[0].language)}
-    above = {*graph.objects(concept, URIRef(_CORE + "broader")), *graph.subjects(URIRef(_CORE + "narrower"), concept)}
     return Label(
         _clean(concept),
-        searched([(text.language, text.text) for text in names], languages),
+        searched(names, languages),
         next((text.text for text in notes if main(text.language) in wanted), ""),
-        tuple(sorted(_clean(node) for node in above if isinstance(node, URIRef))),
-        tuple(dict.fromkeys((text.language, text.text) for text in names if text.language)) if several else (),
+        languages=by_language(text for text in names if text.language),
+        notation=min((_clean(str(value)) for value in _objects(graph, concept, _CORE + "notation")), default=""),
+        descriptions=by_language(notes) if len(notes) > 1 or any(text.language for text in notes) else (),
+        **_links(graph, concept),
     )
+
+
+def _links(graph: Graph, concept: URIRef) -> dict[str, tuple[str, ...]]:
+    """What the concept is, what it belongs to, and the concepts that it is joined to: sorted URIs by field."""
+    from rdflib import RDF
+
+    def linked(*properties: str, inverse: Iterable[str] = ()) -> tuple[str, ...]:
+        found = {node for each in properties for node in _objects(graph, concept, each)}
+        found.update(node for each in inverse for node in graph.subjects(_uri(_CORE + each), concept))
+        return tuple(sorted(_clean(str(node)) for node in found if _is_uri(node)))
+
+    return {
+        "broader": linked(_CORE + "broader", inverse=["narrower"]),
+        "types": tuple(each for each in linked(str(RDF.type)) if each != _CORE + "Concept"),
+        "schemes": linked(_CORE + "inScheme", _CORE + "topConceptOf", inverse=["hasTopConcept"]),
+        "related": linked(_CORE + "related", inverse=["related"]),
+        "exact": linked(_CORE + "exactMatch"),
+        "close": linked(_CORE + "closeMatch"),
+    }
+
+
+def _collections(graph: Graph) -> dict[Node, tuple[str, ...]]:
+    """The collections that each node is a member of, ordered ones too, and the collections that these are in."""
+    direct: dict[Node, set[Node]] = defaultdict(set)
+    for collection, member in graph.subject_objects(_uri(_CORE + "member")):
+        direct[member].add(collection)
+    for collection, members in graph.subject_objects(_uri(_CORE + "memberList")):
+        for member in _list(graph, members):
+            direct[member].add(collection)
+
+    def around(member: Node) -> tuple[str, ...]:
+        found: set[Node] = set()
+        open_ = [member]
+        while open_:
+            new = direct.get(open_.pop(), set()) - found
+            found |= new
+            open_ += new
+        return tuple(sorted(_clean(str(node)) for node in found if _is_uri(node)))
+
+    return {member: around(member) for member in list(direct)}
+
+
+def _list(graph: Graph, head: Node) -> Iterator[Node]:
+    """The items of an RDF list, of one that runs in a circle each once."""
+    from rdflib import RDF
+
+    seen: set[Node] = set()
+    while head not in seen:
+        seen.add(head)
+        yield from graph.objects(head, RDF.first)
+        head = next(iter(graph.objects(head, RDF.rest)), head)
+
+
+def _objects(graph: Graph, concept: Node, predicate: str) -> Iterator[Node]:
+    return graph.objects(concept, _uri(predicate))
+
+
+def _uri(text: str) -> URIRef:
+    from rdflib import URIRef
+
+    return URIRef(text)
+
+
+def _is_uri(node: Node) -> bool:
+    from rdflib import URIRef
+
+    return isinstance(node, URIRef)
 
 
 class _Text(NamedTuple):

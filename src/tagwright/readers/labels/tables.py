@@ -1,14 +1,17 @@
-"""Read labels from TSV and CSV, in the forms that `Vocabulary.read` lists."""
+"""Read labels from TSV and CSV, in the forms that `Vocabulary.read` lists, and write them as such."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tagwright.core.checked import shown
-from tagwright.readers.labels.languages import choose_languages
+from tagwright.readers.labels.jsonl import LISTS
+from tagwright.readers.labels.languages import by_language, chosen_names
 from tagwright.readers.labels.term_lists import read_names
 from tagwright.readers.lines import Place, csv_rows, tsv_rows
 from tagwright.text.words import clean
@@ -17,71 +20,116 @@ from tagwright.types import Label
 _NAMES_ALONE = frozenset({"name", "names", "label", "labels", "term", "terms", "category", "subject", "tag", "title"})
 "Names of the only column of a table; any other first line is itself a label."
 
+_SEVERAL = frozenset({"broader", "translated", *LISTS})
+"Columns whose cells may hold several values, beside those of names."
+
 
 def read_label_table(
-    path: Path, language: str | None, likely: str, file_format: Literal["tsv", "csv"]
+    path: Path, language: str | None, likely: Callable[[], str], file_format: Literal["tsv", "csv"]
 ) -> Iterator[tuple[int, Label]]:
     """The labels of a table, each with its line. language, likely: as in `Vocabulary.read`. Raises InputError."""
     rows = tsv_rows(path) if file_format == "tsv" else csv_rows(path)
     first = next(rows, None)
     if first is None:
-        return
+        return iter(())
     header = [cell.strip().casefold() for cell in first[1]]
     if len(header) == 1 and header[0] not in _NAMES_ALONE:
         if file_format == "tsv":
-            yield from read_names(path)
-            return
+            return read_names(path)
         header, rows = ["name"], itertools.chain([first], rows)
     if file_format == "tsv" and len(header) > 1 and {"id", "uri"}.isdisjoint(header):
         header, rows = ["id", "name", "notation"], itertools.chain([first], rows)
-    columns = _Columns.of(header, language, likely, Place(path, first[0]))
-    for line, cells in rows:
-        place = Place(path, line)
-        if any(cells[len(header) :]):
-            raise place.error(f"has {len(cells)} columns, expected {len(header)}: {', '.join(header)}")
-        row = {column: clean(cell).strip() for column, cell in zip(header, cells, strict=False)}
-        yield line, _row_label(row, columns, place)
+    columns = _Columns.of(header, Place(path, first[0]))
+    labels = ((line, _row_label(cells, columns, Place(path, line))) for line, cells in rows)
+    return chosen_names(labels, language, likely, path, list(columns.languages))
+
+
+def to_table(labels: Sequence[Label]) -> Iterator[list[str]]:
+    """A header and a row for each label: only the columns that some label needs. Read back, they are equal.
+
+    >>> bees, wasps = Label("1", ("Bees", "Apoidea"), notation="59"), Label("2", ("Wasps; hornets",), broader=("1",))
+    >>> list(to_table([bees, wasps]))
+    [['id', 'names', 'broader', 'notation'], ['1', 'Bees|Apoidea', '', '59'], ['2', 'Wasps; hornets|', '1', '']]
+    """
+    codes, described = (
+        list(dict.fromkeys(code for label in labels for code, _ in getattr(label, field)))
+        for field in ("languages", "descriptions")
+    )
+    cells: dict[str, Callable[[Label], str]] = {
+        "id": lambda label: label.id,
+        "names": lambda label: _cell(label.names),
+        "description": lambda label: _text_cell([label.description]),
+        "notation": lambda label: label.notation,
+        **{field: partial(_field_cell, field) for field in ("broader", "translated", *LISTS)},
+        **{f"names_{code}": partial(_names_cell, code) for code in codes},
+        **{f"description_{code}" if code else "descriptions": partial(_described_cell, code) for code in described},
+    }
+    used = [
+        column for column, cell in cells.items() if any(map(cell, labels)) or (column == "description" and described)
+    ]
+    order = ["id", "names", "description", "broader"]
+    header = [*(column for column in order if column in used), *(column for column in used if column not in order)]
+    yield header
+    for label in labels:
+        yield [cells[column](label) for column in header]
 
 
 class _Columns(NamedTuple):
-    """The columns that hold names, the one to prefer first. languages: tag -> its column; chosen: those to search."""
+    """The columns of a table. names: those of names whose language is not said; languages: tag -> its columns.
 
+    descriptions: column -> tag.
+    """
+
+    header: Sequence[str]
     names: Sequence[str]
-    languages: Mapping[str, str]
-    chosen: Sequence[str]
+    languages: Mapping[str, Sequence[str]]
+    descriptions: Mapping[str, str]
 
     @classmethod
-    def of(cls, header: Sequence[str], language: str | None, likely: str, place: Place) -> _Columns:
+    def of(cls, header: Sequence[str], place: Place) -> _Columns:
         """Find them. Raises InputError for an unusable header."""
-        languages = {column[6:]: column for column in header if column.startswith("label_")}
-        columns = [column for column in ("name", "label", "names") if column in header]
-        if len(header) == 1:
-            return cls(list(header), {}, ())
-        if not (languages or columns) or len(set(header)) < len(header):
+        languages: dict[str, list[str]] = {}
+        for column in header:
+            kind, _, tag = column.partition("_")
+            if kind in ("label", "names") and tag:
+                languages.setdefault(tag, []).append(column)
+        descriptions = {column: column[12:] for column in header if column.startswith("description_")}
+        names = list(header) if len(header) == 1 else [each for each in ("name", "label", "names") if each in header]
+        if not (languages or names) or len(set(header)) < len(header):
             wanted = 'once each, among them "name", "names" or "label_LANGUAGE", and for ids of their own "id" or "uri"'
             raise place.error(f"the columns are {shown(header)}, expected {wanted}")
-        if not languages:
-            return cls(columns, {}, ())
-        chosen = choose_languages(list(languages), language, place.path, likely)
-        first = [*chosen, *(tag for tag in languages if tag not in chosen)]
-        return cls([languages[tag] for tag in first], languages, chosen)
+        return cls(header, names, languages, descriptions | {"descriptions": ""})
 
 
-def _row_label(row: Mapping[str, str], columns: _Columns, place: Place) -> Label:
+def _row_label(cells: Sequence[str], columns: _Columns, place: Place) -> Label:
+    header = columns.header
+    if any(cells[len(header) :]):
+        raise place.error(f"has {len(cells)} columns, expected {len(header)}: {', '.join(header)}")
+    row = {column: clean(cell).strip() for column, cell in zip(header, cells, strict=False)}
     names = distinct_names(name for column in columns.names for name in _cells(row, column))
+    tagged = [(tag, name) for tag, places in columns.languages.items() for each in places for name in _cells(row, each)]
     has_ids = "id" in row or "uri" in row
-    label_id = bare_id(row.get("id") or row.get("uri") or "") if has_ids else "".join(names[:1])
+    first = [*names, *(name for _, name in tagged)][:1]
+    label_id = bare_id(row.get("id") or row.get("uri") or "") if has_ids else "".join(first)
     if has_ids and not label_id:
         raise place.error('has no id; fill in the column "id" or "uri"')
-    if not names:
-        wanted = " or ".join(map(shown, columns.names))
+    if not first:
+        wanted = " or ".join(
+            map(shown, [*columns.names, *(each for some in columns.languages.values() for each in some)])
+        )
         raise place.error(f"label {shown(label_id)} has no name; fill in the column {wanted}")
-    tagged = [(tag, row[column]) for tag, column in columns.languages.items() if row.get(column)]
-    if tagged:
-        names = distinct_names(row[columns.languages[tag]] for tag in columns.chosen) or names[:1]
-    languages = tuple(tagged) if len(columns.languages) > 1 else ()
+    described = by_language(
+        (tag, text) for column, tag in columns.descriptions.items() for text in _texts(row.get(column, ""))
+    )
     return Label(
-        label_id, names, row.get("description", ""), tuple(map(bare_id, _cells(row, "broader"))), languages=languages
+        label_id,
+        names,
+        "".join(_texts(row["description"])[:1] if "description" in row else [text for _, text in described[:1]]),
+        languages=by_language((tag, name) for tag, name in tagged if name),
+        translated=tuple(_cells(row, "translated")),
+        notation=row.get("notation", ""),
+        descriptions=described,
+        **{field: tuple(map(bare_id, _cells(row, field))) for field in ("broader", *LISTS)},
     )
 
 
@@ -96,8 +144,54 @@ def bare_id(label_id: str) -> str:
 
 
 def _cells(row: Mapping[str, str], column: str) -> list[str]:
-    """The values of a cell; several, separated by `|` or else by `;`, only in columns that may hold several."""
+    """The values of a cell. Columns that may hold several separate them by `|` or `;`, or hold a list in JSON."""
     text = row.get(column, "")
-    if column not in ("names", "broader"):
-        return [text]
+    if not column.startswith("names") and column not in _SEVERAL:
+        return [text] if text else []
+    if (found := _json_list(text)) is not None:
+        return found
     return [part.strip() for part in text.split("|" if "|" in text else ";") if part.strip()]
+
+
+def _texts(cell: str) -> list[str]:
+    """The texts of a description: one, or a list in JSON."""
+    found = _json_list(cell)
+    return found if found is not None else [cell] if cell else []
+
+
+def _json_list(cell: str) -> list[str] | None:
+    """The texts of a list in JSON; None for anything else."""
+    if not cell.startswith('["'):
+        return None
+    try:
+        found = json.loads(cell)
+    except ValueError:
+        return None
+    texts = [clean(each).strip() for each in found if isinstance(each, str)]
+    return list(filter(None, texts)) if len(texts) == len(found) else None
+
+
+def _cell(texts: Sequence[str]) -> str:
+    """What `_cells` reads as these texts."""
+    joined = "|".join(texts)
+    if joined.startswith('["') or any("|" in text for text in texts):
+        return json.dumps(texts, ensure_ascii=False)
+    return f"{joined}|" if len(texts) == 1 and ";" in joined else joined
+
+
+def _text_cell(texts: Sequence[str]) -> str:
+    """What `_texts` reads as these texts."""
+    plain = len(texts) == 1 and not texts[0].startswith('["')
+    return texts[0] if plain else json.dumps(texts, ensure_ascii=False) if texts else ""
+
+
+def _field_cell(field: str, label: Label) -> str:
+    return _cell(getattr(label, field))
+
+
+def _names_cell(code: str, label: Label) -> str:
+    return _cell([name for tag, name in label.languages if tag == code])
+
+
+def _described_cell(code: str, label: Label) -> str:
+    return _text_cell([text for tag, text in label.descriptions if tag == code])

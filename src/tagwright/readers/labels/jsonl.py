@@ -1,0 +1,95 @@
+"""Labels as JSON lines: read with the line of each, and written so that they read back equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tagwright.core.checked import shown
+from tagwright.readers.labels.languages import by_language
+from tagwright.readers.lines import Place, id_field, ids_field, json_lines, text_field, texts_field
+from tagwright.types import Label
+
+LISTS = ("types", "schemes", "collections", "related", "exact", "close")
+"The fields that are lists of ids or URIs, beside `broader`."
+
+_DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggestions"})
+
+
+def to_record(label: Label) -> dict[str, Any]:
+    """The label as JSON; what it has not is left out, but for description and broader labels.
+
+    >>> to_record(Label("1", ("Bees",), languages=(("en", "Bees"), ("sv", "Bin")), notation="59"))["languages"]
+    {'en': ['Bees'], 'sv': ['Bin']}
+    """
+    record: dict[str, Any] = {
+        "id": label.id, "names": list(label.names), "description": label.description, "broader": list(label.broader),
+    }  # fmt: skip
+    others = {
+        "notation": label.notation,
+        "languages": _by_code(label.languages),
+        "descriptions": _by_code(label.descriptions),
+        **{field: list(getattr(label, field)) for field in ("translated", *LISTS)},
+    }
+    return record | {field: value for field, value in others.items() if value}
+
+
+def read_records(path: Path | str) -> Iterator[tuple[int, Label]]:
+    """The labels as they are in the file, each with its line, without names where these are given by language only.
+
+    Raises InputError with the line.
+    """
+    for position, (line, record) in enumerate(json_lines(path)):
+        place = Place(path, line)
+        if "id" not in record and "uid" in record:
+            record = {**record, "id": position, "name": record.get("title"), "description": record.get("content")}
+        yield line, _label(record, place)
+
+
+def _label(record: Mapping[str, Any], place: Place) -> Label:
+    label_id = id_field(record, place)
+    languages, names = _tagged(record, "names", place), tuple[str, ...]()
+    if not languages:
+        given = [text_field(record, "name", place), *texts_field(record, "names", place)]
+        names = tuple(dict.fromkeys(filter(None, given)))
+        languages = _tagged(record, "languages", place)
+    if not names and not languages and not _DOCUMENT_FIELDS.isdisjoint(record):
+        raise place.error("holds documents, expected labels; give a vocabulary here")
+    if not names and not languages:
+        raise place.error(f'label {shown(label_id)} has no name; write "names": ["..."]')
+    descriptions = _tagged(record, "descriptions", place)
+    first = "".join(text for _, text in descriptions[:1])
+    return Label(
+        label_id,
+        names,
+        text_field(record, "description", place) if "description" in record else first,
+        ids_field(record, "broader", place),
+        languages,
+        texts_field(record, "translated", place),
+        text_field(record, "notation", place),
+        descriptions=descriptions,
+        **{field: ids_field(record, field, place) for field in LISTS},
+    )
+
+
+def _tagged(record: Mapping[str, Any], key: str, place: Place) -> tuple[tuple[str, str], ...]:
+    """Texts by the code of their language, in lower case; empty where the field is missing or no mapping.
+
+    Of descriptions the language need not be known: the code is empty then.
+    """
+    value = record.get(key)
+    if not isinstance(value, Mapping):
+        return ()
+    for code in value:
+        known = bool(code) or key == "descriptions"
+        if not known or not code.isascii() or not (not code or code.replace("-", "").isalnum()):
+            raise place.error(f'{key} has the language {shown(code)}, expected a code, as in {{"en": ["Bees"]}}')
+    return by_language((code.lower(), text) for code in value for text in texts_field(value, code, place))
+
+
+def _by_code(tagged: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for code, text in tagged:
+        found.setdefault(code, []).append(text)
+    return found
