@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -270,6 +270,10 @@ def graph(
 @grouped
 def labels_(
     chosen: Chosen,
+    output: Annotated[
+        Literal["jsonl", "csv", "tsv", "skos"],
+        typer.Option("--format", help="How to print; skos is Turtle, with what SKOS can say."),
+    ] = "jsonl",
     encode: Annotated[
         bool, typer.Option("--encode", help="Encode all of --labels for the zero-shot method and cache the vectors.")
     ] = False,
@@ -284,19 +288,21 @@ def labels_(
     ] = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Print the labels of a saved tagger, or their keywords, as JSON lines to edit for `train depl`.
+    """Print the labels of a file or a saved tagger as they were read, or their keywords, to edit for `train depl`.
 
-    --described gives a vocabulary for any method if labels have little text. --labels FILE --encode encodes a
-    vocabulary beforehand; otherwise only the candidates of the first documents are encoded.
+    Read again, what is printed gives equal labels. --described gives a vocabulary for any method if labels have little
+    text. --labels FILE --encode encodes a vocabulary beforehand; otherwise only the candidates of the first documents
+    are encoded.
     """
     from tagwright.app import inputs, render
 
-    if encode == bool(chosen.model) or bool(chosen.labels) == bool(chosen.model):
-        raise TagwrightError("give a saved tagger, --model DIR, or a vocabulary to encode, --labels FILE --encode")
-    if chosen.model:
-        render.records(inputs.labels(chosen.model, keywords, described=described))
-    else:
+    if bool(chosen.labels) == bool(chosen.model) or (encode and chosen.model):
+        raise TagwrightError("give a saved tagger, --model DIR, or a vocabulary, --labels FILE")
+    if encode:
         print(f"{inputs.encode_labels(chosen):,} labels are encoded")
+    else:
+        file_format = "turtle" if output == "skos" else output
+        render.lines(inputs.vocabulary_lines(chosen, file_format, keywords, described=described))
 
 
 @app.command()

@@ -1,9 +1,10 @@
 """Shared functions of the commands: read documents, make or load a tagger, evaluate and compare."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from tagwright.app.arguments import Chosen, Reading, Scoring
 from tagwright.combining.acceptance import SuggestOptions
@@ -86,17 +87,29 @@ def evaluate(run: Run, task: "EvaluationSet", per_label_file: Path | None = None
     return dataset.score(run, task)
 
 
-def labels(model: Path, keywords: int | None, *, described: bool = False) -> Iterable[Mapping[str, Any]]:
-    """The labels of a saved tagger as records, or the keywords of its linear classifier, or both."""
+def vocabulary_lines(
+    chosen: Chosen, file_format: Literal["jsonl", "csv", "tsv", "turtle"], keywords: int | None, *, described: bool
+) -> Iterator[str]:
+    """The labels of a file or of a saved tagger as lines of a file, or the keywords of its linear classifier, or both.
+
+    Raises ConfigError for options that do not fit together.
+    """
     if described and keywords is None:
         raise ConfigError("--described puts keywords into the descriptions; say how many: --keywords 20")
-    tagger = Tagger.load(model)
+    if keywords is None and chosen.model:
+        read_manifest(chosen.model, "tagger")  # explains what is wrong if there is no tagger
+        return Vocabulary.load(chosen.model / VOCABULARY).lines(file_format)
+    if keywords is None and chosen.labels:
+        return Vocabulary.read(chosen.labels, language=chosen.language or None).lines(file_format)
+    if keywords is None or chosen.model is None:
+        raise ConfigError("keywords are those of a saved tagger of `train svm`: --model DIR")
     from tagwright.methods import depl
 
-    words = {} if keywords is None else depl.keywords_of(tagger, keywords)
-    if described or keywords is None:
-        return map(asdict, with_keywords(tagger.vocabulary, words))
-    return keyword_records(tagger.vocabulary, words)
+    tagger = Tagger.load(chosen.model)
+    words = depl.keywords_of(tagger, keywords)
+    if described:
+        return with_keywords(tagger.vocabulary, words).lines(file_format)
+    return (json.dumps(record, ensure_ascii=False) for record in keyword_records(tagger.vocabulary, words))
 
 
 def encode_labels(chosen: Chosen) -> int:

@@ -103,10 +103,10 @@ def contributions_line(contributions: Sequence[Contribution]) -> str:
     return f"features: {', '.join([*shown, *([f'others {rest:+.2f}'] if contributions[GROUPS:] else [])])}"
 
 
-def records(found: Iterable[Mapping[str, Any]]) -> None:
-    """Print JSON lines."""
-    for record in found:
-        print(escaped(json.dumps(record, ensure_ascii=False)))
+def lines(found: Iterable[str]) -> None:
+    """Print the lines of a file."""
+    for line in found:
+        print(escaped(line))
 
 
 def options(found: Sequence["Option"], *, as_json: bool) -> None:

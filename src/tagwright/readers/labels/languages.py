@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 from tagwright.core.checked import shown
@@ -13,6 +12,9 @@ from tagwright.core.progress import is_silent, note
 from tagwright.errors import ConfigError, option
 from tagwright.text.language import ALL, AUTO, NONE, SHARE, parse
 from tagwright.types import Label
+
+_TOLD: set[tuple[Path, str]] = set()
+"What was told of which file: commands may read one twice."
 
 
 def choose_languages(
@@ -143,19 +145,10 @@ def say_chosen(labels: Sequence[Label], path: Path | str, wanted: str | None) ->
         return
     first = Counter(main(code) for label in labels for code, name in label.languages if name == label.name)
     taken = "all are searched" if wanted == ALL else f"{_spoken(first.most_common(1)[0][0])} taken"
-    _say(f"{path}: names in {', '.join(found)}; {taken}; {option('language')} chooses")
-
-
-@cache
-def _said() -> set[str]:
-    """What was told already."""
-    return set()
-
-
-def _say(text: str) -> None:
-    if text not in _said() and not is_silent():
-        _said().add(text)
-        note(text)
+    told = f"names in {', '.join(found)}; {taken}; {option('language')} chooses"
+    if (known := (Path(path).absolute(), told)) not in _TOLD and not is_silent():
+        _TOLD.add(known)
+        note(f"{path}: {told}")
 
 
 def _spoken(tag: str) -> str:

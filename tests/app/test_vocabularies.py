@@ -1,0 +1,87 @@
+"""What the command line makes of a whole vocabulary: printed as it was read, in the language of the documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.app.conftest import Command, write
+from tests.whole_vocabulary import ENGLISH, SKOS, SWEDISH
+
+from tagwright.data.vocabulary import Vocabulary
+
+SWEDES = [
+    {
+        "id": str(row),
+        "title": SWEDISH,
+        "abstract": "De bor i skogen och på åkern, där de äter gräs.",
+        "labels": ["Djur"],
+    }
+    for row in range(3)
+]
+WORDS = ("--set", 'stages=["exact_match", "tfidf"]')
+
+
+@pytest.fixture(autouse=True)
+def zoo(desk: Path) -> Path:
+    (desk / "zoo.ttl").write_text(SKOS, encoding="utf-8")
+    write("swedes.jsonl", SWEDES)
+    write("english.jsonl", [{"id": "1", "title": ENGLISH, "abstract": "They live in the forest and eat the grass."}])
+    return desk / "zoo.ttl"
+
+
+@pytest.mark.parametrize("output", ["jsonl", "csv", "tsv", "skos"])
+@pytest.mark.parametrize("language", ["sv", "en"])
+def test_printed_labels_are_read_again(run: Command, zoo: Path, output: str, language: str) -> None:
+    again = Path(f"again.{output.replace('skos', 'ttl')}")
+    again.write_text(run("labels", "--labels", "zoo.ttl", "--language", language, "--format", output).out, "utf-8")
+    chosen = Vocabulary.read(zoo, language=language)
+    if output == "skos":
+        assert list(Vocabulary.read(again, language=language)) == list(chosen)
+    else:
+        assert list(Vocabulary.read(again)) == list(chosen)
+
+
+def test_the_labels_of_a_saved_tagger_are_printed_whole(run: Command, zoo: Path) -> None:
+    assert run("train", "zero-shot", "--labels", "zoo.ttl", "--output", "M", "--language", "sv", *WORDS).code == 0
+    Path("again.jsonl").write_text(run("labels", "--model", "M").out, "utf-8")
+    assert list(Vocabulary.read("again.jsonl")) == list(Vocabulary.read(zoo, language="sv"))
+
+
+@pytest.mark.parametrize("command", ["suggest", "evaluate"])
+def test_the_language_of_the_documents_decides_and_is_told_once(run: Command, zoo: Path, command: str) -> None:
+    outcome = run(command, "swedes.jsonl", "--labels", "zoo.ttl", *WORDS)
+    assert outcome.code == 0
+    told = [line for line in outcome.err.splitlines() if "names in" in line]
+    assert told == ["tagwright: zoo.ttl: names in en, sv; Swedish taken; --language chooses"]
+
+
+def test_suggestions_are_in_the_language_of_the_documents(run: Command) -> None:
+    swedish = run("suggest", "swedes.jsonl", "--labels", "zoo.ttl", "-k", "4", "--format", "text", *WORDS).out
+    english = run("suggest", "english.jsonl", "--labels", "zoo.ttl", "-k", "4", "--format", "text", *WORDS).out
+    assert all(name in swedish for name in ("Fåglar", "Ugglor", "Djur", "Ägg"))
+    assert all(name in english for name in ("Birds", "Owls", "Animals", "Eggs"))
+
+
+@pytest.mark.parametrize("asked", [("--language", "sv"), ("--quiet",)])
+def test_nothing_is_told_where_a_language_is_asked_for(run: Command, zoo: Path, asked: tuple[str, ...]) -> None:
+    zoo.rename("other.ttl")
+    assert "names in" not in run("suggest", "swedes.jsonl", "--labels", "other.ttl", *WORDS, *asked).err
+
+
+def test_describe_reads_names_and_descriptions_in_the_language_of_the_documents(run: Command) -> None:
+    write("finns.jsonl", [{"id": "1", "title": "Linnut lentävät pesiltään metsään syömään marjoja."}])
+    birds = {"id": "1", "names": {"en": ["Birds"], "fi": ["Linnut"]}, "descriptions": {"fi": ["Ne lentävät."]}}
+    owls = {"id": "2", "names": {"en": ["Owls"], "fi": ["Pöllöt"]}, "descriptions": {"fi": ["Ne valvovat."]}}
+    write("birds.jsonl", [birds, owls])
+    facts = json.loads(run("describe", "finns.jsonl", "--labels", "birds.jsonl", "--json").out)["facts"]
+    assert facts["labels without description"] == 0
+    facts = json.loads(run("describe", "english.jsonl", "--labels", "birds.jsonl", "--json").out)["facts"]
+    assert facts["labels without description"] == 2
+
+
+def test_labels_need_a_file_or_a_tagger(run: Command) -> None:
+    assert "give a saved tagger" in run("labels").err
+    assert "give a saved tagger" in run("labels", "--labels", "zoo.ttl", "--model", "M").err
+    assert "keywords are those of a saved tagger" in run("labels", "--labels", "zoo.ttl", "--keywords", "3").err
