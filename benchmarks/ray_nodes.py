@@ -99,7 +99,7 @@ class _Watched:
     def look(self) -> _Look:
         done = len(list(self.output.glob("shard-*[0-9].json")))
         if done and not self.actor:
-            self.actor = next(iter(two_nodes.actors(HEAD)), 0)
+            self.actor = next(iter(two_nodes.workers(HEAD)), 0)
         seen = _Look(time.time(), done, *_processor_time(self.actor))
         if done and (seen.ran or "first" not in self.looks):
             self.looks.setdefault("first", seen)
@@ -134,7 +134,7 @@ class _Trials:
         watched = self._start()
         self._await(watched, moment, rng)
         killed = watched.looks["killed"] = watched.look()
-        actors = len(two_nodes.actors(OTHER))
+        actors = len(two_nodes.workers(OTHER))
         if moment == "cable":
             two_nodes.cut_off(OTHER)
         elif moment != "none":
@@ -171,7 +171,7 @@ class _Trials:
         def come() -> bool:
             if moment == "start":
                 return len(two_nodes.processes(OTHER)) > there
-            return watched.look().done >= due and bool(two_nodes.actors(OTHER))
+            return watched.look().done >= due and bool(two_nodes.workers(OTHER))
 
         while watched.process.poll() is None and not come():
             time.sleep(POLL)

@@ -56,7 +56,7 @@ def namespaces() -> Iterator[None]:
 
 
 def start(name: str, folder: Path, niceness: int) -> None:
-    """Start a raylet in its namespace and wait until it runs. niceness: what its actors add to that of the raylet."""
+    """Start a raylet in its namespace and wait until it runs. niceness: what its processes add to that of the raylet."""
     head = ["--head", f"--port={PORT}", "--include-dashboard=false", f"--temp-dir={folder / 'ray'}"]
     where = head if name == HEAD else [f"--address={ADDRESSES[HEAD]}:{PORT}"]
     command = ["ray", "start", f"--node-ip-address={ADDRESSES[name]}", *where, *OPTIONS]
@@ -104,9 +104,9 @@ def processes(namespace: str) -> list[int]:
     return list(map(int, listed.stdout.split()))
 
 
-def actors(namespace: str) -> list[int]:
-    """The processes of a namespace that are actors of a batch."""
-    return [process for process in processes(namespace) if _command_line(process).startswith("ray::_Actor")]
+def workers(namespace: str) -> list[int]:
+    """The processes of a namespace that run tasks of a batch."""
+    return [process for process in processes(namespace) if _command_line(process).startswith("ray::_tag")]
 
 
 def _command_line(process: int) -> str:

@@ -158,6 +158,6 @@ def _engine(model: Path, options: BatchOptions, processes: int | None, ray: str 
         return lambda shards: in_processes(shards, model, options, processes or default_processes())
     if processes is not None:
         raise ConfigError("Ray decides how many processes there are: give --processes or --ray")
-    from tagwright.scale.ray_actors import on_ray
+    from tagwright.scale.ray_tasks import on_ray
 
     return lambda shards: on_ray(shards, model, options, ray)

@@ -1,4 +1,4 @@
-"""On Ray a batch writes the same bytes, even if an actor is killed in the middle."""
+"""On Ray a batch writes the same bytes, even if a process is killed in the middle."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from unittest.mock import Mock
 import pytest
 from tests.scale.test_batch import command, contents, run
 
+from tagwright.errors import TagwrightError
+from tagwright.scale.shards import Shard
+
 ray = pytest.importorskip("ray")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="processes are looked for in /proc")
-def test_on_ray_it_writes_the_same_bytes_though_an_actor_is_killed(
+def test_on_ray_it_writes_the_same_bytes_though_a_process_is_killed(
     documents: Path, model: Path, tmp_path: Path
 ) -> None:
     run(documents, model, tmp_path / "one", "--processes", "1")
@@ -26,29 +29,24 @@ def test_on_ray_it_writes_the_same_bytes_though_an_actor_is_killed(
         started = subprocess.Popen(command(documents, model, out, "--ray", "local"), stderr=file)
         killed = False
         while started.poll() is None:
-            if not killed and (out / "shard-000000.json").exists() and (actor := _actor(started.pid)):
+            if not killed and (out / "shard-000000.json").exists() and (process := _process(started.pid)):
                 with contextlib.suppress(ProcessLookupError):  # it has just ended
-                    assert os.getpriority(os.PRIO_PROCESS, actor) == os.getpriority(os.PRIO_PROCESS, started.pid)
-                    os.kill(actor, signal.SIGKILL)
+                    assert os.getpriority(os.PRIO_PROCESS, process) == os.getpriority(os.PRIO_PROCESS, started.pid)
+                    os.kill(process, signal.SIGKILL)
                     killed = True
             time.sleep(0.01)
     assert started.returncode == 3, errors.read_text()  # three documents are broken
     assert contents(out) == contents(tmp_path / "one")
 
 
-def test_an_answer_that_is_lost_with_its_node_is_a_death(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tagwright.scale import ray_actors
-    from tagwright.scale.actor_pool import ActorDied
+def test_a_shard_over_which_processes_die_again_and_again_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tagwright.scale import ray_tasks
 
-    lost = ray.exceptions
-    for error in (
-        lost.ObjectLostError("12", b"", ""),
-        lost.ActorDiedError(),
-        lost.ActorUnavailableError("cut off", None),
-    ):
-        monkeypatch.setattr(ray_actors.ray, "get", Mock(side_effect=error))
-        with pytest.raises(ActorDied):
-            ray_actors.read("an answer")
+    monkeypatch.setattr(ray_tasks.ray, "get", Mock(side_effect=ray.exceptions.WorkerCrashedError()))
+    with pytest.raises(TagwrightError, match=r"^shard 7: 3 processes died \(.*\); start again"):
+        ray_tasks._received(Shard(7, tmp_path / "7.jsonl"), "an answer")
 
 
 def test_a_cluster_that_is_not_there_is_an_error_in_one_line(documents: Path, model: Path, tmp_path: Path) -> None:
@@ -59,10 +57,10 @@ def test_a_cluster_that_is_not_there_is_an_error_in_one_line(documents: Path, mo
     assert done.stderr.count("\n") == 1
 
 
-def _actor(driver: int) -> int | None:
-    """A process of Ray that runs an actor of ours, below this driver."""
+def _process(driver: int) -> int | None:
+    """A process of Ray that runs a task of ours, below this driver."""
     lines = {pid: line for folder in Path("/proc").glob("[0-9]*") if (line := _line(pid := int(folder.name)))}
-    ours = (pid for pid, line in lines.items() if line.startswith(b"ray::_Actor") and _is_below(pid, driver))
+    ours = (pid for pid, line in lines.items() if line.startswith(b"ray::_tag") and _is_below(pid, driver))
     return next(ours, None)
 
 

@@ -1,0 +1,115 @@
+"""Tag shards as tasks of a Ray cluster.
+
+The tagger is put into the cluster once; each process that runs a task writes it to its own disk and loads it, once.
+Documents travel with a task and suggestions back, so only this machine needs the input and the output. A process or
+node that dies costs the shards it was at, which Ray gives to others.
+"""
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import ray as _ray
+
+from tagwright.core.saved import pack
+from tagwright.core.scratch import remove_abandoned, scratch_folder
+from tagwright.errors import ConfigError, TagwrightError, one_line_of
+from tagwright.scale.local_processes import ATTEMPTS, NO_CACHE, ONE_THREAD, REMEDY, Tagged
+from tagwright.scale.output_folder import BatchOptions
+from tagwright.scale.shards import Shard, Unread
+
+ray: Any = _ray
+"Its types do not know tasks that are made at run time."
+
+_folder = contextlib.ExitStack()
+"Of a process that runs tasks, as long as it lives."
+
+
+def on_ray(shards: Iterator[Shard], model: Path, options: BatchOptions, address: str) -> Iterator[Tagged]:
+    """Tag shards on a cluster, in the order in which they are done; at most two for each device are read at a time.
+
+    address: of the cluster, or "local" for one on this machine that ends with the work. Raises ConfigError when it
+    cannot be reached, TagwrightError for a shard whose processes die at every attempt, and what a tagger raises.
+    """
+    with contextlib.redirect_stdout(sys.stderr):  # where Ray says that a node has died
+        _connect(address)
+        try:
+            files, at_work = ray.put(pack(model)), dict[Any, Shard]()
+            gpus = 1 if ray.cluster_resources().get("GPU") else 0
+            # max_calls: 0 stands for any number; by default a process with a GPU ends after one
+            tag = ray.remote(num_cpus=1, num_gpus=gpus, max_calls=0, max_retries=ATTEMPTS - 1)(_tag)
+            while True:
+                for shard in islice(shards, max(0, 2 * _devices() - len(at_work))):
+                    # in a list, the files are not fetched before they are needed
+                    at_work[tag.remote([files], options, shard.path.read_bytes())] = shard
+                if not at_work:
+                    return
+                (answer, *_), _ = ray.wait(list(at_work))
+                yield _received(at_work.pop(answer), answer)
+        finally:
+            ray.shutdown()
+            remove_abandoned()  # of the processes that were on this machine
+
+
+def _connect(address: str) -> None:
+    if address == "local":  # by default Ray takes the lowest priority: beside other work, almost no processor time
+        os.environ.setdefault("RAY_worker_niceness", "0")
+    try:
+        ray.init(
+            address=address,  # "local" starts a cluster, also where one runs or its death left traces
+            include_dashboard=False if address == "local" else None,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+        )
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise ConfigError(f"--ray {address}: no cluster can be reached there ({one_line_of(error)})") from None
+
+
+def _devices() -> int:
+    """Number of GPUs, or of processors without GPUs, also of nodes that have joined since; a task has one."""
+    resources = ray.cluster_resources()
+    return max(1, int(resources.get("GPU", 0)) or int(resources.get("CPU", 1)))
+
+
+def _tag(model: list[Any], options: BatchOptions, documents: bytes) -> tuple[bytes, list[Unread]]:
+    """The task: the content of a file of documents in, that of suggestions and the documents without any out."""
+    place, tagger = _loaded(model[0], options)
+    source, target = place / "documents.jsonl", place / "suggestions"
+    source.write_bytes(documents)
+    failed = tagger.write(source, target)
+    return target.read_bytes(), failed
+
+
+@cache
+def _loaded(files: Any, options: BatchOptions) -> tuple[Path, Any]:
+    """A folder for this process, and the tagger, loaded from files in the cluster."""
+    os.environ.update({**NO_CACHE, **ONE_THREAD, **os.environ})
+    from tagwright.scale.shard_tagging import ShardTagger
+
+    place = _folder.enter_context(scratch_folder())
+    for name, content in ray.get(files).items():
+        file = place / "model" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    return place, ShardTagger.load(place / "model", options)
+
+
+def _received(shard: Shard, answer: Any) -> Tagged:
+    from tagwright.scale.shard_tagging import failure
+
+    try:
+        suggestions, failed = ray.get(answer)
+    except ray.exceptions.RayTaskError as error:
+        raise failure(error.cause) from None
+    except ray.exceptions.RayError as error:
+        died = f"shard {shard.number}: {ATTEMPTS} processes died ({one_line_of(error, 200)})"
+        raise TagwrightError(f"{died}; {REMEDY}") from None
+    path = shard.path.with_suffix(".suggestions")
+    path.write_bytes(suggestions)
+    return Tagged(shard, path, failed)
