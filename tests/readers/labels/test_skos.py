@@ -366,7 +366,7 @@ def test_a_concept_keeps_all_that_skos_says_of_it(tmp_path: Path) -> None:
     assert list(Vocabulary.read(tmp_path / "zoo.ttl", language="sv")) == [animals, birds, eggs]  # from the cache
 
 
-def test_a_list_of_members_that_runs_in_a_circle_ends(tmp_path: Path) -> None:
+def test_a_list_of_members_with_a_cycle_ends(tmp_path: Path) -> None:
     content = """z:1 a skos:Concept ; skos:prefLabel "Owls" . z:c skos:memberList z:l .
     z:l rdf:first z:1 ; rdf:rest z:l ."""
     assert Vocabulary.read(turtle(tmp_path, content))[0].collections == ("http://zoo/c",)

@@ -140,7 +140,8 @@ def say_chosen(labels: Sequence[Label], path: Path | str, wanted: str | None) ->
     """
     codes = [{main(code) for code, _ in label.languages} for label in labels]
     counts = Counter(code for each in codes for code in each)
-    found = [code for code, count in counts.most_common() if count >= SHARE * len(labels)]
+    order = sorted(counts, key=lambda code: (-counts[code], code))
+    found = [code for code in order if counts[code] >= SHARE * len(labels)]
     if len(found) < 2 or _is_named(wanted):
         return
     first = Counter(main(code) for label in labels for code, name in label.languages if name == label.name)

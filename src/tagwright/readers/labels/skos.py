@@ -290,7 +290,7 @@ def _collections(graph: Graph) -> dict[Node, tuple[str, ...]]:
 
 
 def _list(graph: Graph, head: Node) -> Iterator[Node]:
-    """The items of an RDF list, of one that runs in a circle each once."""
+    """The items of an RDF list, each once if the list has a cycle."""
     from rdflib import RDF
 
     seen: set[Node] = set()
