@@ -30,6 +30,7 @@ from tagwright.app.arguments import (
     one_spelling,
 )
 from tagwright.app.commands.batch import batch
+from tagwright.app.commands.enrich import enrich
 from tagwright.app.commands.reviews import reviews
 from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
@@ -44,7 +45,7 @@ app = typer.Typer(
     context_settings={"token_normalize_func": one_spelling},
     help="Tag any document with any vocabulary, with few labelled documents or none.",
     epilog="DOCS: files, folders, globs or - for standard input (JSON lines, or a text that is one document); JSONL, "
-    "TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .md, .html, .docx, .pdf, .tex, JATS and TEI. "
+    "TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .md, .html, .docx, .pdf, .tex, JATS and TEI; MARC and MARCXML. "
     "Columns and keys: id, title, abstract, text, labels (separated by ; or |); usual ones of shops and library "
     "catalogues (name; body; summary; sku; 245$a is a title; subject, 650$a are labels); all others are metadata.",
 )
@@ -198,7 +199,7 @@ def candidates(
     render.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
-for command in (train, options, batch, sample, serve, reviews):
+for command in (train, options, batch, enrich, sample, serve, reviews):
     app.command()(grouped(command))
 
 

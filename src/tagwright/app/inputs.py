@@ -41,10 +41,10 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
     from tagwright.methods.table import ZERO_SHOT
 
     config = configure(ZERO_SHOT, settings=chosen.settings, language=chosen.language)
-    vocabulary = _vocabulary(chosen.labels, config.language, documents)  # before anything heavy is loaded
+    labels = _vocabulary(chosen.labels, config.language, documents)  # before anything heavy is loaded
     if chosen.model:
-        return Tagger.load(chosen.model).with_labels(vocabulary)
-    made = zero_shot.fit(vocabulary, config, documents)
+        return Tagger.load(chosen.model).with_labels(labels)
+    made = zero_shot.fit(labels, config, documents)
     stages = made.combiner.describe(made.stages)
     hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
     return made
@@ -65,14 +65,18 @@ def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None 
 
     Raises InputError, see `evaluation.dataset.task`.
     """
-    if chosen.model and not chosen.labels:
-        read_manifest(chosen.model, "tagger")  # explains what is wrong if there is no tagger
-        vocabulary = Vocabulary.load(chosen.model / VOCABULARY)
-    else:
-        vocabulary = _vocabulary(chosen.labels, chosen.language, corpus)
+    found = vocabulary(chosen, corpus)
     from tagwright.evaluation import dataset
 
-    return dataset.task(corpus, vocabulary, train, **vars(scoring))
+    return dataset.task(corpus, found, train, **vars(scoring))
+
+
+def vocabulary(chosen: Chosen, documents: Sequence[Document] = ()) -> Vocabulary:
+    """The labels of a file or of a saved tagger, which is not loaded itself."""
+    if chosen.model and not chosen.labels:
+        read_manifest(chosen.model, "tagger")  # explains what is wrong if there is no tagger
+        return Vocabulary.load(chosen.model / VOCABULARY)
+    return _vocabulary(chosen.labels, chosen.language, documents)
 
 
 def evaluate(run: Run, task: "EvaluationSet", per_label_file: Path | None = None) -> "Scores":

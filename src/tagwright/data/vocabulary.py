@@ -211,8 +211,9 @@ class Vocabulary(Sequence[Label]):
         """The position of a label given as id, `<uri>`, preferred name or other name, None if there is no such label.
 
         Names are compared without case; an ambiguous name, which several labels prefer, or several have and none
-        prefers, matches none. Of a reference as catalogues have it, `<id> <id> name`, an id counts first, also by its
-        last part, then the name; a subdivided heading that the vocabulary lacks is its main heading.
+        prefers, matches none; then it may be a notation. Of a reference as catalogues have it, `<id> <id> name`, an
+        id counts first, also by its last part or as an exact match, then the name; a subdivided heading that the
+        vocabulary lacks is its main heading.
         """
         value = value.strip()
         for label_id in (value, bare_id(value)):
@@ -313,12 +314,32 @@ class Vocabulary(Sequence[Label]):
         """Last part of an id -> position, None where several ids share it."""
         return _unambiguous((last_part(label_id), position) for position, label_id in enumerate(self.ids))
 
+    @cached_property
+    def _notations(self) -> Mapping[str, int | None]:
+        """Notation -> position, None where several labels share it."""
+        return _unambiguous((text, position) for position, texts in self._texts("notation") for text in texts)
+
+    @cached_property
+    def _exact_matches(self) -> Mapping[str, int | None]:
+        """Id in another vocabulary -> position of the label that is the same concept, None where several are."""
+        return _unambiguous((text, position) for position, texts in self._texts("exact") for text in texts)
+
+    def _texts(self, field: Literal["notation", "exact"]) -> Iterator[tuple[int, Sequence[str]]]:
+        """Position and texts of this field, of every label."""
+        if isinstance(self._labels, StoredLabels):
+            return enumerate(self._labels.each(field))
+        if field == "exact":
+            return ((position, label.exact) for position, label in enumerate(self._labels))
+        return ((position, (label.notation,)) for position, label in enumerate(self._labels) if label.notation)
+
     def _referred(self, value: str) -> int | None:
-        """The label of a reference, or of the main heading of a subdivided one."""
+        """The label of a notation or a reference, or of the main heading of a subdivided one."""
         ids, name = read_reference(value)
         known: Iterator[int | None] = chain(
             (self.index.get(each) for each in ids),
             (self._last_parts.get(part) for part in filter(None, map(last_part, ids))),
+            (self._exact_matches.get(each) for each in ids),
+            (self._notations.get(each) for each in [name] if each),
             (self._names.get(_folded(each)) for each in (name, main_heading(name)) if each),
         )
         return next((position for position in known if position is not None), None)

@@ -12,14 +12,14 @@ Values = str | tuple[str, ...]
 
 
 def marc_record(fields: Sequence[tuple[str, Values]], leader: str = "00000nam a2200000 a 4500") -> pymarc.Record:
-    record = pymarc.Record(leader=leader)
+    record = pymarc.Record(to_unicode=leader[9] == "a", leader=leader)
     for tag, values in fields:
         if isinstance(values, str):
-            record.add_field(pymarc.Field(tag=tag, data=values))
+            record.add_field(pymarc.Field(tag=tag, data=values))  # type: ignore[no-untyped-call]
         else:
             indicators, *subfields = values
             coded = [pymarc.Subfield(code=each[0], value=each[1:]) for each in subfields]
-            record.add_field(pymarc.Field(tag=tag, indicators=pymarc.Indicators(*indicators), subfields=coded))
+            record.add_field(pymarc.Field(tag=tag, indicators=pymarc.Indicators(*indicators), subfields=coded))  # type: ignore[no-untyped-call]
     return record
 
 

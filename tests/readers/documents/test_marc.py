@@ -166,13 +166,16 @@ def test_a_chain_of_the_german_authority_file(tmp_path: Path) -> None:
         ("<(DE-588)9999999-9> Wasps", 1),
         ("<(DE-588)9999999-9> wasps--Nests", 1),
         ("Wasps--Nests", 1),
+        ("595.799", 1),
+        ("<https://id.nlm.nih.gov/mesh/D001516>", 0),
         ("<(DE-627)17> Ants", None),
         ("Ants--Nests", None),
     ],
 )
 def test_subjects_find_their_labels(tmp_path: Path, reference: str, expected: int | None) -> None:
-    """By id, then the last part of an id, then name, then main heading."""
-    vocabulary = Vocabulary([Label("http://x.org/gnd/4006216-6", ("Bees", "Bienen")), Label("17", ("Wasps",))])
+    """By id, its last part, an exact match, notation, name, or main heading."""
+    bees = Label("http://x.org/gnd/4006216-6", ("Bees", "Bienen"), exact=("https://id.nlm.nih.gov/mesh/D001516",))
+    vocabulary = Vocabulary([bees, Label("17", ("Wasps",), notation="595.799")])
     (tmp_path / "saved").mkdir()
     vocabulary.save(tmp_path / "saved")
     for each in (vocabulary, Vocabulary.load(tmp_path / "saved")):

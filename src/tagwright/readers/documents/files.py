@@ -151,7 +151,7 @@ def guess_format(path: Path) -> str:
     for sign, by_content in _SIGNS.items():
         if start.startswith(sign):
             return by_content
-    plain = start.replace(b"\0", b"")  # XML may be UTF-16
+    plain = start.lstrip(b"\xff\xfe").replace(b"\0", b"")  # XML may be UTF-16
     if records := next((name for name, begin in _CONTENTS.items() if begin.match(plain)), None):
         return records
     if root := _ROOT.search(plain):

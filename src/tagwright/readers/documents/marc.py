@@ -122,7 +122,7 @@ def _decode(record: bytes) -> list[Field]:
         if each.control_field:
             fields.append(Field(each.tag, "", (("", each.data or ""),)))
         else:
-            subfields = tuple((one.code, _plain(one.value)) for one in each.subfields)
+            subfields = tuple((one.code, _plain(one.value if utf8 else _resolved(one.value))) for one in each.subfields)
             fields.append(Field(each.tag, "".join(each.indicators or "  "), subfields))
     return fields
 
@@ -143,6 +143,11 @@ def _field(element: Element) -> Field:
         return Field(tag, "", (("", text),))
     subfields = ((each.get("code", ""), _plain("".join(each.itertext()))) for each in element.iterfind("subfield"))
     return Field(tag, element.get("ind1", " ") + element.get("ind2", " "), tuple(subfields))
+
+
+def _resolved(value: str) -> str:
+    """The text with the characters that MARC-8 lacks, which it writes as references."""
+    return re.sub(r"&#x([0-9A-Fa-f]{4,5});", lambda found: chr(int(found[1], 16)), value)
 
 
 def _plain(value: str) -> str:

@@ -1,0 +1,55 @@
+"""The command `enrich`: copies of catalogue records with suggested subjects."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tagwright.app.arguments import BestCut, Chosen, MinConfidence, MinScore, Quiet, Reading
+
+
+def enrich(
+    records: Annotated[
+        Path, typer.Argument(metavar="RECORDS", help="MARC 21: ISO 2709 or MARCXML.", show_default=False)
+    ],
+    chosen: Chosen,
+    output: Annotated[Path, typer.Option("--output", help="The copy to write.", show_default=False)],
+    source: Annotated[
+        str,
+        typer.Option("--source", metavar="CODE", help="MARC's code of the vocabulary: gnd, lcsh.", show_default=False),
+    ],
+    agency: Annotated[
+        str, typer.Option(metavar="CODE", help="MARC's code of the library that adds them.", show_default=False)
+    ] = "",
+    run: Annotated[
+        Path | None, typer.Option(help="A run file with the suggestions, instead of tagging.", show_default=False)
+    ] = None,
+    k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Subjects per record, at most.")] = 10,
+    min_score: MinScore = None,
+    min_confidence: MinConfidence = None,
+    best_cut: BestCut = False,
+    _quiet: Quiet = False,
+) -> None:
+    """Copy catalogue records with suggested subjects (650) and where they come from (883). Needs the extra "marc"."""
+    from tagwright.app import inputs
+    from tagwright.catalogues.copies import write_copy
+    from tagwright.catalogues.subjects import Provenance, suggested_by
+    from tagwright.combining.acceptance import SuggestOptions
+    from tagwright.data.run_files import read_run
+    from tagwright.tagger import batches
+    from tagwright.types import Run
+
+    provenance = Provenance(source=source, agency=agency, date=datetime.now(UTC).strftime("%Y%m%d"))
+    options = SuggestOptions(k=k, min_score=min_score, min_confidence=min_confidence, best_cut=best_cut)
+    corpus = inputs.read([str(records)], Reading())
+    if run:
+        vocabulary = inputs.vocabulary(chosen, corpus)
+        ranking = read_run(run, corpus.ids, vocabulary.index)
+        found = ranking.keep(options.accepts(ranking))
+    else:
+        tagger = inputs.tagger(chosen, corpus)
+        tagger.check(options)
+        vocabulary, found = tagger.vocabulary, Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
+    added = write_copy(records, output, suggested_by(found, corpus.ids, vocabulary), provenance)
+    print(f"{added.subjects:,} subjects added to {added.records:,} records: {output}")

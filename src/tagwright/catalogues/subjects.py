@@ -1,0 +1,102 @@
+"""Suggested subjects as fields of MARC 21: 650 with the subject, and 883, linked to it, with where it comes from."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tagwright import __version__
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ConfigError
+from tagwright.readers.documents.catalogue import Field
+from tagwright.readers.documents.sections import one_line
+from tagwright.types import Run
+
+SUBJECT, PROVENANCE = "650", "883"
+
+_CODE = re.compile(r"[A-Za-z0-9/.-]{1,30}")
+
+
+@dataclass(frozen=True)
+class SuggestedSubject:
+    """A label that a tagger suggests. confidence: from 0 to 1, None where it is not estimated."""
+
+    id: str
+    name: str
+    confidence: float | None = None
+
+
+Suggested = Callable[[str], Sequence[SuggestedSubject]]
+"Control number of a record -> its suggested subjects, best first."
+
+
+def suggested_by(run: Run, ids: Sequence[str], vocabulary: Vocabulary) -> Suggested:
+    """The suggestions of a run over documents with these ids; none for other records."""
+    rows = {each: row for row, each in enumerate(ids)}
+
+    def suggested(number: str) -> list[SuggestedSubject]:
+        if (row := rows.get(number)) is None:
+            return []
+        places = range(int(run.indptr[row]), int(run.indptr[row + 1]))
+        labels = [vocabulary[int(run.labels[place])] for place in places]
+        sure = [None if run.confidences is None else float(run.confidences[place]) for place in places]
+        return [SuggestedSubject(label.id, label.name, each) for label, each in zip(labels, sure, strict=True)]
+
+    return suggested
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """What the fields say of all subjects. source: the code of the vocabulary, as MARC lists them (gnd, lcsh, stw).
+
+    date: of the suggestions, YYYYMMDD. agency: the code of the library, "" for none. Raises ConfigError.
+    """
+
+    source: str
+    date: str
+    agency: str = ""
+    method: str = f"tagwright {__version__}"
+
+    def __post_init__(self) -> None:
+        for name, code in (("source", self.source), ("agency", self.agency or "none")):
+            if not _CODE.fullmatch(code):
+                raise ConfigError(
+                    f"{name} is {code[:40]!r}, expected a code of letters and digits, such as gnd or DE-101"
+                )
+
+
+def fields_of(subjects: Sequence[SuggestedSubject], provenance: Provenance, last_link: int = 0) -> list[Field]:
+    r"""The fields to add to a record, those of the subjects first.
+
+    last_link: the highest link number ($8) of the record; each subject and its provenance get the next one.
+
+    >>> bees = SuggestedSubject("http://x.org/1", "Bees", 0.825)
+    >>> subject, provenance = fields_of([bees], Provenance(source="gnd", date="20260131", method="tagwright"), 2)
+    >>> subject.subfields
+    (('8', '3\\p'), ('a', 'Bees'), ('0', 'http://x.org/1'), ('2', 'gnd'))
+    >>> provenance.subfields
+    (('8', '3\\p'), ('a', 'tagwright'), ('c', '0.825'), ('d', '20260131'))
+    """
+    linked = [(f"{last_link + number}\\p", subject) for number, subject in enumerate(subjects, 1)]
+    return [
+        *(Field(SUBJECT, " 7", _subject(link, subject, provenance.source)) for link, subject in linked),
+        *(Field(PROVENANCE, "0 ", _provenance(link, subject, provenance)) for link, subject in linked),
+    ]
+
+
+def _subject(link: str, subject: SuggestedSubject, source: str) -> tuple[tuple[str, str], ...]:
+    number = _control_number(subject, source)
+    return ("8", link), ("a", one_line(subject.name)), *([("0", number)] if number else []), ("2", source)
+
+
+def _control_number(subject: SuggestedSubject, source: str) -> str:
+    """The id as $0 has it: an address, or a number after its system in parentheses; "" where the name is the id."""
+    if subject.id == subject.name:
+        return ""
+    label_id = one_line(subject.id)
+    return label_id if re.match(r"https?://|\(", label_id) else f"({source}){label_id}"
+
+
+def _provenance(link: str, subject: SuggestedSubject, provenance: Provenance) -> tuple[tuple[str, str], ...]:
+    confidence = [] if subject.confidence is None else [("c", f"{subject.confidence:.4g}")]
+    agency = [("q", provenance.agency)] if provenance.agency else []
+    return ("8", link), ("a", provenance.method), *confidence, ("d", provenance.date), *agency

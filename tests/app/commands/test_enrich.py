@@ -1,0 +1,95 @@
+"""`tagwright enrich`: copies of catalogue records with suggested subjects."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pymarc
+import pytest
+from tests.app.conftest import RIGHT, Command, write
+from tests.readers.documents.catalogue_records import marc_record, utf8
+
+WORDS = ("--set", 'stages=["exact_match", "tfidf"]', "--set", "weights=[0.5, 1.0]", "--quiet")
+RECORDS = utf8(
+    marc_record([("001", "1"), ("245", ("00", "aHoney of the bees /"))]),
+    marc_record([("001", "2"), ("245", ("00", "aMoney in the bank"))]),
+    marc_record([("001", "3"), ("245", ("00", "aRain"))]),
+)
+
+
+@pytest.fixture(autouse=True)
+def records(desk: Path) -> Path:
+    (path := desk / "in.mrc").write_bytes(RECORDS)
+    return path
+
+
+def subjects(path: str) -> list[list[str]]:
+    """The subjects of each record: name, $0, source, confidence, agency."""
+    found = []
+    for record in pymarc.MARCReader(io.BytesIO(Path(path).read_bytes())):
+        assert record
+        linked = {each["8"]: each for each in record.get_fields("883")}
+        assert all(len(linked[each["8"]]["d"]) == 8 for each in record.get_fields("650"))
+        found.append(
+            [
+                "|".join([each["a"], each["0"], each["2"], linked[each["8"]].get("q", "")])
+                for each in record.get_fields("650")
+            ]
+        )
+    return found
+
+
+def test_suggested_subjects_are_added_to_a_copy(run: Command) -> None:
+    outcome = run(
+        "enrich", "in.mrc", "--labels", "labels.jsonl", "--output", "out.mrc", "--source", "zoo", "-k", "1", *WORDS
+    )
+    assert (outcome.code, outcome.out, outcome.err) == (0, "3 subjects added to 3 records: out.mrc\n", "")
+    assert subjects("out.mrc") == [["Bees|(zoo)bee|zoo|"], ["Banks|(zoo)bank|zoo|"], ["Rain|(zoo)rain|zoo|"]]
+    assert Path("in.mrc").read_bytes() == RECORDS
+
+
+def test_the_suggestions_of_a_run(run: Command) -> None:
+    outcome = run(
+        "enrich", "in.mrc", "--labels", "labels.jsonl", "--run", "right.jsonl", "--output", "out.mrc",
+        "--source", "zoo", "--agency", "DE-101", "--min-score", "1.5",
+    )  # fmt: skip
+    assert (outcome.code, outcome.out) == (0, "3 subjects added to 3 records: out.mrc\n")
+    assert subjects("out.mrc") == [
+        ["Bees|(zoo)bee|zoo|DE-101"], ["Banks|(zoo)bank|zoo|DE-101"], ["Rain|(zoo)rain|zoo|DE-101"]
+    ]  # fmt: skip
+
+
+def test_confidences_come_with_the_subjects(run: Command) -> None:
+    sure = [{"id": each["id"], "suggestions": [{"label": "bee", "score": 1.0, "confidence": 0.25}]} for each in RIGHT]
+    write("sure.jsonl", sure)
+    call = (
+        "enrich",
+        "in.mrc",
+        "--labels",
+        "labels.jsonl",
+        "--run",
+        "sure.jsonl",
+        "--output",
+        "out.mrc",
+        "--source",
+        "zoo",
+    )
+    assert run(*call).code == 0
+    assert b"\x1fc0.25\x1f" in Path("out.mrc").read_bytes()
+    assert run(*call, "--min-confidence", "0.5").out == "0 subjects added to 0 records: out.mrc\n"
+    assert Path("out.mrc").read_bytes() == RECORDS
+
+
+def test_what_cannot_be(run: Command) -> None:
+    call = ("enrich", "in.mrc", "--labels", "labels.jsonl", "--run", "right.jsonl", "--source", "zoo", "--output")
+    outcome = run(*call, "in.mrc")
+    assert (outcome.code, outcome.err) == (
+        2,
+        "tagwright: in.mrc: the copy would replace the records; name another file\n",
+    )
+    assert Path("in.mrc").read_bytes() == RECORDS
+    outcome = run(*call, "out.mrc", "--source", "my zoo")
+    assert (
+        outcome.err == "tagwright: source is 'my zoo', expected a code of letters and digits, such as gnd or DE-101\n"
+    )

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import gzip
+import logging
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pymarc
+import pytest
+from tests.readers.documents.catalogue_records import BEES, in_xml, iso2709, marc_record, utf8
+from tests.readers.reading import read, written
+
+from tagwright.catalogues.copies import Added, write_copy
+from tagwright.catalogues.subjects import Provenance, Suggested, SuggestedSubject
+from tagwright.errors import ConfigError, InputError
+
+PROVENANCE = Provenance(source="gnd", date="20260131", method="tagwright 9")
+BEE = SuggestedSubject("http://x.org/bee", "Bienen", 0.825)
+BEAR = SuggestedSubject("4006216-6", "Bär & Łódź <Б>")
+SUBJECTS = [BEE, BEAR]
+FIELDS = [
+    ("650", " 7", [("8", "1\\p"), ("a", "Bienen"), ("0", "http://x.org/bee"), ("2", "gnd")]),
+    ("650", " 7", [("8", "2\\p"), ("a", "Bär & Łódź <Б>"), ("0", "(gnd)4006216-6"), ("2", "gnd")]),
+    ("883", "0 ", [("8", "1\\p"), ("a", "tagwright 9"), ("c", "0.825"), ("d", "20260131")]),
+    ("883", "0 ", [("8", "2\\p"), ("a", "tagwright 9"), ("d", "20260131")]),
+]
+
+
+def suggest(subjects: Sequence[SuggestedSubject] = SUBJECTS) -> Suggested:
+    return lambda _: subjects
+
+
+def copied(folder: Path, records: bytes, name: str = "in.mrc", suggested: Suggested | None = None) -> bytes:
+    path = written(folder, records, name)
+    write_copy(path, folder / f"out.{name}", suggested or suggest(), PROVENANCE)
+    assert path.read_bytes() == records
+    return (folder / f"out.{name}").read_bytes()
+
+
+def fields(record: bytes) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """All fields of a record as pymarc reads them; those of control have their data as a subfield."""
+    decoded = pymarc.Record(data=record, hide_utf8_warnings=True)
+    return [
+        (each.tag, "", [("", each.data or "")])
+        if each.control_field
+        else (each.tag, "".join(each.indicators or ""), [(one.code, one.value) for one in each.subfields])
+        for each in decoded.fields
+    ]
+
+
+def thousand() -> list[bytes]:
+    """Records with texts drawn at random: every other one is in MARC-8, whose accents come before their letters."""
+    rng = random.Random(0)
+    words = {
+        True: ["bees", "Vögel", "Łódź", "Пчёлы", "蜂", "a\u0301"],
+        False: ["bees", "V\xe8ogel", "\xa1\xe2od\xe2z", "\x1b(NpCELY\x1b(B", "&c."],
+    }
+
+    def text(in_utf8: bool) -> str:
+        return " ".join(rng.choices(words[in_utf8], k=rng.randint(1, 12)))
+
+    found = []
+    for number in range(1000):
+        in_utf8 = number % 2 == 0
+        tags = sorted(rng.choices(["100", "245", "500", "520", "650", "655", "700", "856", "900"], k=rng.randint(1, 9)))
+        content = [(tag, ("  ", f"a{text(in_utf8)}", f"b{text(in_utf8)}")) for tag in tags]
+        leader = "00000nam a2200000 a 4500" if in_utf8 else "00000nam  2200000 a 4500"
+        found.append(marc_record([("001", f"n{number}"), *content], leader).as_marc())
+    return found
+
+
+def test_a_thousand_records_are_copied_byte_for_byte_but_for_the_added_fields(tmp_path: Path) -> None:
+    records = thousand()
+    parts = copied(tmp_path, b"".join(records)).split(b"\x1d")
+    copies = [part + b"\x1d" for part in parts[:-1]]
+    assert (len(copies), parts[-1]) == (1000, b"")
+    assert sum(record[9:10] == b"a" for record in records) == 500
+    for record, copy in zip(records, copies, strict=True):
+        base, copied_base = int(record[12:17]), int(copy[12:17])
+        assert copy[5:12] + copy[17:24] == record[5:12] + record[17:24]
+        assert int(copy[:5]) == len(copy)
+        assert copy[copied_base:].startswith(record[base:-1])
+        entries, copied_entries = (
+            [each[start : start + 12] for start in range(24, end - 1, 12)]
+            for each, end in ((record, base), (copy, copied_base))
+        )
+        added = [each for each in copied_entries if each not in entries]
+        assert [each for each in copied_entries if each in entries] == entries
+        assert [each[:3] for each in added] == [b"650", b"650", b"883", b"883"]
+        assert [each[:1] for each in copied_entries] == sorted(each[:1] for each in copied_entries)
+        before, after = fields(record), fields(copy)
+        new = [each for each in after if each[1] in (" 7", "0 ")]
+        assert [each for each in after if each not in new] == before
+        expected = FIELDS if record[9:10] == b"a" else marc8(FIELDS)
+        assert new == expected
+
+
+def marc8(expected: list[tuple[str, str, list[tuple[str, str]]]]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """The same where pymarc does not resolve the reference of a character that is not in the Latin set."""
+    return [
+        (tag, indicators, [(code, value.replace("Б", "&#x0411;")) for code, value in subfields])
+        for tag, indicators, subfields in expected
+    ]
+
+
+@pytest.mark.parametrize("name", ["in.mrc", "in.xml"])
+def test_what_was_added_is_read_again(tmp_path: Path, name: str) -> None:
+    record = marc_record(BEES)
+    copied(tmp_path, in_xml(record) if name == "in.xml" else utf8(record), name)
+    added = ("<http://x.org/bee> Bienen", "<(gnd)4006216-6> Bär & Łódź <Б>")
+    assert [each for each in read(tmp_path / f"out.{name}")[0].labels if each in added] == list(added)
+
+
+def test_references_in_marc_8_are_resolved(tmp_path: Path) -> None:
+    copied(tmp_path, iso2709([("001", b"1"), ("245", b"00\x1faB\xe8aren")]))
+    assert read(tmp_path / "out.in.mrc")[0].labels[1] == "<(gnd)4006216-6> Bär & Łódź <Б>"
+
+
+XML = """<?xml version="1.0" encoding="{encoding}"?>
+<!-- two records --><c:collection xmlns:c="http://www.loc.gov/MARC21/slim">
+  <c:record>
+    <c:leader>00000nam a2200000 a 4500</c:leader>
+    <c:controlfield tag='001'> 1 </c:controlfield>
+    <c:datafield tag="245" ind1="0" ind2="0"><c:subfield code="a">B\xe4r <![CDATA[<Biene>]]></c:subfield></c:datafield>
+    <c:datafield tag="650" ind1=" " ind2="7"><c:subfield code="8">4\\p</c:subfield></c:datafield>{six}
+    <c:datafield tag="900" ind1=" " ind2=" "/>
+  </c:record><c:record><c:controlfield tag="001">2</c:controlfield></c:record>
+</c:collection>
+"""
+XML_650 = (
+    '\n    <c:datafield tag="650" ind1=" " ind2="7"><c:subfield code="8">5\\p</c:subfield>'
+    '<c:subfield code="a">{name}</c:subfield><c:subfield code="0">(gnd)4006216-6</c:subfield>'
+    '<c:subfield code="2">gnd</c:subfield></c:datafield>'
+)
+XML_883 = (
+    '\n    <c:datafield tag="883" ind1="0" ind2=" "><c:subfield code="8">5\\p</c:subfield>'
+    '<c:subfield code="a">tagwright 9</c:subfield><c:subfield code="d">20260131</c:subfield></c:datafield>'
+)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name"),
+    [("utf-8", "Bär &amp; Łódź &lt;Б&gt;"), ("iso-8859-1", "B&#228;r &amp; &#321;&#243;d&#378; &lt;&#1041;&gt;")],
+)
+def test_xml_is_copied_byte_for_byte_but_for_the_added_fields(tmp_path: Path, encoding: str, name: str) -> None:
+    """Each field goes behind those of its hundred, in the encoding of the file and with its prefix and indent."""
+    only_first: Suggested = lambda number: [BEAR] if number == "1" else []  # noqa: E731
+    given = XML.format(encoding=encoding, six="").encode(encoding)
+    six = XML_650.format(name=name) + XML_883
+    expected = XML.format(encoding=encoding, six=six).encode(encoding)
+    assert copied(tmp_path, given, "in.xml", only_first) == expected
+
+
+def test_large_xml_is_copied_in_parts(tmp_path: Path) -> None:
+    records = [marc_record([("001", f"n{number}"), ("245", ("00", "aBees " + "x" * 500))]) for number in range(300)]
+    content = in_xml(*records)
+    copy = copied(tmp_path, content, "in.xml", suggest([BEE]))
+    added = copy.count(b"</datafield>") - content.count(b"</datafield>")
+    assert added == 600
+    assert [each.labels for each in read(tmp_path / "out.in.xml")] == [("<http://x.org/bee> Bienen",)] * 300
+
+
+def test_records_that_cannot_be_enriched_are_copied_as_they_are(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = utf8(marc_record([("001", "1"), ("245", ("00", "aBees"))]))
+    nameless = utf8(marc_record([("245", ("00", "aBees"))]))
+    long = utf8(marc_record([("001", "9"), *(("520", ("  ", "a" + "x" * 9975)) for _ in range(10))]))
+    damaged = good[:12] + b"xxxxx" + good[17:]
+    with caplog.at_level(logging.WARNING):
+        copy = copied(tmp_path, damaged + b"\r\n" + nameless + long + b"\n" + good + good[:-4])
+    assert copy.startswith(damaged + b"\r\n" + nameless + long + b"\n")
+    assert copy.endswith(b"\x1d" + good[:-4])
+    assert caplog.messages == [
+        f"{tmp_path}/in.mrc:3: is copied without suggestions: it would have {len(long) + 206:,} bytes, "
+        "at most 99,999 are possible"
+    ]
+
+
+def test_links_that_are_there_stay_unique(tmp_path: Path) -> None:
+    linked = marc_record([("001", "1"), ("700", ("  ", "817\\c", "aLow"))])
+    new = [
+        each for each in fields(copied(tmp_path, utf8(linked), suggested=suggest([BEE]))) if each[0] in ("650", "883")
+    ]
+    assert [subfields[0] for _, _, subfields in new] == [("8", "18\\p")] * 2
+
+
+def test_compressed_files(tmp_path: Path) -> None:
+    record = utf8(marc_record(BEES))
+    path = written(tmp_path, gzip.compress(record), "in.mrc.gz")
+    assert write_copy(path, tmp_path / "out.mrc", suggest(), PROVENANCE) == Added(1, 2)
+    write_copy(path, tmp_path / "out.mrc.gz", suggest(), PROVENANCE)
+    assert gzip.decompress((tmp_path / "out.mrc.gz").read_bytes()) == (tmp_path / "out.mrc").read_bytes()
+
+
+def test_the_input_is_never_replaced(tmp_path: Path) -> None:
+    path = written(tmp_path, utf8(marc_record(BEES)), "in.mrc")
+    (tmp_path / "link.mrc").symlink_to(path)
+    for output in (path, tmp_path / "link.mrc"):
+        with pytest.raises(ConfigError, match="the copy would replace the records; name another file"):
+            write_copy(path, output, suggest(), PROVENANCE)
+
+
+def test_other_formats_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"id": "1", "title": "Bees"}')
+    with pytest.raises(InputError, match=r"x\.jsonl: is of the format jsonl, expected MARC records \(marc, marcxml\)"):
+        write_copy(path, tmp_path / "out", suggest(), PROVENANCE)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (
+            '<!DOCTYPE r [<!ENTITY e "x">]><record><datafield tag="245">&e;</datafield></record>',
+            "declares the XML entity",
+        ),
+        ('<record><controlfield tag="001">1</controlfield><datafield tag="245">', "it is not XML"),
+        ('<record><datafield tag="245"/></record>'.encode("utf-16"), "it is in UTF-16"),
+    ],
+)
+def test_xml_that_cannot_be_copied(tmp_path: Path, content: str | bytes, problem: str) -> None:
+    path = written(tmp_path, content, "in.xml")
+    with pytest.raises(InputError, match=problem):
+        write_copy(path, tmp_path / "out.xml", suggest(), PROVENANCE)
+    assert not (tmp_path / "out.xml").exists()
+
+
+@pytest.mark.parametrize("code", ["", "gnd$", "g d"])
+def test_codes_that_would_break_a_field(code: str) -> None:
+    with pytest.raises(ConfigError, match="expected a code of letters and digits"):
+        Provenance(source=code, date="20260131")
