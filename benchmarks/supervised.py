@@ -99,7 +99,7 @@ def linear(task: Task, folder: Path) -> Tagger:
 
 def classifier(task: Task, folder: Path) -> Tagger:
     config = task.config(depl.ClassifierConfig)
-    return depl.fit_classifier(task.material, task.labels, config, Steps(folder, resume=True), gold=task.known)
+    return depl.fit(task.material, task.labels, config, Steps(folder, resume=True), gold=task.known)
 
 
 def retrieval(task: Task, folder: Path, kind: type[depl.DeRetConfig] = depl.Config, **options: Any) -> Tagger:

@@ -24,7 +24,7 @@ from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.fuse import fuse
 from tagwright.training.config import TrainingConfig
-from tagwright.training.pairs import sample_labels, sample_pairs
+from tagwright.training.pairs import sample_labels, sample_pairs, simcse_pairs
 from tagwright.types import Run
 
 PSEUDO = 3
@@ -62,13 +62,13 @@ def plain(task: Task, encoder: Callable[[], BiEncoder]) -> Tagger:
     return Tagger(task.labels, {"dense": Dense(task.labels, encoder(), DenseOptions(k=500, label_text="text"))})
 
 
-def learnt(task: Task, module: Any, share: float = 1.0, kind: Any = None, **options: Any) -> Tagger:
+def learnt(task: Task, module: Any, share: float = 1.0, pairs_of: Any = None, **options: Any) -> Tagger:
     steps = max(1, round(task.steps * share))
     if task.encoder != "static":
         options["max_length"] = TRAINED_LENGTH
     training = TrainingConfig(steps=steps)
-    config = (kind or module.Config)(encoder=task.encoder, label_text="text", training=training, **options)
-    tagger: Tagger = module.fit(task.train, task.labels, config)
+    config = module.Config(encoder=task.encoder, label_text="text", training=training, **options)
+    tagger: Tagger = module.fit(task.train, task.labels, config, **({"pairs_of": pairs_of} if pairs_of else {}))
     dense = tagger.stages["dense"]
     assert isinstance(dense, Dense)
     encoder = dense.encoder
@@ -127,8 +127,8 @@ ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
     "RTS, no groups": (partial(learnt, module=rts, groups=False), (RTS,)),
     "TF-IDF": (lambda task: Tagger(task.labels, {"tfidf": tfidf(task, rows.DEPTH + 1)}), ()),
     "XR-Linear on TF-IDF's labels": (xr_linear, ("TF-IDF",)),
-    "SimCSE": (partial(learnt, module=contrastive), ("plain static",)),
-    ICT: (partial(learnt, module=contrastive, kind=contrastive.IctConfig), ("plain static", "SimCSE")),
+    "SimCSE": (partial(learnt, module=contrastive, pairs_of=simcse_pairs), ("plain static",)),
+    ICT: (partial(learnt, module=contrastive), ("plain static", "SimCSE")),
     "MACLR 2: clusters": (partial(table_4, parts=STAGE_1[:1]), (ICT,)),
     "MACLR 3: labels": (partial(table_4, parts=STAGE_1[1:]), (ICT,)),
     BOTH: (partial(table_4, parts=STAGE_1), (ICT,)),

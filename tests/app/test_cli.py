@@ -305,7 +305,7 @@ def test_a_table_that_is_piped_keeps_its_columns(run: Command, monkeypatch: pyte
         ("zero_shot", {"stages", "weights", "encoder"}, {"training.epochs"}),
         ("svm", {"candidates", "seed", "cost"}, {"tokens", "encoder", "training.validation", "training.epochs"}),
         ("depl_cls", {"tokens", "apart", "encoder", "training.dropout", "training.warmup"}, {"pooling", "training"}),
-        ("simcse", {"temperature"}, {"pairs", "delete_title"}),
+        ("simcse", {"temperature"}, {"pairs", "segmentation"}),
         ("finetune", {"training.epochs", "temperature"}, {"encoder"}),
     ],
 )

@@ -235,7 +235,7 @@ def test_held_out_documents_teach_nothing(encoder: dict[str, str], monkeypatch: 
 def test_a_label_whose_documents_have_no_text_is_unseen(encoder: dict[str, str]) -> None:
     blank = [replace(document, title="", abstract="") if i < 10 else document for i, document in enumerate(TRAIN)]
     config = depl.ClassifierConfig(encoder=encoder["static"], training=replace(TRAINING, steps=2))
-    tagger = depl.fit_classifier(blank, LABELS, config)
+    tagger = depl.fit(blank, LABELS, config)
     free = dual(tagger).weights
     assert free is not None
     assert set(free.labels.tolist()) == set(GOLD.labels[10:].tolist())

@@ -68,7 +68,7 @@ def of_svm(encoder: str) -> Tagger:
 
 def of_depl(encoder: str) -> Tagger:
     config = depl.ClassifierConfig(encoder=encoder, training=TRAINING)
-    return fuse(zero_shot.fit(LABELS, ZERO_SHOT), depl.fit_classifier(MISLED, LABELS, config))
+    return fuse(zero_shot.fit(LABELS, ZERO_SHOT), depl.fit(MISLED, LABELS, config))
 
 
 MAKERS: dict[str, tuple[Callable[[str], Tagger], str]] = {

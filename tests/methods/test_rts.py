@@ -16,6 +16,7 @@ from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import settle
+from tagwright.training.pairs import simcse_pairs
 from tagwright.types import Document, Pair
 
 QUICK = rts.Config(
@@ -136,7 +137,7 @@ def test_a_projection_gives_vectors_of_that_length(encoder: dict[str, str], tmp_
 
 
 def test_ict_learns_the_topics_too(encoder: dict[str, str]) -> None:
-    config = contrastive.IctConfig(
+    config = contrastive.Config(
         encoder=encoder["static"], training=TrainingConfig(batch=16, epochs=60, learning_rate=0.01, validation=0.0)
     )
     assert right(contrastive.fit(DOCUMENTS, LABELS, config)) >= 27
@@ -147,8 +148,8 @@ def test_simcse_needs_no_titles(encoder: dict[str, str]) -> None:
         encoder=encoder["transformer"], training=TrainingConfig(batch=4, epochs=1, learning_rate=0.01, validation=0.0)
     )
     untitled = [replace(document, title="") for document in DOCUMENTS]
-    moved = contrastive.fit(untitled, LABELS, config)
-    before = contrastive.fit(untitled, LABELS, trained(config, learning_rate=1e-9))
+    moved = contrastive.fit(untitled, LABELS, config, pairs_of=simcse_pairs)
+    before = contrastive.fit(untitled, LABELS, trained(config, learning_rate=1e-9), pairs_of=simcse_pairs)
     assert np.abs(vectors(moved) - vectors(before)).max() > 0.01
 
 

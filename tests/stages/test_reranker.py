@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,10 +24,15 @@ DOCUMENTS = [
 CANDIDATES = Run.from_rows([{0: 0.9, 2: 0.5}, {2: 0.3, 1: 0.2}, []])
 
 
-class ByLength:
+def _no_model() -> Any:
+    raise AssertionError("no model is needed")
+
+
+class ByLength(CrossEncoder):
     """Scores pairs by the number of letters of the second text; remembers what it was asked."""
 
     def __init__(self) -> None:
+        super().__init__("by length", _no_model)
         self.asked: list[tuple[str, str]] = []
         self.first_tokens: int | None = None
 
@@ -44,8 +50,8 @@ class ByLength:
         self.first_tokens = first_tokens
         return np.array([len(second) for _, second in self.asked], np.float32)
 
-    def save(self, folder: Path) -> None:
-        folder.mkdir()
+    def save(self, folder: Path | str) -> None:
+        Path(folder).mkdir()
 
 
 def test_each_document_is_read_with_its_own_candidates() -> None:

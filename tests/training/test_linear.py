@@ -185,13 +185,12 @@ def test_nothing_to_learn_from_is_an_error(corpus: tuple[Any, Run]) -> None:
         fit_trees(corpus[0], unlabelled, LABELS)
 
 
-@pytest.mark.parametrize("kind", ["parabel", "bonsai"])
 def test_trees_find_the_label_of_a_word_and_say_nothing_on_the_way(
-    kind: Any, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     words = csr_matrix(np.tile(np.eye(20, dtype=np.float32), (10, 1)))
     gold = Run.from_rows([[document % 20] for document in range(200)])
-    trees = fit_trees(words, gold, 20, LabelTreeOptions(kind=kind, leaf=4, workers=1))
+    trees = fit_trees(words, gold, 20, LabelTreeOptions(leaf=4, workers=1))
     run = trees.predict(words[:20], 3)
     assert [labels[0] for labels, _ in run] == list(range(20))
     assert ((run.scores >= 0) & (run.scores <= 1)).all()
@@ -229,7 +228,7 @@ def test_trees_learn_from_documents_with_words_and_labels_only() -> None:
     ("options", "given"),
     [
         (SvmOptions, {"loss": "square"}), (SvmOptions, {"cost": 0.0}), (SvmOptions, {"tolerance": 0.0}),
-        (SvmOptions, {"prune": -1.0}), (SvmOptions, {"workers": -1}), (LabelTreeOptions, {"kind": "oak"}),
+        (SvmOptions, {"prune": -1.0}), (SvmOptions, {"workers": -1}),
         (LabelTreeOptions, {"trees": 0}), (LabelTreeOptions, {"leaf": 1}), (LabelTreeOptions, {"beam": 0}),
         (LabelTreeOptions, {"workers": -1}),
     ],

@@ -191,16 +191,6 @@ def test_ict_pairs_the_text_below_the_title_with_the_title_where_there_are_both(
     assert texts(ict_pairs(documents)) == [("a b", "Title")]
 
 
-def test_ict_deletes_the_title_from_the_context_as_whole_words_in_any_case() -> None:
-    bees = Document("1", "Bee (C++)", "The bee (c++) flies. Bee (C++). No frisbee (C++)!")
-    nothing_left = Document("2", "Wasp", "wasp")
-
-    [(context, title)] = texts(ict_pairs([bees, nothing_left], delete_title=True))
-
-    assert title == "Bee (C++)"
-    assert context.split() == ["The", "flies.", ".", "No", "frisbee", "(C++)!"]
-
-
 def test_simcse_pairs_all_text_with_itself() -> None:
     assert texts(simcse_pairs([TWO_WORDS, Document("1", "Only title"), Document("2")])) == [
         ("Only title", "Only title"),

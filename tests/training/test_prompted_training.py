@@ -65,7 +65,7 @@ def test_rts_reads_titles_as_labels_and_segments_as_documents(tiny: str, read: l
 
 
 def test_ict_reads_titles_as_labels(tiny: str, read: list[str]) -> None:
-    contrastive.fit(DOCUMENTS, LABELS, contrastive.IctConfig(encoder=tiny, **QUICK))
+    contrastive.fit(DOCUMENTS, LABELS, contrastive.Config(encoder=tiny, **QUICK))
     check(read)
 
 
@@ -89,8 +89,7 @@ def test_fine_tuning_goes_on_with_the_prompts_of_the_tagger(tiny: str, read: lis
 
 @pytest.mark.parametrize("kind", [depl.Config, depl.ClsConfig, depl.DeRetConfig, depl.ClassifierConfig])
 def test_depl_reads_label_texts_as_labels(tiny: str, read: list[str], kind: Any, tmp_path: Path) -> None:
-    fit: Any = depl.fit_classifier if kind is depl.ClassifierConfig else depl.fit
-    tagger = fit(DOCUMENTS, LABELS, kind(encoder=tiny, **QUICK))
+    tagger = depl.fit(DOCUMENTS, LABELS, kind(encoder=tiny, **QUICK))
     queries = [text for text in read if text.startswith(QUERY)]
     names = [text for text in read if text.startswith(DOCUMENT)]
     assert len(queries) + len(names) == len(read)
@@ -125,7 +124,7 @@ def test_a_trained_tagger_reads_and_saves_its_prompts(tiny: str, tmp_path: Path)
 def test_training_refuses_prompts_that_pooling_leaves_out(tmp_path: Path) -> None:
     folder = prompted(tmp_path / "tiny", pooled=False)
     options = {**QUICK, "prompts": {}}
-    config = contrastive.IctConfig(encoder=folder, **options)
+    config = contrastive.Config(encoder=folder, **options)
     with pytest.raises(ConfigError, match="leaves its prompts out of its pooling"):
         contrastive.fit(DOCUMENTS, LABELS, config)
     contrastive.fit(DOCUMENTS, LABELS, replace(config, prompts={"query": "", "document": ""}))

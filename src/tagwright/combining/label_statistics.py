@@ -57,10 +57,8 @@ def label_properties(labels: Sequence[Label]) -> dict[str, Floats]:
 
     All but the words and the depth are logarithms, log(1 + x).
     """
-    characters, names, described = (
-        np.log1p(np.array([measure(label) for label in labels], np.float32))
-        for measure in (_characters, _names, _described)
-    )
+    sizes = [(len(label.name), len(label.names), len(label.description)) for label in labels]
+    characters, names, described = np.log1p(np.array(sizes, np.float32).reshape(-1, 3)).T
     broader = _broader(labels)
     narrower = np.bincount([above for each in broader for above in each], minlength=len(labels))
     return {
@@ -71,18 +69,6 @@ def label_properties(labels: Sequence[Label]) -> dict[str, Floats]:
         "depth": _depths(broader),
         "narrower": np.log1p(narrower).astype(np.float32),
     }
-
-
-def _characters(label: Label) -> int:
-    return len(label.name)
-
-
-def _names(label: Label) -> int:
-    return len(label.names)
-
-
-def _described(label: Label) -> int:
-    return len(label.description)
 
 
 def _broader(labels: Sequence[Label]) -> list[list[int]]:

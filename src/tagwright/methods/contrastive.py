@@ -4,8 +4,8 @@ ICT, the inverse cloze task, pairs the text of a document with its title (Lee et
 pairs a text with itself, distinguished by dropout alone (Gao et al., 2021).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from tagwright.core.checked import Positive
 from tagwright.core.steps import Steps
@@ -13,7 +13,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import RetrievalOptions, in_batch, settle, train_encoder
-from tagwright.training.pairs import ict_pairs, simcse_pairs
+from tagwright.training.pairs import Source, ict_pairs
 from tagwright.training.shared_work import shared_dense
 from tagwright.types import Document
 
@@ -26,7 +26,7 @@ STATIC = TrainingPlan(batch=1024, epochs=20, learning_rate=1e-2, weight_decay=0.
 
 @dataclass(frozen=True, kw_only=True)
 class Config(RetrievalOptions):
-    """The choices of SimCSE, and of ICT as well."""
+    """The choices of ICT and of SimCSE."""
 
     temperature: Positive = 0.05
     "tau of Eq. 1."
@@ -34,17 +34,12 @@ class Config(RetrievalOptions):
     "How to train; unset values are those of `TRANSFORMER` or `STATIC`."
 
 
-@dataclass(frozen=True, kw_only=True)
-class IctConfig(Config):
-    """The choices of ICT."""
+def paper() -> Config:
+    """ICT as in the first row of MACLR's Table 4, whose other rows add to it: the settings of its Appendix A.
 
-    delete_title: bool = False
-    "Whether repetitions of the title in the text are removed."
-
-
-def paper() -> IctConfig:
-    """ICT as in the first row of MACLR's Table 4, whose other rows add to it: the settings of its Appendix A."""
-    return IctConfig(
+    MACLR and RTS compare with SimCSE too; neither states how it is trained.
+    """
+    return Config(
         encoder="bert-base-uncased",
         pooling="cls",
         projection=512,
@@ -62,27 +57,19 @@ def paper() -> IctConfig:
     )
 
 
-def simcse_paper() -> Config:
-    """SimCSE as MACLR and RTS compare with it; neither states how it is trained: the settings of `paper`."""
-    return Config(**{field.name: getattr(paper(), field.name) for field in fields(Config)})
-
-
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
-    config: Config = IctConfig(),
+    config: Config = Config(),
     steps: Steps = Steps(),
+    pairs_of: Callable[..., Source] = ict_pairs,
 ) -> Tagger:
-    """Train on the text of the documents: ICT by an `IctConfig`, SimCSE by a `Config`.
+    """Train on the text of the documents: ICT, or SimCSE where pairs_of is `simcse_pairs`.
 
     steps: the store of the training. Raises ConfigError when documents and config do not fit, before anything is
     loaded; ModelError without encoder.
     """
-    seed = config.training.seed
-    if isinstance(config, IctConfig):
-        pairs = ict_pairs(documents, delete_title=config.delete_title, seed=seed)
-    else:
-        pairs = simcse_pairs(documents, seed=seed)
+    pairs = pairs_of(documents, seed=config.training.seed)
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
     encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, steps)
     return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import numpy as np
 
@@ -48,6 +48,8 @@ from tagwright.types import Document, Floats, Run
 if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
+
+S = TypeVar("S", Linear, DescriptionRetriever)
 
 LEAST_STEPS = 400
 """Minimum batches of a classifier, whose label vectors are randomly initialised. A dual encoder, which reads the
@@ -202,7 +204,7 @@ def classifier_paper() -> ClassifierConfig:
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
-    config: DeRetConfig = Config(),
+    config: ClassifierConfig = Config(),
     steps: Steps = Steps(),
     *,
     gold: Run | None = None,
@@ -210,7 +212,7 @@ def fit(
     classifier: Tagger | None = None,
     keywords: Keywords | None = None,
 ) -> Tagger:
-    """Train DEPL, DE-ret or DEPL+cls, by config, on documents with labels.
+    """Train the dense classifier, DE-ret, DEPL or DEPL+cls, by config, on documents with labels.
 
     steps: the store of the training. gold: instead of the documents' own labels, such as `confident` suggestions of
     another tagger. svm, classifier: taggers of these methods for the same documents, to avoid training them again.
@@ -219,8 +221,11 @@ def fit(
     """
     known = known_of_texts(documents, labels, gold)
     seen = without_validation(known, config.training.validation or 0.0, config.training.seed)
+    if not isinstance(config, DeRetConfig):  # A.1.2
+        alone = _Material(documents, labels, known, seen, known.top(0), {})
+        return Tagger(labels, {"classifier": alone.learn(config, None, steps.within("classifier"))})
     wanted = config.keywords if isinstance(config, Config) and keywords is None else 0
-    linear = _svm_of(svm) if svm else None
+    linear = _stage_of(svm, "svm", Linear) if svm else None
     if linear is None and (wanted or config.hard_negatives):  # 3.2
         linear = train_linear(documents, labels, seen, options=config.svm, steps=steps)
     if linear and wanted:
@@ -228,31 +233,15 @@ def fit(
     hard = _mistakes(linear, documents, known, config.hard_negatives)
     given = (keywords or {}) if isinstance(config, Config) else {}
     material = _Material(documents, labels, known, seen, hard, given)
-    start = _stage_of(classifier).with_labels(labels) if classifier else None
+    start = _stage_of(classifier, "classifier", DescriptionRetriever).with_labels(labels) if classifier else None
     if start is None and config.trained_start:
         start = material.learn(config.first, None, steps.within("classifier"))
     return Tagger(labels, {"dual": material.learn(config, start, steps.within("dual"))})  # 3.3
 
 
-def fit_classifier(
-    documents: Sequence[Document],
-    labels: Vocabulary,
-    config: ClassifierConfig = ClassifierConfig(),
-    steps: Steps = Steps(),
-    *,
-    gold: Run | None = None,
-) -> Tagger:
-    """The dense classifier on documents with labels. The other arguments and the errors are those of `fit`."""
-    known = known_of_texts(documents, labels, gold)
-    seen = without_validation(known, config.training.validation or 0.0, config.training.seed)
-    material = _Material(documents, labels, known, seen, known.top(0), {})
-    stage = material.learn(config, None, steps.within("classifier"))
-    return Tagger(labels, {"classifier": stage})
-
-
 def keywords_of(svm: Tagger, count: int) -> dict[str, tuple[str, ...]]:
     """The `count` words of largest weight of each label (3.2), from a tagger of the method svm."""
-    return _keywords(_svm_of(svm), svm.vocabulary, count)
+    return _keywords(_stage_of(svm, "svm", Linear), svm.vocabulary, count)
 
 
 def _keywords(stage: Linear, labels: Vocabulary, count: int) -> dict[str, tuple[str, ...]]:
@@ -345,10 +334,10 @@ def _learnt(classifier: DescriptionRetriever) -> tuple[torch.nn.Linear, Floats]:
     return pooler_of(classifier.documents.model), vectors
 
 
-def _stage_of(classifier: Tagger) -> DescriptionRetriever:
-    stage = classifier.stages.get("classifier")
-    if not isinstance(stage, DescriptionRetriever) or stage.weights is None:
-        raise ConfigError(f"the tagger has the stages {', '.join(classifier.stages)}; expected one called classifier")
+def _stage_of(tagger: Tagger, name: str, kind: type[S]) -> S:
+    stage = tagger.stages.get(name)
+    if not isinstance(stage, kind):
+        raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; expected one called {name}")
     return stage
 
 
@@ -359,10 +348,3 @@ def _mistakes(stage: Linear | None, documents: Sequence[Document], gold: Run, co
     depth = count + int(np.diff(gold.indptr).max(initial=0))
     found = shared_run(documents, lambda batch: stage.model.scores(stage.read(batch), depth))
     return hard_negatives(found, gold, count)
-
-
-def _svm_of(tagger: Tagger) -> Linear:
-    stage = tagger.stages.get("svm")
-    if not isinstance(stage, Linear):
-        raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; expected one called svm")
-    return stage

@@ -68,8 +68,6 @@ class Config(RetrievalOptions):
     temperature: Positive = 0.05
     """Cosines over 0.05, as in RTS, for the paper's plain inner products: labels are searched by cosine, and the
     vectors of an encoder like MiniLM have length 1, on which inner products are too flat to learn from."""
-    delete_title: bool = False
-    "Whether repetitions of the title in the text are removed; the paper does not."
     exclude_self: bool = False
     "Whether a document that is a label too is excluded from its own pseudo labels."
     training: TrainingConfig = TrainingConfig()
@@ -118,7 +116,7 @@ def fit(
 
     Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.
     """
-    pairs = ict_pairs(documents, delete_title=config.delete_title, seed=config.training.seed)  # Algorithm 1, line 1
+    pairs = ict_pairs(documents, seed=config.training.seed)  # Algorithm 1, line 1
     own = STATIC if config.is_static else TRANSFORMER
     plan = count_steps(pairs, settle(config.training, own, pairs))
     objective = _eq_4(pairs, len(documents), labels, config, plan)

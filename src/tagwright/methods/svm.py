@@ -1,7 +1,7 @@
 """The linear SVM over words, the sparse classifier of DEPL (3.2, A.1.3): strong if labels have many documents."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from tagwright.core.checked import AtLeastOne
 from tagwright.core.steps import Steps
@@ -18,11 +18,6 @@ class Config(SvmOptions):
 
     candidates: AtLeastOne = 100
     "The number of labels to suggest for a document."
-
-    @property
-    def svm(self) -> SvmOptions:
-        """How the SVM is trained."""
-        return SvmOptions(**{field.name: getattr(self, field.name) for field in fields(SvmOptions)})
 
 
 def paper() -> Config:
@@ -43,5 +38,5 @@ def fit(
     gold: instead of the documents' own labels. Raises ConfigError when there is nothing to learn from.
     """
     known = known_of_texts(documents, labels, gold)
-    stage = train_linear(documents, labels, known, config.svm, config.candidates, steps)
+    stage = train_linear(documents, labels, known, config, config.candidates, steps)
     return Tagger(labels, {"svm": stage})

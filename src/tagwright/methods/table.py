@@ -4,6 +4,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version as installed
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
@@ -20,6 +21,7 @@ from tagwright.methods import auto, contrastive, depl, futex, maclr, micol, rts,
 from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, lasting_options
+from tagwright.training.pairs import simcse_pairs
 from tagwright.types import Document, Run
 
 Learns: TypeAlias = Literal["nothing", "texts", "labels", "either"]
@@ -88,8 +90,15 @@ METHODS: dict[str, Method] = {
     "maclr": Method(maclr.Config, maclr.fit, "texts", maclr.paper, _FUSED, _TORCH),
     "micol": Method(micol.Config, micol.fit, "texts", micol.paper, needs=_TORCH),
     "futex": Method(futex.Config, futex.fit, "texts", futex.paper, needs=_TORCH),
-    "ict": Method(contrastive.IctConfig, contrastive.fit, "texts", contrastive.paper, _FUSED, _TORCH),
-    "simcse": Method(contrastive.Config, contrastive.fit, "texts", contrastive.simcse_paper, _FUSED, _TORCH),
+    "ict": Method(contrastive.Config, contrastive.fit, "texts", contrastive.paper, _FUSED, _TORCH),
+    "simcse": Method(
+        contrastive.Config,
+        partial(contrastive.fit, pairs_of=simcse_pairs),
+        "texts",
+        contrastive.paper,
+        _FUSED,
+        _TORCH,
+    ),
     FINETUNE: Method(
         maclr.FewShot,
         _fine_tune,
@@ -100,9 +109,7 @@ METHODS: dict[str, Method] = {
     ),
     COMBINE: Method(combine.Config, _combine, "labels", accepts=_CONTINUED | {"reviews"}),
     "svm": Method(svm.Config, svm.fit, "labels", svm.paper, _LABELLED),
-    "classifier": Method(
-        depl.ClassifierConfig, depl.fit_classifier, "labels", depl.classifier_paper, _LABELLED, _TORCH
-    ),
+    "classifier": Method(depl.ClassifierConfig, depl.fit, "labels", depl.classifier_paper, _LABELLED, _TORCH),
     "de_ret": Method(depl.DeRetConfig, depl.fit, "labels", depl.de_ret_paper, _LABELLED, _TORCH),
     "depl": Method(depl.Config, depl.fit, "labels", depl.paper, _LABELLED | {"keywords"}, _TORCH),
     "depl_cls": Method(depl.ClsConfig, depl.fit, "labels", depl.cls_paper, _LABELLED | {"keywords"}, _TORCH),

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, Protocol, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
@@ -15,30 +14,6 @@ from tagwright.encoders.model_folder import offline
 from tagwright.types import Distribution, Document, Floats, Label, Run, Stage
 
 PairedText: TypeAlias = Literal["name", "names", "text", "described", "statement"]
-
-
-class PairScorer(Protocol):
-    """Scores how well two texts match. encoders.cross_encoder.CrossEncoder is one."""
-
-    def score(
-        self,
-        firsts: Sequence[str],
-        seconds: Sequence[str],
-        rows: NDArray[np.integer],
-        columns: NDArray[np.integer],
-        *,
-        first_tokens: int | None = None,
-        progress: str = "",
-    ) -> Floats:
-        """(pairs,) the score of firsts[rows[i]], at most this many tokens of it, with seconds[columns[i]].
-
-        progress: the title of a progress bar, if any.
-        """
-        ...
-
-    def save(self, folder: Path) -> None:
-        """Write into a new folder, to be loaded from there."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +37,7 @@ class CrossEncoderReranker(Stage):
     distribution: Distribution = "normal"
 
     def __init__(
-        self, labels: Sequence[Label], encoder: PairScorer, options: RerankerOptions = RerankerOptions()
+        self, labels: Sequence[Label], encoder: CrossEncoder, options: RerankerOptions = RerankerOptions()
     ) -> None:
         self.labels, self.encoder, self.options = labels, encoder, options
 
@@ -94,10 +69,8 @@ class CrossEncoderReranker(Stage):
         write_manifest(folder, "cross", {"options": asdict(self.options)})
 
     @classmethod
-    def load(
-        cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], PairScorer] = CrossEncoder.load
-    ) -> Self:
-        """Read what `save` wrote. load_encoder gets a folder. Raises ModelError when a part is missing or damaged."""
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
+        """Read what `save` wrote. Raises ModelError when a part is missing or damaged."""
         options = read_options(folder, RerankerOptions, read_manifest(folder, "cross").get("options"))
         with offline():  # it lies in the folder, or is missing
-            return cls(labels, load_encoder(str(folder / "encoder")), options)
+            return cls(labels, CrossEncoder.load(str(folder / "encoder")), options)

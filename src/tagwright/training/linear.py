@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -24,8 +24,6 @@ from tagwright.stages.linear.weights import LinearModel
 from tagwright.stages.trees.label_trees import WIDEST, LabelTrees, forest_worker
 from tagwright.training.hinge import CELLS, TOGETHER, Loss, Postings, solve
 from tagwright.types import Document, Floats, Ints, Label, Run
-
-Kind: TypeAlias = Literal["parabel", "bonsai"]
 
 Block: TypeAlias = tuple[Matrix, Floats]
 "(labels, words) weights and (labels,) biases."
@@ -64,10 +62,7 @@ class SvmOptions(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelTreeOptions(Checked):
-    """Trees of labels by omikuji; the defaults are FuTex's Parabel. Raises ConfigError for what cannot work."""
-
-    kind: Kind = "parabel"
-    "parabel: balanced binary trees; bonsai: shallow trees with up to 100 unbalanced branches."
+    """Trees of labels by omikuji; the defaults are those of FuTex. Raises ConfigError for a value that cannot work."""
 
     trees: AtLeastOne = 3
     "Trees, each grown from another random start; their probabilities are averaged."
@@ -143,7 +138,7 @@ def fit_svm(
 
 
 def fit_trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOptions = LabelTreeOptions()) -> LabelTrees:
-    """Parabel or Bonsai (FuTex 3.3). features: (documents, words) CSR; gold: a row for each document.
+    """Parabel (FuTex 3.3). features: (documents, words) CSR; gold: a row for each document.
 
     omikuji takes no seed: two trainings differ a little. Documents without labels or words are ignored. Raises
     ConfigError when no document is left, TagwrightError when omikuji fails or is not installed.
@@ -153,7 +148,7 @@ def fit_trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOption
         raise ConfigError("no document has both words and a label of the vocabulary; label trees learn from these")
     forest, learnt, gold = forest_worker(), features[used], gold.take(used)
     scratch = tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)
-    with bar(f"{options.kind} trees", None), scratch as folder:
+    with bar("parabel trees", None), scratch as folder:
         try:
             words = forest.ask(
                 "grow",
@@ -161,11 +156,11 @@ def fit_trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOption
                 gold=(gold.indptr, gold.labels),
                 size=(labels, features.shape[1]),
                 scratch=Path(folder),
-                settings=_settings(options),
+                settings={"n_trees": options.trees, "min_branch_size": options.leaf},
                 workers=options.workers,
             )
         except WorkerError as error:
-            raise TagwrightError(f"omikuji could not grow {options.kind} trees ({error})") from None
+            raise TagwrightError(f"omikuji could not grow parabel trees ({error})") from None
     return LabelTrees(forest, words, options.beam)
 
 
@@ -206,14 +201,6 @@ def _solved(
         yield csr_matrix(weights, shape=(len(found["bias"]), features.shape[1])), found["bias"]
     if workers > 1:
         get_reusable_executor().shutdown()  # they would keep their memory for minutes
-
-
-def _settings(options: LabelTreeOptions) -> dict[str, Any]:
-    """The options as omikuji names them."""
-    settings: dict[str, Any] = {"n_trees": options.trees, "min_branch_size": options.leaf}
-    if options.kind == "bonsai":  # a branch that is split must have as many labels as it gets branches
-        settings |= {"cluster_balanced": False, "cluster_k": min(100, options.leaf), "max_depth": 3}
-    return settings
 
 
 def _digest(features: Matrix, gold: Run) -> str:

@@ -7,7 +7,6 @@ The group of a pair identifies its subject: a number made from a title or a labe
 of two documents with one title, and of a label and its duplicate share it, within a source and across.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -142,18 +141,15 @@ def rts_pairs(
     )
 
 
-def ict_pairs(documents: Sequence[Document], *, delete_title: bool = False, seed: int = 0) -> Source:
+def ict_pairs(documents: Sequence[Document], *, seed: int = 0) -> Source:
     """Inverse cloze task as MACLR has it (4.2): (context, title), the context being all text below the title.
 
-    delete_title: remove literal repetitions of the title, in any case, from the context, so that finding them is not
-    enough. Raises ConfigError when no document has both title and context.
+    Raises ConfigError when no document has both title and context.
     """
 
     def draw(block: range, _: Key) -> Iterator[Pair]:
         for document in documents[block.start : block.stop]:
             title, context = document.title.strip(), _contents(document)
-            if title and delete_title:
-                context = _without(context, title)
             if title and context.strip():
                 yield Pair(context, title, group_of_document(document))
 
@@ -277,12 +273,6 @@ def _partners(k: int, rng: Generator) -> Iterable[tuple[int, int]]:
 def _contents(document: Document) -> str:
     """All text but the title."""
     return replace(document, title="").text
-
-
-def _without(context: str, title: str) -> str:
-    if title.casefold() not in context.casefold():
-        return context
-    return re.sub(rf"(?<!\w){re.escape(title)}(?!\w)", " ", context, flags=re.IGNORECASE)
 
 
 def _sample(size: int, share: float, seed: int) -> Mask:

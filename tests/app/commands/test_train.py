@@ -239,7 +239,7 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         (["finetune", "--model", "M", "--keywords", "K"], r"--keywords is accepted by depl, depl_cls, not by finetune"),
         (["finetune", "--model", "M", "--guesses", "G"], "--guesses is accepted by svm, .* not by finetune"),
         (["svm", "--set", "encoder=minilm"], 'unknown option "encoder"; known are loss, cost'),
-        (["simcse", "--set", "delete_title=true"], 'unknown option "delete_title"'),
+        (["simcse", "--set", "segmentation=fixed"], 'unknown option "segmentation"'),
         (["ict", "--set", "pairs=simcse"], 'unknown option "pairs"'),
         (["rts", "--set", "training.seed=-1"], "training.seed is -1, expected at least 0"),
         (["rts", "--output", "."], r"--output \.: expected the name of a folder"),

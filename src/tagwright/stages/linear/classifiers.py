@@ -80,7 +80,7 @@ class Linear(Retriever):
 
 
 class Trees(Retriever):
-    """Candidates by trees of labels (Parabel, Bonsai). A types.Retriever; scores are probabilities.
+    """Candidates by trees of labels (Parabel). A types.Retriever; scores are probabilities.
 
     places: (labels of the trees,) the position of each in this vocabulary, -1 if it is missing.
     """

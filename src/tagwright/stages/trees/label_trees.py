@@ -1,4 +1,4 @@
-"""Suggest labels by label trees over words (Parabel, Bonsai).
+"""Suggest labels by label trees over words (Parabel).
 
 omikuji runs in a process of its own, see stages/trees/forest.py. training/linear.py trains the trees.
 """
@@ -27,7 +27,7 @@ def forest_worker() -> Worker:
 
 
 class LabelTrees:
-    """Label trees of Parabel or Bonsai. words: number of features. beam: branches followed in each tree."""
+    """Label trees of Parabel. words: number of features. beam: branches followed in each tree."""
 
     def __init__(self, forest: Worker, words: int, beam: int = 10) -> None:
         self.forest, self.words, self.beam = forest, words, beam
