@@ -44,9 +44,7 @@ def main(arguments: list[str]) -> None:
     queries = embed(query_texts())
     vectors = Vectors.of(labels, "float16")
     exact = Vectors.of(labels, "float32").nearest(queries, 100)
-    stores = {
-        kind: recall(Vectors.of(labels, kind).nearest(queries, 10), exact.top(10)) for kind in ("float16", "int8")
-    }
+    stores = {"float16": recall(vectors.nearest(queries, 10), exact.top(10))}
     del labels
     report = {
         "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, of which searches use one",

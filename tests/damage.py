@@ -27,7 +27,7 @@ from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import TagwrightError
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.dense.descriptions import ClassifierWeights, DescriptionRetriever
-from tagwright.stages.dense.index import Index, Vectors
+from tagwright.stages.dense.index import Index, Search, Vectors
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.linear.classifiers import Linear, Trees
@@ -54,8 +54,9 @@ def taggers(folder: Path) -> list[Path]:
     features, gold = bag.transform(document.text for document in DOCUMENTS), LABELS.gold(DOCUMENTS)
     vectors = np.random.default_rng(0).standard_normal((2, DIM), np.float32)
     free = ClassifierWeights(np.array([0, 2], np.int32), Vectors.of(vectors, "float16"))
-    dense = Dense(LABELS, encoder, DenseOptions(storage="int8"))
-    indexed = Dense(LABELS, encoder, dense.options, dense.vectors, Index.build(dense.vectors, "HNSW32,SQ8"))
+    dense = Dense(LABELS, encoder, DenseOptions())
+    search = Search(dense.vectors, "auto", Index.build(dense.vectors, "HNSW32,SQ8"))
+    indexed = Dense(LABELS, encoder, dense.options, search)
     svm = Linear(LABELS, bag, fit_svm(features, gold, len(LABELS), SvmOptions(workers=1)))
     trees = Trees(LABELS, bag, fit_trees(features, gold, len(LABELS), LabelTreeOptions(leaf=2, workers=1)))
     made = {

@@ -67,7 +67,7 @@ def test_a_transformer_learns_it_too(encoder: dict[str, str], svm: Tagger) -> No
     assert right(depl.fit(TRAIN, LABELS, config, svm=svm)) >= 27
     by_cls = depl.fit(TRAIN, LABELS, trained(replace(config, label_pooling="cls"), steps=1), svm=svm)
     by_mean = depl.fit(TRAIN, LABELS, trained(config, steps=1), svm=svm)
-    assert np.abs(dual(by_cls).vectors.codes - dual(by_mean).vectors.codes).max() > 1e-2  # type: ignore[union-attr]
+    assert np.abs(dual(by_cls).search.vectors.codes - dual(by_mean).search.vectors.codes).max() > 1e-2  # type: ignore[union-attr]
 
 
 def test_vectors_of_any_length_teach_it_too(encoder: dict[str, str], svm: Tagger, tmp_path: Path) -> None:
@@ -164,8 +164,12 @@ def test_a_run_that_was_killed_in_either_stage_and_resumed_ends_with_the_same_ve
             depl.fit(TRAIN, LABELS, config, Steps(tmp_path / "stopped", resume=True))
     assert (tmp_path / "stopped" / "dual" / NAME).is_file()
     resumed = dual(depl.fit(TRAIN, LABELS, config, Steps(tmp_path / "stopped", resume=True)))
-    for one, other in ((whole.vectors, resumed.vectors), (whole.weights.vectors, resumed.weights.vectors)):  # type: ignore[union-attr]
-        assert (one.codes == other.codes).all()  # type: ignore[union-attr]
+    assert whole.search
+    assert resumed.search
+    assert whole.weights
+    assert resumed.weights
+    assert (whole.search.vectors.codes == resumed.search.vectors.codes).all()
+    assert (whole.weights.vectors.codes == resumed.weights.vectors.codes).all()
 
 
 def test_a_trained_classifier_can_be_given_and_is_what_is_gone_on_from(encoder: dict[str, str], svm: Tagger) -> None:

@@ -22,7 +22,6 @@ from tagwright.encoders.prompts import Role
 from tagwright.methods import depl, maclr
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.dense.descriptions import DescriptionRetriever
-from tagwright.stages.dense.index import Storage
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.training.config import TrainingConfig
 from tagwright.training.shared_work import all_gather, shared_dense, shared_run
@@ -46,22 +45,21 @@ def main(folder: Path, encoder: str) -> None:
     found = shared_run(DOCUMENTS, find)
     static = BiEncoder.load(encoder, cached=False)
     counting = Counting(static)
-    stored: dict[str, Storage] = {"float16": "float16", "int8": "int8"}
-    stages = {name: shared_dense(LABELS, counting, DenseOptions(storage=kind)) for name, kind in stored.items()}
+    dense = shared_dense(LABELS, counting, DenseOptions())
     # Fewer labels than processes.
     bees = LABELS.restrict(["wasp"])
     plain = depl.Config(encoder=encoder, trained_start=False, hard_negatives=0, keywords=0, training=SHORT)
     one_label = shared_dense(bees, static, DenseOptions())
     one_described = depl.fit(DOCUMENTS, bees, plain).stages["dual"]
     assert isinstance(one_described, DescriptionRetriever)
-    assert one_described.vectors is not None
+    assert one_described.search
     trained = maclr.fit(DOCUMENTS, LABELS, replace(FEW, encoder=encoder)).stages["dense"]
     described = depl.fit(
         DOCUMENTS, LABELS, depl.Config(encoder=encoder, trained_start=False, hard_negatives=2, training=SHORT)
     ).stages["dual"]
     assert isinstance(trained, Dense)
     assert isinstance(described, DescriptionRetriever)
-    assert described.vectors is not None
+    assert described.search
     everything = np.arange(len(LABELS))
     np.savez(
         folder / f"{rank}.npz",
@@ -73,11 +71,10 @@ def main(folder: Path, encoder: str) -> None:
         none=all_gather(np.zeros((0, 3), np.int8)),
         uneven=all_gather(np.full((2 * int(rank), 2), 0.5 + int(rank), np.float16)),
         trained=trained.vectors[everything],
-        described=described.vectors[everything],
-        float16=stages["float16"].vectors[everything],
-        int8=stages["int8"].vectors[everything],
+        described=described.search.vectors[everything],
+        dense=dense.vectors[everything],
         one_label=one_label.vectors[np.array([0])],
-        one_described=one_described.vectors[np.array([0])],
+        one_described=one_described.search.vectors[np.array([0])],
     )
 
 

@@ -84,12 +84,12 @@ def test_two_processes_share_the_work_and_both_have_what_one_has(
     assert one["read"].tolist() == [document.id for document in DOCUMENTS]
     assert [*first["read"], *second["read"]] == one["read"].tolist()
     assert len(first["read"]) == 15
-    assert one["texts"] == 2 * 2 * len(LABELS)  # a name and a text, and two storages
+    assert one["texts"] == 2 * len(LABELS)  # a name and a text
     assert first["texts"] == second["texts"] == one["texts"] / 2
     for found in (first, second):
         assert found["none"].shape == (0, 3)
         assert found["uneven"].tolist() == [[1.5, 1.5]] * 2
-        for name in ("indptr", "labels", "scores", "int8", "float16", "one_label"):
+        for name in ("indptr", "labels", "scores", "dense", "one_label"):
             np.testing.assert_array_equal(found[name], one[name], name)
         for name in ("trained", "described", "one_described"):
             np.testing.assert_allclose(found[name], one[name], atol=0.02, err_msg=name)

@@ -27,7 +27,7 @@ from tagwright.stages.dense.descriptions import (
     label_texts,
     tokenizer_of,
 )
-from tagwright.stages.dense.index import Vectors
+from tagwright.stages.dense.index import Search, Vectors
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
@@ -308,17 +308,16 @@ class _Material:
         documents = BiEncoder.of(side(model, heads.document, "cls", unit=unit))
         texts = BiEncoder.of(side(model, heads.label, _pooling(config), unit=unit)) if heads.label else None
         return DescriptionRetriever(
-            self.labels, documents, texts, weights, self.keywords, config.options, vectors=self._vectors(texts, config)
+            self.labels, documents, texts, weights, self.keywords, config.options, search=self._search(texts, config)
         )
 
-    def _vectors(self, texts: BiEncoder | None, config: ClassifierConfig) -> Vectors | None:
-        """Those of the labels' texts, which the processes share; None where each process makes them itself."""
+    def _search(self, texts: BiEncoder | None, config: ClassifierConfig) -> Search | None:
+        """That of the labels' texts, which the processes share; None where each process makes it itself."""
         if texts is None or is_single_process():
             return None
-        some, options = shared_labels(self.labels), replace(config.options, index="exact")
-        mine = DescriptionRetriever(some, texts, texts, None, self.keywords, options)
-        assert mine.vectors is not None
-        return shared_vectors(mine.vectors)
+        mine = DescriptionRetriever(shared_labels(self.labels), texts, texts, None, self.keywords, config.options)
+        assert mine.search
+        return Search(shared_vectors(mine.search.vectors), config.options.index)
 
 
 def _pooling(config: ClassifierConfig) -> Literal["cls", "mean"]:

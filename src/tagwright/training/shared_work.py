@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tagwright.encoders.device import best_device
 from tagwright.stages.dense import Dense, DenseOptions, TextEncoder
-from tagwright.stages.dense.index import Vectors
+from tagwright.stages.dense.index import Search, Vectors
 from tagwright.types import Document, Label, Run
 
 if TYPE_CHECKING:
@@ -114,9 +114,10 @@ def shared_dense(labels: Sequence[Label], encoder: TextEncoder, options: DenseOp
     """The stage over all labels, whose texts the processes share."""
     if is_single_process():
         return Dense(labels, encoder, options)
-    return Dense(labels, encoder, options, shared_vectors(Dense(shared_labels(labels), encoder, options).vectors))
+    vectors = shared_vectors(Dense(shared_labels(labels), encoder, options).vectors)
+    return Dense(labels, encoder, options, Search(vectors, options.index))
 
 
 def shared_vectors(mine: Vectors) -> Vectors:
     """The vectors of all processes."""
-    return Vectors(all_gather(mine.codes), None if mine.scales is None else all_gather(mine.scales))
+    return Vectors(all_gather(mine.codes))

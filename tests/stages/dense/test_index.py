@@ -53,7 +53,7 @@ def test_of_equal_cosines_at_the_cut_the_first_labels_are_found() -> None:
     assert run.labels.tolist() == [3, 4]
 
 
-@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("storage", ["float32", "float16"])
 @pytest.mark.parametrize("queries", [2, 7, 64, 300])
 def test_which_vectors_are_nearest_does_not_depend_on_the_other_queries(queries: int, storage: Storage) -> None:
     """The same numbers in any order: the product of each with equal numbers is the same but for rounding."""
@@ -74,9 +74,9 @@ def test_of_equal_vectors_the_first_are_nearest_however_many_queries() -> None:
             assert sorted(labels.tolist()) == list(range(500 * row, 500 * row + 300))
 
 
-@pytest.mark.parametrize(("storage", "precision", "size"), [("float32", 0, 4), ("float16", 5e-4, 2), ("int8", 4e-3, 1)])
+@pytest.mark.parametrize(("storage", "precision", "size"), [("float32", 0, 4), ("float16", 5e-4, 2)])
 def test_stored_vectors_are_smaller_and_nearly_the_same(storage: Storage, precision: float, size: int) -> None:
-    """Half precision rounds at 2^-11 of a number, 8 bits at 1/254 of the largest."""
+    """Half precision rounds at 2^-11 of a number."""
     vectors = unit_vectors(100)
     stored = Vectors.of(vectors, storage)
     assert stored.codes.nbytes == size * vectors.size
@@ -84,7 +84,7 @@ def test_stored_vectors_are_smaller_and_nearly_the_same(storage: Storage, precis
 
 
 def test_a_zero_vector_is_kept_as_zero() -> None:
-    assert not Vectors.of(np.zeros((1, 4), np.float32), "int8")[:].any()
+    assert not Vectors.of(np.zeros((1, 4), np.float32), "float16")[:].any()
 
 
 def test_no_vectors_give_empty_rows() -> None:
@@ -92,7 +92,7 @@ def test_no_vectors_give_empty_rows() -> None:
     assert run.indptr.tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("storage", ["float32", "float16"])
 def test_rows_are_taken_from_two_sets_without_change_and_as_a_copy(storage: Storage) -> None:
     one, other = Vectors.of(unit_vectors(4), storage), Vectors.of(unit_vectors(3, seed=1), storage)
     taken = one.take(np.array([6, 0, 3, 4]), other)
@@ -171,11 +171,11 @@ def test_the_same_vectors_give_the_same_index() -> None:
 
 
 def test_vectors_and_index_are_memory_mapped(tmp_path: Path) -> None:
-    vectors, texts = Vectors.of(unit_vectors(1000), "int8"), unit_vectors(20, seed=1)
+    vectors, texts = Vectors.of(unit_vectors(1000), "float16"), unit_vectors(20, seed=1)
     index = Index.build(vectors, "IVF16,SQ8")
     vectors.save(tmp_path)
     index.save(tmp_path)
-    mapped, mapped_index = Vectors.load(tmp_path, "int8", (1000, 8)), Index.load(tmp_path, "IVF16,SQ8", 4, (1000, 8))
+    mapped, mapped_index = Vectors.load(tmp_path, "float16", (1000, 8)), Index.load(tmp_path, "IVF16,SQ8", 4, (1000, 8))
     assert not mapped.codes.flags.owndata  # but the file
     assert str(mapped_index) == "IVF16,SQ8, nprobe 4"
     np.testing.assert_array_equal(mapped[:], vectors[:])

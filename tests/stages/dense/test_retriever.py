@@ -142,8 +142,8 @@ def test_it_says_how_it_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(label_index, "INDEX_MINIMUM", 300)
     labels = [Label(str(i), (f"topic{i}",)) for i in range(300)]
     assert Dense(LABELS, BagOfWords(), DenseOptions(index="hnsw")).describe() == "3 labels x 64, float16, exact"
-    described = Dense(labels, BagOfWords(), DenseOptions(index="ivf", storage="int8")).describe()
-    assert described.startswith("300 labels x 64, int8, IVF32,SQ8, nprobe ")
+    described = Dense(labels, BagOfWords(), DenseOptions(index="ivf")).describe()
+    assert described.startswith("300 labels x 64, float16, IVF32,SQ8, nprobe ")
 
 
 def test_the_nearest_sentences_are_quoted() -> None:
@@ -167,7 +167,7 @@ def test_the_nearest_sentences_are_quoted() -> None:
 def test_saved_and_loaded_it_gives_the_same(tmp_path: Path, index: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(label_index, "INDEX_MINIMUM", 100)
     labels = [*LABELS, *(Label(f"t{i}", (f"topic{i}",)) for i in range(300))]
-    stage = Dense(labels, BagOfWords(), DenseOptions(index=index, storage="int8", k=7))
+    stage = Dense(labels, BagOfWords(), DenseOptions(index=index, k=7))
     stage.save(tmp_path)
     asked: list[str] = []
     loaded = Dense.load(tmp_path, labels, lambda name: asked.append(name) or BagOfWords())  # type: ignore[func-returns-value]

@@ -14,7 +14,7 @@ from tagwright.core.saved import read_array, read_manifest, read_options, write_
 from tagwright.data.descriptions import Keywords, cut, pseudo_description, read_keywords, write_keywords
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import InputError, ModelError
-from tagwright.stages.dense.index import Index, Kind, Storage, Vectors, index_name
+from tagwright.stages.dense.index import Kind, Search, Storage, Vectors
 from tagwright.stages.dense.retriever import Texts
 from tagwright.text.words import sentence_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Longs, Retriever, Run
@@ -68,7 +68,7 @@ class DescriptionRetriever(Retriever):
 
     documents: the encoder phi_doc. texts: the encoder phi_label of Eq. 1, or None for the dense classifier. weights:
     classifier weights, or None for DEPL. With both, the score is Eq. 4; a label without classifier weights has the
-    probability of its text. keywords: by label id. vectors: of the label texts; computed if None.
+    probability of its text. keywords: by label id. search: of the label texts; they are encoded if None.
     """
 
     distribution: Distribution = "sparse"
@@ -82,19 +82,15 @@ class DescriptionRetriever(Retriever):
         keywords: Keywords | None = None,
         options: DescriptionRetrieverOptions = DescriptionRetrieverOptions(),
         *,
-        vectors: Vectors | None = None,
-        index: Index | None = None,
+        search: Search | None = None,
     ) -> None:
         if texts is None and weights is None:
             raise ValueError("neither texts nor classifier weights: nothing to compare documents with")
         self.labels, self.documents, self.texts, self.weights = labels, documents, texts, weights
         self.keywords, self.options = keywords or {}, options
-        self.vectors, self.index = vectors, index
-        if texts and vectors is None:
-            self.vectors = Vectors.of(self._encode(self.label_texts(labels)), options.storage)
-        if self.vectors is not None and index is None:
-            name = index_name(options.index, len(labels))
-            self.index = Index.build(self.vectors, name) if name else None
+        self.search = search
+        if texts and search is None:
+            self.search = Search(self._encode(self.label_texts(labels)), options.index)
 
     def read(self, documents: Sequence[Document]) -> Texts:
         """Encode the documents."""
@@ -108,9 +104,8 @@ class DescriptionRetriever(Retriever):
         With label texts and classifier weights, candidates are the 2 k best labels of each.
         """
         queries, k = reading.vectors, self.options.k
-        depth = 2 * k if self.vectors is not None and self.weights else k
-        found = [self._nearest(queries, depth)] if self.vectors is not None else []
-        pool = Run.union([*found, *([self.weights.nearest(queries, depth)] if self.weights else [])])
+        depth = 2 * k if self.search and self.weights else k
+        pool = Run.union([part.nearest(queries, depth) for part in (self.search, self.weights) if part])
         pool = pool.keep(reading.written[pool.rows])
         return pool.rescored(self._probabilities(queries, pool.rows, pool.labels)).top(k)
 
@@ -137,21 +132,13 @@ class DescriptionRetriever(Retriever):
         """
         at = {label.id: position for position, label in enumerate(self.labels)}
         weights = self.weights and self.weights.of([at.get(label.id) for label in labels])
-        vectors = None
-        if self.vectors is not None:
-            known = {text: row for row, text in enumerate(self.label_texts(self.labels))}
-            texts = self.label_texts(labels)
-            new = [text for text in dict.fromkeys(texts) if text not in known]
-            known.update(zip(new, range(len(self.vectors), len(self.vectors) + len(new)), strict=True))
-            rows = np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
-            vectors = self.vectors.take(rows, Vectors.of(self._encode(new), self.options.storage))
+        search = None
+        if self.search:
+            before, after = self.label_texts(self.labels), self.label_texts(labels)
+            search = Search(self.search.vectors.moved(before, after, self._encode), self.options.index)
         return DescriptionRetriever(
-            labels, self.documents, self.texts, weights, self.keywords, self.options, vectors=vectors
+            labels, self.documents, self.texts, weights, self.keywords, self.options, search=search
         )
-
-    def with_keywords(self, keywords: Keywords) -> DescriptionRetriever:
-        """Return a copy with other keywords, such as edited ones; encodes the labels again, without training."""
-        return DescriptionRetriever(self.labels, self.documents, self.texts, self.weights, keywords, self.options)
 
     def label_texts(self, labels: Sequence[Label]) -> list[str]:
         """Return the text of each label: its truncated pseudo description; for DE-ret its name."""
@@ -161,23 +148,21 @@ class DescriptionRetriever(Retriever):
 
     def describe(self) -> str:
         """Return a summary: "26,983 labels by their texts, 14,000 by classifier weights"."""
-        parts = [f"{len(self.vectors):,} labels by their texts"] if self.vectors is not None else []
+        parts = [f"{len(self.labels):,} labels by their texts"] if self.search else []
         return ", ".join([*parts, *([f"{len(self.weights.labels):,} by classifier weights"] if self.weights else [])])
 
     def save(self, folder: Path) -> None:
         """Write both encoders, each in the sentence-transformers format, the vectors of the labels, and keywords."""
         self.documents.save(folder / "documents")
-        if self.texts and self.vectors is not None:
+        index = None
+        if self.texts and self.search:
             self.texts.save(folder / "texts")
-            self.vectors.save(folder)
-        if self.index:
-            self.index.save(folder)
+            index = self.search.save(folder)
         if self.weights:
             (folder / "free").mkdir()
             self.weights.vectors.save(folder / "free")
             write_arrays(folder / "free", {"labels": self.weights.labels})
         write_keywords(self.labels, self.keywords, folder / "keywords.jsonl")
-        index = self.index and self.index.described
         parts = {"texts": self.texts is not None, "free": self.weights is not None, "encoder": self.documents.record}
         write_manifest(folder, "dual", {"options": asdict(self.options), "index": index, **parts})
 
@@ -200,22 +185,18 @@ class DescriptionRetriever(Retriever):
             _load_weights(folder / "free", options.storage, *shape) if parts[1] else None,
             _read_keywords(folder / "keywords.jsonl"),
             options,
-            vectors=Vectors.load(folder, options.storage, shape) if parts[0] else None,
-            index=Index.read(folder, manifest.get("index"), shape),
+            search=Search.load(folder, manifest.get("index"), options.storage, options.index, shape)
+            if parts[0]
+            else None,
         )
 
-    def _encode(self, texts: Sequence[str]) -> Floats:
-        if self.texts is None:
-            return np.zeros((0, self.documents.dim), np.float32)
-        return self.texts.encode_raw(texts, role="document", progress="labels")
-
-    def _nearest(self, queries: Floats, k: int) -> Run:
-        assert self.vectors is not None
-        return self.index.nearest(self.vectors, queries, k) if self.index else self.vectors.nearest(queries, k)
+    def _encode(self, texts: Sequence[str]) -> Vectors:
+        assert self.texts
+        return Vectors.of(self.texts.encode_raw(texts, role="document", progress="labels"), self.options.storage)
 
     def _probabilities(self, queries: Floats, rows: Longs, labels: Ints) -> Floats:
         """Return Eq. 4, or its available part, for the pairs of query rows[i] and labels[i]; (pairs,)."""
-        by_text = None if self.vectors is None else probability(self.vectors.cosines(queries, rows, labels))
+        by_text = probability(self.search.vectors.cosines(queries, rows, labels)) if self.search else None
         if self.weights is None:
             assert by_text is not None
             return by_text

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,9 @@ from tagwright.core.saved import digest, read_array, read_number, write_arrays
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Longs, Run
 
-Storage: TypeAlias = Literal["float32", "float16", "int8"]
+T = TypeVar("T", bound=Hashable)
+
+Storage: TypeAlias = Literal["float32", "float16"]
 Kind: TypeAlias = Literal["auto", "exact", "hnsw", "ivf"]
 
 EXACT_LIMIT = 100_000
@@ -50,18 +52,14 @@ names, and 64 of a million, 0.981, 0.973, 0.966; of abstracts 0.952, 0.962, 0.96
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """Unit vectors as they are stored. codes: (n, dim) float32, float16 or int8; scales: (n,) float32, with int8."""
+    """Unit vectors as they are stored. codes: (n, dim) float32 or float16."""
 
     codes: NDArray[Any]
-    scales: Floats | None = None
 
     @classmethod
     def of(cls, vectors: Floats, storage: Storage) -> Vectors:
-        """Store vectors (n, dim). int8 scales every vector so that its largest number is 127."""
-        if storage != "int8":
-            return cls(vectors.astype(storage))
-        scales = np.maximum(np.abs(vectors).max(axis=1, initial=0), np.finfo(np.float32).tiny) / 127
-        return cls(np.rint(vectors / scales[:, None]).astype(np.int8), scales.astype(np.float32))
+        """Store vectors (n, dim)."""
+        return cls(vectors.astype(storage))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -69,16 +67,21 @@ class Vectors:
     def __getitem__(self, rows: slice | NDArray[np.integer]) -> Floats:
         """(rows, dim) float32."""
         vectors: Floats = self.codes[rows].astype(np.float32)
-        return vectors if self.scales is None else vectors * self.scales[rows, None]
+        return vectors
 
     def take(self, rows: NDArray[np.integer], others: Vectors) -> Vectors:
         """Copy rows from these vectors and the others, whose numbers follow these."""
         ours = rows < len(self)
         codes = np.empty((len(rows), self.codes.shape[1]), self.codes.dtype)
         codes[ours], codes[~ours] = self.codes[rows[ours]], others.codes[rows[~ours] - len(self)]
-        if self.scales is None or others.scales is None:
-            return Vectors(codes)
-        return Vectors(codes, np.concatenate([self.scales, others.scales])[rows])
+        return Vectors(codes)
+
+    def moved(self, before: Sequence[T], after: Sequence[T], encode: Callable[[list[T]], Vectors]) -> Vectors:
+        """The vectors of other texts than before: those of known texts are copied, the others are encoded."""
+        rows = {text: row for row, text in enumerate(before)}
+        new = [text for text in dict.fromkeys(after) if text not in rows]
+        rows.update(zip(new, range(len(self), len(self) + len(new)), strict=True))
+        return self.take(np.fromiter(map(rows.__getitem__, after), np.int64, len(after)), encode(new))
 
     def cosines(self, queries: Floats, pairs: Longs, rows: NDArray[np.integer]) -> Floats:
         """(pairs,) cosine of queries[pairs[i]] and vector rows[i]; fastest if those of a query follow each other."""
@@ -134,8 +137,8 @@ class Vectors:
             yield start, self[start : start + BLOCK]
 
     def save(self, folder: Path) -> None:
-        """Write `vectors.npy`, and `scales.npy` for int8."""
-        write_arrays(folder, {"vectors": self.codes} | ({} if self.scales is None else {"scales": self.scales}))
+        """Write `vectors.npy`."""
+        write_arrays(folder, {"vectors": self.codes})
 
     @classmethod
     def load(cls, folder: Path, storage: Storage, shape: tuple[int, int]) -> Vectors:
@@ -146,7 +149,7 @@ class Vectors:
                 f"{folder}: label vectors are {codes.shape} {codes.dtype}, expected {shape} {storage} for these labels "
                 "and this encoder; save the model again"
             )
-        return cls(codes, read_array(folder, "scales", np.float32, shape[:1]) if storage == "int8" else None)
+        return cls(codes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,11 +225,6 @@ class Index:
             raise ModelError(f"{folder}: manifest cannot be read (an index {name[:100]!r}); save the model again")
         return cls.load(folder, name, read_number(folder, described, "effort"), shape)
 
-    @property
-    def described(self) -> Mapping[str, object]:
-        """The entry in the manifest, for `read`."""
-        return {"name": self.name, "effort": self.effort}
-
     def __post_init__(self) -> None:
         import faiss
 
@@ -255,6 +253,20 @@ class Search:
         """The k vectors of largest cosine for each query (m, dim), as far as the index finds them."""
         index = self.index
         return index.nearest(self.vectors, queries, k) if index else self.vectors.nearest(queries, k)
+
+    def save(self, folder: Path, *, with_index: bool = True) -> Mapping[str, object] | None:
+        """Write the vectors, and the index if there is one. Returns what the manifest must say for `load`."""
+        self.vectors.save(folder)
+        index = self.index if with_index else None
+        if index is None:
+            return None
+        index.save(folder)
+        return {"name": index.name, "effort": index.effort}
+
+    @classmethod
+    def load(cls, folder: Path, described: object, storage: Storage, kind: Kind, shape: tuple[int, int]) -> Search:
+        """Memory-map what `save` wrote; described: what it returned. Raises ModelError when that is damaged."""
+        return cls(Vectors.load(folder, storage, shape), kind, Index.read(folder, described, shape))
 
 
 def index_name(kind: Kind, size: int) -> str | None:

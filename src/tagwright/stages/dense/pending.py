@@ -15,7 +15,7 @@ from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.unit_vectors import unit
 from tagwright.errors import ModelError
-from tagwright.stages.dense.index import Index, Kind, Search, Storage, Vectors
+from tagwright.stages.dense.index import Kind, Search, Storage, Vectors
 from tagwright.types import Floats, Label, Mask, Run
 
 Sketch: TypeAlias = Callable[[Sequence[str]], Floats]
@@ -53,20 +53,15 @@ class RoughLabels:
 
     def save(self, folder: Path) -> None:
         """Write the rough vectors of the labels and their index into an existing folder."""
-        self.search.vectors.save(folder)
-        index = self.search.index
-        if index:
-            index.save(folder)
-        write_manifest(folder, "rough labels", {"index": index and index.described})
+        write_manifest(folder, "rough labels", {"index": self.search.save(folder)})
 
     @classmethod
     def load(
         cls, folder: Path, shape: tuple[int, int], kind: Kind, make_sketch: Callable[[], Sketch | None]
     ) -> RoughLabels:
         """Memory-map what `save` wrote. Raises ModelError when it is damaged or not of this shape (labels, dim)."""
-        manifest = read_manifest(folder, "rough labels")
-        vectors = Vectors.load(folder, "float16", shape)
-        return cls(Search(vectors, kind, Index.read(folder, manifest.get("index"), shape)), make_sketch)
+        described = read_manifest(folder, "rough labels").get("index")
+        return cls(Search.load(folder, described, "float16", kind, shape), make_sketch)
 
 
 Views: TypeAlias = Callable[[Sequence[Label]], list[tuple[str, ...]]]
@@ -80,7 +75,7 @@ class PendingLabels:
     """
 
     def __init__(self, labels: Sequence[Label], views: Views, encoder: BiEncoder, storage: Storage) -> None:
-        self.labels, self.views, self.encoder, self.storage = labels, views, encoder, storage
+        self.labels, self.views, self.encoder = labels, views, encoder
         vectors, known = encoder.known([text for texts in views(labels) for text in texts], "document")
         self._vectors = Vectors.of(mean_of_views(vectors, len(labels)), storage)
         self._missing: Mask = ~np.asarray(known.reshape(len(labels), -1).all(axis=1), np.bool_)
@@ -109,10 +104,7 @@ class PendingLabels:
             views = self.views([self.labels[label] for label in new.tolist()])
             texts = [text for each in views for text in each]
             vectors = self.encoder.encode(texts, role="document", progress="labels")
-            encoded = Vectors.of(mean_of_views(vectors, len(new)), self.storage)
-            self._vectors.codes[new] = encoded.codes
-            if self._vectors.scales is not None and encoded.scales is not None:
-                self._vectors.scales[new] = encoded.scales
+            self._vectors.codes[new] = mean_of_views(vectors, len(new))
             self._missing[new] = False  # only now: others read without the lock
 
 

@@ -80,7 +80,7 @@ class DenseOptions(Checked):
     "Read the title and abstract of a document, or all of it (always if there is no abstract)."
 
     storage: Storage = "float16"
-    "How label vectors are stored: float16 halves float32 and agrees to 4 digits, int8 halves it again, to 2 digits."
+    "How label vectors are stored: float16 halves float32 and agrees to 4 digits."
 
     index: Kind = "auto"
     "exact compares every label; hnsw and ivf are faster and miss some; auto is exact up to 100,000 labels, then ivf."
@@ -109,8 +109,8 @@ class Dense(Retriever):
     Of all labels, or of those that rough vectors propose: see `DenseOptions.proposed`. What is suggested depends
     neither on what was encoded before nor on the other documents of a batch. Threads may share it.
 
-    vectors: those of the labels if known; otherwise the labels are encoded now, or, where they are proposed, when they
-    are candidates. rough: the rough vectors if known.
+    search: over the vectors of the labels if known; otherwise the labels are encoded now, or, where they are proposed,
+    when they are candidates. rough: the rough vectors if known.
     """
 
     distribution: Distribution = "normal"
@@ -120,19 +120,17 @@ class Dense(Retriever):
         labels: Sequence[Label],
         encoder: TextEncoder,
         options: DenseOptions = DenseOptions(),
-        vectors: Vectors | None = None,
-        index: Index | None = None,
+        search: Search | None = None,
         rough: RoughLabels | None = None,
     ) -> None:
         self.labels, self.encoder, self.options = labels, encoder, options
         self._rough = rough or self._sketched()
         self._pending: PendingLabels | None = None
-        if vectors is None and self._rough and isinstance(encoder, BiEncoder):
+        if search is None and self._rough and isinstance(encoder, BiEncoder):
             self._pending = PendingLabels(labels, self._views, encoder, options.storage)
-        elif vectors is None:
-            vectors = self._encode_labels(self._views(labels))
-        self._search = None if vectors is None else Search(vectors, options.index, index)
-        self._lock = threading.Lock()
+        elif search is None:
+            search = Search(self._encode_labels(self._views(labels)), options.index)
+        self._search, self._lock = search, threading.Lock()
 
     @property
     def search(self) -> Search:
@@ -231,12 +229,8 @@ class Dense(Retriever):
         """
         if self._pending:
             return Dense(labels, self.encoder, self.options)
-        known = {texts: row for row, texts in enumerate(self._views(self.labels))}
-        views = self._views(labels)
-        new = [texts for texts in dict.fromkeys(views) if texts not in known]
-        known.update(zip(new, range(len(self.vectors), len(self.vectors) + len(new)), strict=True))
-        rows = np.fromiter(map(known.__getitem__, views), np.int64, len(views))
-        return Dense(labels, self.encoder, self.options, self.vectors.take(rows, self._encode_labels(new)))
+        vectors = self.vectors.moved(self._views(self.labels), self._views(labels), self._encode_labels)
+        return Dense(labels, self.encoder, self.options, Search(vectors, self.options.index))
 
     def describe(self) -> str:
         """How the labels are stored and searched: "26,983 labels x 384, float16, exact"."""
@@ -249,10 +243,7 @@ class Dense(Retriever):
 
     def save(self, folder: Path) -> None:
         """Write the label vectors and their index, and the encoder unless it is the packaged one."""
-        self.vectors.save(folder)
-        index = None if self._rough else self.search.index
-        if index:
-            index.save(folder)
+        index = self.search.save(folder, with_index=self._rough is None)
         if self._rough:
             (folder / "rough").mkdir()
             self._rough.save(folder / "rough")
@@ -261,7 +252,7 @@ class Dense(Retriever):
             self.encoder.save(folder / "encoder")
         record = getattr(self.encoder, "record", None)
         content = {"options": asdict(self.options), "packaged_encoder": packaged, "encoder": record}
-        proposing = {"index": index and index.described, "rough": self._rough is not None}
+        proposing = {"index": index, "rough": self._rough is not None}
         write_manifest(folder, "dense", {**content, **proposing})
 
     @classmethod
@@ -283,10 +274,11 @@ class Dense(Retriever):
         name = PACKAGED if packaged else str(folder / "encoder")
         encoder = load_encoder(name) if load_encoder else BiEncoder.load_saved(name, manifest.get("encoder"))
         shape = (len(labels), encoder.dim)
-        vectors, rough = Vectors.load(folder, options.storage, shape), None
+        search = Search.load(folder, manifest.get("index"), options.storage, options.index, shape)
+        rough = None
         if manifest.get("rough") and isinstance(encoder, BiEncoder):
             rough = RoughLabels.load(folder / "rough", shape, options.index, encoder.sketch)
-        return cls(labels, encoder, options, vectors, Index.read(folder, manifest.get("index"), shape), rough)
+        return cls(labels, encoder, options, search, rough)
 
     def _sketched(self) -> RoughLabels | None:
         """The rough vectors that propose labels, where the options ask for them and the encoder has any."""
