@@ -56,7 +56,7 @@ def namespaces() -> Iterator[None]:
 
 
 def start(name: str, folder: Path, niceness: int) -> None:
-    """Start a raylet in its namespace and wait until it runs. niceness: what its processes add to that of the raylet."""
+    """Start a raylet in its namespace and wait until it runs. niceness: what its tasks add to that of the raylet."""
     head = ["--head", f"--port={PORT}", "--include-dashboard=false", f"--temp-dir={folder / 'ray'}"]
     where = head if name == HEAD else [f"--address={ADDRESSES[HEAD]}:{PORT}"]
     command = ["ray", "start", f"--node-ip-address={ADDRESSES[name]}", *where, *OPTIONS]
