@@ -1,9 +1,9 @@
 """Split compounds into the words that they are made of: "Wirtschaftspolitik" into "wirtschaft" and "politik"."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-
-import numpy as np
+from functools import cache
 
 LEAST = 4
 "The fewest letters of a part."
@@ -27,16 +27,16 @@ class Compounds:
     """
 
     def __init__(self, words: Iterable[str], stem: Callable[[str], str]) -> None:
-        counts = Counter(words)
-        self._stem, self._stems, self._heads = stem, Counter[str](), Counter[str]()
+        counts, stems, tails = Counter(words), Counter[str](), defaultdict[str, set[str]](set)
+        self._stem = cache(stem)
         for word, count in counts.items():
-            self._stems[stem(word)] += count
-        tails = defaultdict[str, set[str]](set)
+            stems[stem(word)] += count
+        self._stems = dict(stems)
         for word in counts:
             for end in _ends(word):
-                if self._stems[tail := stem(word[end:])]:
+                if (tail := self._stem(word[end:])) in stems:
                     tails[word[:end]].add(tail)
-        self._heads.update({head: len(each) for head, each in tails.items()})
+        self._heads = {head: len(each) for head, each in tails.items() if len(each) >= HEADS}
         self._splits = dict[str, tuple[str, ...]]()
 
     def split(self, word: str) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ class Compounds:
     def _candidates(self, word: str) -> Iterable[tuple[str, ...]]:
         for end in _ends(word):
             head, tail = word[:end], word[end:]
-            if not self._stems[self._stem(tail)]:
+            if self._stem(tail) not in self._stems:
                 continue
             for link in LINKS:
                 first = head.removesuffix(link)
@@ -61,11 +61,10 @@ class Compounds:
                     yield *parts, tail
 
     def _frequency(self, parts: tuple[str, ...]) -> float:
-        return float(np.mean([np.log(self._count(part)) for part in parts]))
+        return sum(math.log(self._count(part)) for part in parts) / len(parts)
 
     def _count(self, word: str) -> int:
-        heads = self._heads[word]
-        return self._stems[self._stem(word)] or (heads if heads >= HEADS else 0)
+        return self._stems.get(self._stem(word)) or self._heads.get(word, 0)
 
 
 def _ends(word: str) -> range:

@@ -4,9 +4,11 @@ Words and parts of compounds are aligned by IBM Model 1 (Brown et al. 1993, sect
 one name stands for a word of the other is estimated by EM, from all pairs of names together.
 """
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
 from typing import Self
 
@@ -43,9 +45,10 @@ class Tongue:
 
     def __init__(self, code: str, names: Iterable[str]) -> None:
         languages = parse_all(code)
-        self.stem, self.joins = stemmer(languages), joins_words(languages)
+        self.stem, self.joins = cache(stemmer(languages)), joins_words(languages)
         self._stops = stop_words(languages)
-        self._compounds = Compounds((word for name in names for word in self.words(name)), self.stem)
+        known = (word for name in names for word in self.words(name)) if self.joins else ()
+        self._compounds = Compounds(known, self.stem)
 
     def words(self, name: str) -> list[str]:
         """The words of a name, folded, without stop words and what is in brackets behind it.
@@ -127,8 +130,8 @@ class Dictionary:
         found = self.translations.get(self.source.stem(word), ())
         if found:
             return _Translated(tuple(text for text, _ in found), known=True)
-        text, probability = self.spelling(word) if len(word) >= LETTERS else (word, 0.0)
-        return _Translated((text,), known=True) if probability > SPELLED else _Translated((word,), known=False)
+        text, probability = self.spelling(word, SPELLED) if len(word) >= LETTERS else (word, 0.0)
+        return _Translated((text,), known=probability > SPELLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +148,8 @@ class _Aligner:
     def __init__(self, source: Tongue, target: Tongue) -> None:
         self._source, self._target = source, target
         self._sources, self._targets = dict[str, int](), dict[str, int]()
-        self._written = defaultdict[str, Counter[str]](Counter)
-        self._cells = list[tuple[int, int, int]]()
+        self._written = Counter[str]()
+        self._cells = array("q")
         self._names = 0
         self._alike = dict[tuple[str, str], None]()
 
@@ -156,8 +159,7 @@ class _Aligner:
         parts, pieces = self._source.parts(words), self._target.parts(others)
         if not words or not others:
             return
-        for word in {*others, *pieces}:
-            self._written[self._target.stem(word)][word] += 1
+        self._written.update({*others, *pieces})
         for form in [words] if parts == words else [words, parts]:
             self._add(set(map(self._source.stem, form)), set(map(self._target.stem, pieces)))
         self._alike |= dict.fromkeys((word, other) for word in words if len(word) >= LETTERS for other in others)
@@ -171,9 +173,12 @@ class _Aligner:
         """Stem -> words of the other language, each in its most frequent form, that are probable."""
         if not self._cells:
             return {}
-        group, source, target = np.array(self._cells, np.int64).T
+        group, source, target = np.frombuffer(self._cells, np.int64).reshape(-1, 3).T
         cell, probability = model_1(group, source, target, len(self._targets))
-        words = [min(self._written[stem].items(), key=lambda each: (-each[1], each[0]))[0] for stem in self._targets]
+        frequent = dict[str, str]()
+        for word, _ in sorted(self._written.items(), key=lambda each: (-each[1], each[0])):
+            frequent.setdefault(self._target.stem(word), word)
+        words = [frequent[stem] for stem in self._targets]
         stems, found = ["", *self._sources], defaultdict[str, list[tuple[str, float]]](list)
         for place in np.flatnonzero(probability > PROBABLE)[
             np.argsort(-probability[probability > PROBABLE], kind="stable")
@@ -188,7 +193,8 @@ class _Aligner:
         ones = [0, *(self._sources.setdefault(word, len(self._sources) + 1) for word in sorted(sources))]
         for word in sorted(targets):
             other = self._targets.setdefault(word, len(self._targets))
-            self._cells += [(self._names, one, other) for one in ones]
+            for one in ones:
+                self._cells.extend((self._names, one, other))
             self._names += 1
 
 

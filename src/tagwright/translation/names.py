@@ -58,7 +58,10 @@ def translated(labels: Sequence[Label]) -> Sequence[Label]:
         return labels
     hint(f"language: {len(found):,} of {len(labels):,} labels are also searched by translated names")
     names = {int(place): tuple(each) for place, each in found.items()}
-    return [replace(label, translated=label.translated or names.get(place, ())) for place, label in enumerate(labels)]
+    return [
+        replace(label, translated=names[place]) if place in names and not label.translated else label
+        for place, label in enumerate(labels)
+    ]
 
 
 def _translations(labels: Sequence[Label]) -> dict[int, tuple[str, ...]]:

@@ -26,15 +26,15 @@ def recognised(labels: Sequence[Label], languages: Sequence[Language]) -> list[t
     of them together, by EM with naive Bayes (Nigam et al. 2000, section 4).
     """
     step = -(-len(labels) // SAMPLE)
-    texts = [(name, place, len(label.names)) for label in labels for place, name in enumerate(label.names)]
-    sample = np.repeat(np.arange(len(labels)) % step == 0, [len(label.names) for label in labels])
-    numbers = dict[str, int]()
-    grams = _Grams.of([[numbers.setdefault(part, len(numbers)) for part in _parts(*text)] for text in texts])
+    names = [name for label in labels for name in label.names]
+    counts = np.array([len(label.names) for label in labels], np.int64)
+    grams, parts = _Grams.of(list(map(fold, names)), counts)
+    sample = np.flatnonzero(np.repeat(np.arange(len(labels)) % step == 0, counts))
     codes = [language.code for language in languages]
-    drawn = grams.of_rows(np.flatnonzero(sample))
-    shares = np.array([_said(texts[row][0], codes) for row in np.flatnonzero(sample).tolist()])
+    drawn = grams.of_rows(sample)
+    shares = np.array([_said(names[row], codes) for row in sample.tolist()])
     for _ in range(ROUNDS):
-        likelihood, prior = _learned(drawn, shares, len(numbers))
+        likelihood, prior = _learned(drawn, shares, parts)
         shares = _posterior(drawn, likelihood, prior)
     best = iter(_posterior(grams, likelihood, prior).argmax(axis=1).tolist())
     return [tuple((codes[next(best)], name) for name in label.names) for label in labels]
@@ -48,10 +48,27 @@ class _Grams(NamedTuple):
     size: int
 
     @classmethod
-    def of(cls, rows: Sequence[Sequence[int]]) -> _Grams:
-        counts = np.fromiter(map(len, rows), np.int64, len(rows))
-        parts = np.fromiter((part for row in rows for part in row), np.int64, counts.sum())
-        return cls(np.repeat(np.arange(len(rows)), counts), parts, len(rows))
+    def of(cls, names: Sequence[str], counts: Longs) -> tuple[_Grams, int]:
+        """The parts of folded names, and how many different ones there are. counts: (labels,) names of each label.
+
+        Parts are the letters of a name, three at a time with a space before and behind, and three times where it stands
+        among the names of its label: the only one, the first of so many, or another.
+        """
+        letters = np.frombuffer("".join(f" {name} " for name in names).encode("utf-32-le"), np.uint32).astype(np.int64)
+        ends = np.cumsum(np.fromiter(map(len, names), np.int64, len(names)) + 2)
+        last = np.zeros(len(letters) + 2, np.bool_)  # no part goes from one name into the next
+        last[ends - 1] = last[ends - 2] = True
+        start = np.flatnonzero(~last[: len(letters)])
+        _, gram = np.unique(
+            (letters[start] << 42) + (letters[start + 1] << 21) + letters[start + 2], return_inverse=True
+        )
+        first = np.zeros(len(names), np.bool_)
+        first[np.cumsum(counts) - counts] = True
+        place = np.where(first, np.repeat(counts, counts), 0)
+        _, where = np.unique(place, return_inverse=True)
+        grams, places = int(gram.max(initial=-1)) + 1, int(where.max(initial=-1)) + 1
+        rows = np.concatenate([np.searchsorted(ends, start, side="right"), np.repeat(np.arange(len(names)), 3)])
+        return cls(rows, np.concatenate([gram, grams + np.repeat(where, 3)]), len(names)), grams + places
 
     def of_rows(self, rows: Longs) -> _Grams:
         """Those of some rows, in order."""
@@ -59,13 +76,6 @@ class _Grams(NamedTuple):
         place[rows] = np.arange(len(rows))
         kept = place[self.row] >= 0
         return _Grams(place[self.row[kept]], self.part[kept], len(rows))
-
-
-def _parts(name: str, place: int, among: int) -> list[str]:
-    """Letters of a name, three at a time, and where it stands among the names of its label."""
-    text = f" {fold(name)} "
-    where = "only" if among == 1 else f"first of {among}" if not place else "other"
-    return [where, where, where, *(text[i : i + 3] for i in range(len(text) - 2))]
 
 
 def _said(name: str, codes: Sequence[str]) -> list[float]:

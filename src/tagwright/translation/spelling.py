@@ -1,7 +1,6 @@
 """Learn how one language spells what another has in common with it: "Soziologie" is "sociology"."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -25,36 +24,52 @@ class Spelling:
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        written = [defaultdict[tuple[str, int], Counter[str]](Counter) for _ in CONTEXTS]
+        written: Written = [{} for _ in CONTEXTS]
         learned = filter(None, (_learnable(source, target) for source, target in pairs))
         for source, pieces in islice(learned, MOST):
             _learn(written, source, pieces)
         self._best = [
-            {context: _best(seen) for context, seen in each.items() if seen.total() >= SEEN or before + behind == 0}
+            {
+                context: _best(seen)
+                for context, seen in each.items()
+                if before + behind == 0 or sum(seen.values()) >= SEEN
+            }
             for each, (before, behind) in zip(written, CONTEXTS, strict=True)
         ]
 
-    def __call__(self, word: str) -> tuple[str, float]:
+    def __call__(self, word: str, least: float = 0) -> tuple[str, float]:
         """The word in the other spelling, and the probability of that: the product over its letters.
 
         Of what a letter was written as in its context, the most frequent is taken: k of n times, with probability
-        k / (n + 1/2).
+        k / (n + 1/2). least: where the product falls to that, the word stays as it is, with probability 0.
         """
         padded, found, probability = _padded(word), list[str](), 1.0
         for place, letter in enumerate(word):
-            for best, (before, behind) in zip(self._best, CONTEXTS, strict=True):
-                if chosen := best.get((padded[place + 3 - before : place + 4 + behind], before)):
-                    piece, certain = chosen
-                    probability *= certain
-                    break
-            else:
-                piece, probability = letter, probability / 2
+            piece, certain = self._written(padded, place) or (letter, 0.5)
+            probability *= certain
+            if probability <= least:
+                return word, 0.0
             found.append(piece)
         return "".join(found), probability
 
+    def _written(self, padded: str, place: int) -> tuple[str, float] | None:
+        """What the letter at a place is written as, by its longest known context."""
+        first = 0
+        if padded[place + 2 : place + 5] not in self._best[_NEAR]:  # a context is known only if those inside it are
+            first = _NEAR + 1
+        elif padded[place + 1 : place + 6] not in self._best[_WIDE]:
+            first = _WIDE + 1
+        for best, (before, behind) in zip(self._best[first:], CONTEXTS[first:], strict=True):
+            if chosen := best.get(padded[place + 3 - before : place + 4 + behind]):
+                return chosen
+        return None
 
-Written: TypeAlias = Sequence[dict[tuple[str, int], Counter[str]]]
-"For each of `CONTEXTS`: letters around a place, and how many of them stand before it -> what is written there."
+
+Written: TypeAlias = Sequence[dict[str, dict[str, int]]]
+"For each of `CONTEXTS`: letters around a place -> how often what was written there."
+
+_NEAR, _WIDE = CONTEXTS.index((1, 1)), CONTEXTS.index((2, 2))
+"Each is inside all contexts before it."
 
 
 def _learnable(source: str, target: str) -> tuple[str, list[str]] | None:
@@ -67,13 +82,14 @@ def _learn(written: Written, source: str, pieces: Iterable[str]) -> None:
     padded = _padded(source)
     for place, piece in enumerate(pieces):
         for each, (before, behind) in zip(written, CONTEXTS, strict=True):
-            each[padded[place + 3 - before : place + 4 + behind], before][piece] += 1
+            seen = each.setdefault(padded[place + 3 - before : place + 4 + behind], {})
+            seen[piece] = seen.get(piece, 0) + 1
 
 
-def _best(seen: Counter[str]) -> tuple[str, float]:
+def _best(seen: Mapping[str, int]) -> tuple[str, float]:
     """What is written most often, k of n times, and k / (n + 1/2)."""
     piece, count = min(seen.items(), key=lambda each: (-each[1], each[0]))
-    return piece, count / (seen.total() + 0.5)
+    return piece, count / (sum(seen.values()) + 0.5)
 
 
 def aligned(source: str, target: str) -> list[str] | None:
