@@ -56,6 +56,15 @@ BY_TOKEN: dict[tuple[str, str], Role | None] = {
     ("GET", "/api/labels"): "suggest",
     ("GET", "/api/openapi.json"): "suggest",
     ("GET", "/metrics"): "suggest",
+    ("GET", "/reconcile"): "suggest",
+    ("POST", "/reconcile"): "suggest",
+    ("GET", "/reconcile/{model}"): "suggest",
+    ("POST", "/reconcile/{model}"): "suggest",
+    ("GET", "/reconcile/{model}/suggest/entity"): "suggest",
+    ("GET", "/reconcile/{model}/suggest/type"): "suggest",
+    ("GET", "/reconcile/{model}/suggest/property"): "suggest",
+    ("GET", "/reconcile/{model}/flyout"): "suggest",
+    ("GET", "/reconcile/{model}/preview"): "suggest",
 }
 "Least role of a token in the header, by route; none for what is open."
 
@@ -97,7 +106,7 @@ def token(role: Role) -> str:
 
 
 def address(path: str) -> str:
-    return path.replace("{number}", "1").replace("{project_id}", "bees")
+    return path.replace("{number}", "1").replace("{project_id}", "bees").replace("{model}", "bees")
 
 
 def test_the_tables_name_every_route(client: TestClient) -> None:

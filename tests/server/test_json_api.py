@@ -198,7 +198,10 @@ def test_the_description_names_every_address_that_answers(client: TestClient) ->
     assert set(described["paths"]) == {
         "/api/models", "/api/suggest", "/api/files", "/api/labels", "/health", "/metrics", "/v1/", "/v1/projects",
         "/v1/vocabs", project, f"{project}/suggest", f"{project}/suggest-batch", f"{project}/learn",
-        "/v1/detect-language",
+        "/v1/detect-language", "/reconcile", "/reconcile/{model}",
+        *(f"/reconcile/{{model}}/{part}" for part in (
+            "suggest/entity", "suggest/type", "suggest/property", "flyout", "preview",
+        )),
     }  # fmt: skip
     operations = [operation for methods in described["paths"].values() for operation in methods.values()]
     assert all(operation["summary"] for operation in operations)

@@ -35,6 +35,7 @@ from tagwright.server.problems import (
     answer_storage_error,
     answer_to,
 )
+from tagwright.server.reconciliation import Reconciliation
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.served_model import ServedModel
 
@@ -46,7 +47,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",  # with none at all, browsers do not say that a form comes from here
 }
-"Sent with every answer: no page runs a script from a text, nor one of another address."
+"Sent with every answer that has no others: no page runs a script from a text, nor one of another address."
 
 _WAITING = "tagwright_requests_waiting", "Requests that wait for a model."
 
@@ -89,7 +90,13 @@ def application(
     annif = AnnifApi(by_id, learn or _forget).operations()
     routes: list[BaseRoute] = [
         *start_page(models, access, reviews=pages is not None),
-        *openapi.routes([*annif, *JsonApi(by_id, counters).operations()]),
+        *openapi.routes(
+            [
+                *annif,
+                *JsonApi(by_id, counters).operations(),
+                *Reconciliation(by_id, needs_token=not access.is_open).operations(),
+            ]
+        ),
         Route("/v1", _with_slash, methods=["GET"]),
         *_joined_without_slash(annif),
         Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
@@ -199,8 +206,10 @@ def _bearer(headers: Headers) -> str:
 def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
+            headers = message.get("headers", [])
+            own = {name for name, _ in headers}
             added = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-            message["headers"] = [*message.get("headers", []), *added]
+            message["headers"] = [*headers, *(each for each in added if each[0] not in own)]
         await send(message)
 
     return sending

@@ -66,6 +66,14 @@ async def json_body(request: Request) -> Any:
         raise unsupported(request, "application/json")
     try:
         text = body.decode(json.detect_encoding(body))
+    except ValueError as error:
+        raise bad_request(str(error)) from None
+    return parse_json(text)
+
+
+def parse_json(text: str) -> Any:
+    """The value of a text in JSON, as `json_body` reads it. Raises Problem."""
+    try:
         content = json.loads(text, parse_constant=_refuse_constant)
         return _without_halves(content) if _ESCAPED_HALF.search(text) else content
     except RecursionError:

@@ -1,0 +1,323 @@
+"""A reconciliation service, for OpenRefine and other clients of the Reconciliation Service API, version 0.2.
+
+Each served model is a service: clients send words, and get the labels of its vocabulary that these may mean.
+"""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from tagwright import __version__
+from tagwright.combining.acceptance import SuggestOptions
+from tagwright.combining.confidence import squashed
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.server.name_matching import CONCEPT, LONGEST, PROPERTIES, Candidate, NameMatcher, Query
+from tagwright.server.openapi import Operation, array, object_, query, schema
+from tagwright.server.pages import render
+from tagwright.server.problems import Problem, bad_request
+from tagwright.server.request_bodies import media_type, parse_json, unsupported, whole
+from tagwright.server.served_model import ServedModel
+from tagwright.text.words import clean
+from tagwright.types import Label
+
+BATCH = 50
+"Queries in one request."
+
+LIMIT, LARGEST_LIMIT = 10, 100
+"Candidates of a query: by default, and at most."
+
+PREVIEW = (420, 240)
+"Width and height of a preview."
+
+_HEADERS = {"Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors *"}
+"A preview is shown inside the pages of clients. It holds text alone, and may load nothing."
+
+_TEXT, _COUNT = schema("string"), schema("integer")
+_TYPE = object_({"id": _TEXT, "name": _TEXT})
+_CANDIDATE = object_({
+    "id": _TEXT, "name": _TEXT, "description": _TEXT, "score": schema("number", minimum=0, maximum=100),
+    "match": schema("boolean"), "type": array(_TYPE),
+    "features": array(object_({"id": _TEXT, "value": schema("number")})),
+})  # fmt: skip
+_RESULTS = {**object_({}), "additionalProperties": object_({"result": array(_CANDIDATE)})}
+_SUGGESTED = object_({"id": _TEXT, "name": _TEXT, "description": _TEXT, "notable": array(_TYPE)}, ("id", "name"))
+_SERVICE = object_({"service_url": _TEXT, "service_path": _TEXT})
+_MANIFEST = object_(
+    {
+        "versions": array(_TEXT), "name": _TEXT, "identifierSpace": _TEXT, "schemaSpace": _TEXT,
+        "serviceVersion": _TEXT, "batchSize": _COUNT, "defaultTypes": array(_TYPE), "view": object_({"url": _TEXT}),
+        "preview": object_({"url": _TEXT, "width": _COUNT, "height": _COUNT}),
+        "suggest": object_({"entity": _SERVICE, "type": _SERVICE, "property": _SERVICE}),
+        "authentication": object_({"type": _TEXT, "name": _TEXT, "in": _TEXT}),
+    },
+    ("versions", "name", "identifierSpace", "schemaSpace"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reconciliation:
+    """The addresses below /reconcile; without the id of a model, the first one. needs_token: said in the manifest."""
+
+    models: Mapping[str, ServedModel]
+    needs_token: bool = False
+    _matchers: dict[str, NameMatcher] = field(default_factory=dict)
+
+    def operations(self) -> list[Operation]:
+        """All operations of this interface."""
+        service, prefix = "/reconcile/{model}", query("prefix", _TEXT, required=True)
+        suggested, id_ = object_({"result": array(_SUGGESTED)}), query("id", _TEXT, required=True)
+        queries, cursor = query("queries", _TEXT), query("cursor", schema("integer", minimum=0))
+        form, kind = object_({"queries": _TEXT}), "application/x-www-form-urlencoded"
+        return [
+            Operation("GET", "/reconcile", self.describe_first, _MANIFEST, parameters=(queries,)),
+            Operation("POST", "/reconcile", self.reconcile_first, _RESULTS, body=form, body_type=kind),
+            Operation("GET", service, self.describe, _MANIFEST, parameters=(queries,)),
+            Operation("POST", service, self.reconcile, _RESULTS, body=form, body_type=kind),
+            Operation("GET", f"{service}/suggest/entity", self.suggest_entities, suggested, (prefix, cursor)),
+            Operation("GET", f"{service}/suggest/type", self.suggest_types, suggested, (prefix, cursor)),
+            Operation("GET", f"{service}/suggest/property", self.suggest_properties, suggested, (prefix, cursor)),
+            Operation("GET", f"{service}/flyout", self.flyout, object_({"id": _TEXT, "html": _TEXT}), (id_,)),
+            Operation("GET", f"{service}/preview", self.preview, _TEXT, (id_,), answer_type="text/html"),
+        ]
+
+    async def describe_first(self, request: Request) -> Response:
+        """The manifest of the service of the first model, or, with queries, their candidates."""
+        return await self.describe(request)
+
+    async def reconcile_first(self, request: Request) -> Response:
+        """Candidates for the queries in a form, of the first model."""
+        return await self.reconcile(request)
+
+    async def describe(self, request: Request) -> Response:
+        """The manifest of the service of a model, or, with queries, their candidates."""
+        model = self._model(request)
+        if (queries := request.query_params.get("queries")) is not None:
+            return await self._answered(model, queries)
+        return JSONResponse(await asyncio.to_thread(self._manifest, model, _base(request)))
+
+    async def reconcile(self, request: Request) -> Response:
+        """Candidates for the queries in a form: labels that each may mean, scored from 0 to 100."""
+        model = self._model(request)
+        if media_type(request) != "application/x-www-form-urlencoded":
+            raise unsupported(request, "application/x-www-form-urlencoded")
+        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
+        if "queries" not in form:
+            raise bad_request("'queries' is a required property")
+        return await self._answered(model, form["queries"])
+
+    async def suggest_entities(self, request: Request) -> Response:
+        """Labels by the beginning or a part of a name, alternative name or id."""
+        model, (prefix, cursor) = self._model(request), _prefix(request)
+        matcher = await asyncio.to_thread(self._matcher, model)
+        found = await asyncio.to_thread(matcher.search, prefix, cursor + LIMIT)
+        labels = [matcher.vocabulary[position] for position in found[cursor:]]
+        result = [
+            {**_named(label), "description": _description(label, matcher.vocabulary), "notable": _types(label)}
+            for label in labels
+        ]
+        return JSONResponse({"result": result})
+
+    async def suggest_types(self, request: Request) -> Response:
+        """Types of the labels, by a part of a name or id."""
+        model = self._model(request)
+        matcher = await asyncio.to_thread(self._matcher, model)
+        types = await asyncio.to_thread(lambda: matcher.types)
+        return _page(request, [{"id": each, "name": _last(each)} for each in types])
+
+    async def suggest_properties(self, request: Request) -> Response:
+        """Properties that a query may name, by a part of a name or id."""
+        self._model(request)
+        return _page(request, [{"id": each, "name": name} for each, name in PROPERTIES.items()])
+
+    async def flyout(self, request: Request) -> Response:
+        """A small HTML view of a label, in JSON."""
+        label, content = self._shown(request)
+        return JSONResponse({"id": label.id, "html": render("label.html", **content)})
+
+    async def preview(self, request: Request) -> Response:
+        """An HTML page of a label."""
+        _, content = self._shown(request)
+        return HTMLResponse(render("preview.html", **content), headers=_HEADERS)
+
+    async def _answered(self, model: ServedModel, queries: str) -> Response:
+        wanted = _queries(queries)
+        matcher = await asyncio.to_thread(self._matcher, model)
+        unnamed = await asyncio.to_thread(_without_name, matcher, list(wanted.values()))
+        options = SuggestOptions(k=max((each.limit for each in unnamed), default=1))
+        near = dict(zip(unnamed, await model.suggest([each.text for each in unnamed], options), strict=True))
+        scored = {
+            each: [(one.id, squashed(one.score) if one.confidence is None else one.confidence) for one in found]
+            for each, found in near.items()
+        }
+        found = await asyncio.to_thread(
+            lambda: {key: matcher.candidates(each, scored.get(each, ())) for key, each in wanted.items()}
+        )
+        vocabulary = matcher.vocabulary
+        return JSONResponse(
+            {
+                key: {"result": [_candidate(each, vocabulary) for each in candidates]}
+                for key, candidates in found.items()
+            }
+        )
+
+    def _manifest(self, model: ServedModel, base: str) -> dict[str, Any]:
+        service = f"{base}/reconcile/{quote(model.id, safe='')}"
+        flyout = {"flyout_service_url": service, "flyout_service_path": "/flyout?id=${id}"}
+        kinds = {"entity": flyout, "type": {}, "property": {}}
+        preview, space = f"{service}/preview?id={{{{id}}}}", _common_start(model.tagger.vocabulary.ids)
+        token = {"authentication": {"type": "apiKey", "name": "Authorization", "in": "header"}}
+        return {
+            "versions": ["0.2"], "name": f"{model.name} (Tagwright)",
+            "identifierSpace": space or f"{service}#", "schemaSpace": CONCEPT,
+            "serviceVersion": __version__, "batchSize": BATCH, "defaultTypes": [_type(CONCEPT)],
+            "view": {"url": "{{id}}" if space else preview},
+            "preview": {"url": preview, "width": PREVIEW[0], "height": PREVIEW[1]},
+            "suggest": {
+                kind: {"service_url": service, "service_path": f"/suggest/{kind}", **more}
+                for kind, more in kinds.items()
+            },
+            **(token if self.needs_token else {}),
+        }  # fmt: skip
+
+    def _model(self, request: Request) -> ServedModel:
+        wanted = request.path_params.get("model")
+        if wanted is None:
+            return next(iter(self.models.values()))
+        if wanted not in self.models:
+            raise Problem(404, f"There is no model '{wanted[:100]}'")
+        return self.models[wanted]
+
+    def _matcher(self, model: ServedModel) -> NameMatcher:
+        """The matcher over the present vocabulary of a model."""
+        found = self._matchers.get(model.id)
+        if found is None or found.vocabulary is not model.tagger.vocabulary:
+            found = self._matchers[model.id] = NameMatcher(model.tagger.vocabulary, model.search())
+        return found
+
+    def _shown(self, request: Request) -> tuple[Label, dict[str, Any]]:
+        """The label that is asked for, and what a template shows of it. Raises Problem."""
+        vocabulary = self._model(request).tagger.vocabulary
+        wanted = request.query_params.get("id")
+        if wanted is None:
+            raise bad_request("'id' is a required parameter")
+        if wanted not in vocabulary.index:
+            raise Problem(404, f"There is no label '{wanted[:100]}'")
+        position = vocabulary.index[wanted]
+        return vocabulary[position], {"label": vocabulary[position], "path": vocabulary.path(position)[:-1]}
+
+
+def _queries(text: str) -> dict[str, Query]:
+    """The queries of a batch by their keys, checked. Raises Problem."""
+    batch = parse_json(text)
+    if not isinstance(batch, dict) or not all(isinstance(each, dict) for each in batch.values()):
+        raise bad_request("queries is no JSON object of queries by their keys")
+    if len(batch) > BATCH:
+        raise Problem(413, f"The batch has {len(batch)} queries, at most {BATCH} are accepted")
+    return {key: _query(each, key) for key, each in batch.items()}
+
+
+def _query(given: Mapping[str, Any], key: str) -> Query:
+    text, limit, types = given.get("query", ""), given.get("limit", LIMIT), given.get("type") or []
+    types = [types] if isinstance(types, str) else types
+    place = f" - 'queries.{key[:100]}'"
+    if not isinstance(text, str):
+        raise bad_request(f"query is no text{place}")
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not 1 <= limit < float("inf"):
+        raise bad_request(f"limit is no number from 1 on{place}")
+    if not isinstance(types, list) or not all(isinstance(each, str) for each in types):
+        raise bad_request(f"type is no text and no list of texts{place}")
+    properties = given.get("properties") or []
+    if not isinstance(properties, list) or not all(_is_property(each) for each in properties):
+        raise bad_request(f"properties is no list of objects with pid and v{place}")
+    if not text.strip() and not properties:
+        raise bad_request(f"a query has neither 'query' nor 'properties'{place}")
+    named = tuple((each["pid"], tuple(_values(each["v"]))) for each in properties)
+    return Query(text, min(int(limit), LARGEST_LIMIT), frozenset(types), named)
+
+
+def _is_property(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("pid"), str) and "v" in value
+
+
+def _values(value: Any) -> list[str]:
+    """The values of a property as texts; of an entity, its id."""
+    values = value if isinstance(value, list) else [value]
+    texts = (each.get("id", "") if isinstance(each, dict) else each for each in values)
+    return [clean(str(each)).strip() for each in texts]
+
+
+def _without_name(matcher: NameMatcher, queries: Sequence[Query]) -> list[Query]:
+    """The distinct queries that are no name of a label: the tagger then says what is near."""
+    return [each for each in dict.fromkeys(queries) if each.text.strip() and not matcher.is_named(each.text)]
+
+
+def _candidate(found: Candidate, vocabulary: Vocabulary) -> dict[str, Any]:
+    return {
+        **_named(found.label), "description": _description(found.label, vocabulary), "score": found.score,
+        "match": found.match, "type": _types(found.label),
+        "features": [{"id": "name_similarity", "value": round(found.similarity, 3)}],
+    }  # fmt: skip
+
+
+def _named(label: Label) -> dict[str, Any]:
+    return {"id": label.id, "name": label.name}
+
+
+def _description(label: Label, vocabulary: Vocabulary) -> str:
+    """What tells namesakes apart: the notation, the labels above, or else what the label means."""
+    above = " > ".join(vocabulary.path(vocabulary.index[label.id])[:-1])
+    return "; ".join(part for part in (label.notation, above or label.description[:LONGEST]) if part)
+
+
+def _types(label: Label) -> list[dict[str, str]]:
+    return [_type(each) for each in label.types or (CONCEPT,)]
+
+
+def _type(uri: str) -> dict[str, str]:
+    return {"id": uri, "name": _last(uri)}
+
+
+def _last(uri: str) -> str:
+    """The last part of an address, as a name."""
+    return re.split("[/#]", uri.rstrip("/#"))[-1] or uri
+
+
+def _prefix(request: Request) -> tuple[str, int]:
+    """What a client has typed, and how many suggestions to pass over. Raises Problem."""
+    given = request.query_params
+    cursor = whole(given.get("cursor") or "0")
+    if "prefix" not in given:
+        raise bad_request("'prefix' is a required parameter")
+    if not isinstance(cursor, int) or not 0 <= cursor <= 1000:
+        raise bad_request("cursor is no whole number from 0 to 1000")
+    return clean(given["prefix"])[:LONGEST], cursor
+
+
+def _page(request: Request, every: Sequence[dict[str, str]]) -> Response:
+    """Those with a name or id that holds what was typed."""
+    prefix, cursor = _prefix(request)
+    found = [each for each in every if prefix.casefold() in f"{each['name']} {each['id']}".casefold()]
+    return JSONResponse({"result": found[cursor : cursor + LIMIT]})
+
+
+def _base(request: Request) -> str:
+    """The address of the server, as the client has it."""
+    return str(request.base_url).rstrip("/")
+
+
+def _common_start(ids: Sequence[str]) -> str:
+    """The address at the beginning of all ids, "" where they are no addresses.
+
+    >>> _common_start(["http://x.org/a/1", "http://x.org/a/12"]), _common_start(["17", "18"])
+    ('http://x.org/a/', '')
+    """
+    first, last = min(ids), max(ids)  # of sorted texts, these two have in common what all have
+    size = next((place for place, signs in enumerate(zip(first, last, strict=False)) if len({*signs}) > 1), len(first))
+    found = re.match(r"https?://[^/]+/(?:.*[/#=])?", first[:size])
+    return found[0] if found else ""
