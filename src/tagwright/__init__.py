@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tagwright.evaluation.scores import Scores
     from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm
     from tagwright.readers.documents.jsonl import write_jsonl
-    from tagwright.tagger import Evidence, Suggestion, Tagger
+    from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
     from tagwright.types import Document, EvidenceSpan, Label, Retriever, Run, Section, Stage
 
 __version__ = "0.1.0"
@@ -32,7 +32,7 @@ __version__ = "0.1.0"
 # fmt: off
 __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "zero_shot", "train", "load", "evaluate",
-    "Tagger", "Suggestion", "Evidence", "Scores", "Score", "Run",
+    "Tagger", "Suggestion", "Evidence", "Reason", "Scores", "Score", "Run",
     "Document", "Section", "Corpus", "Label", "Vocabulary",
     "read_run", "write_run", "write_jsonl",
     "Stage", "Retriever", "EvidenceSpan",
@@ -43,7 +43,8 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
 
 _PLACES = {
     "tagwright.api": ("zero_shot", "train", "load", "evaluate"),
-    "tagwright.tagger.pipeline": ("Tagger", "Suggestion", "Evidence"),
+    "tagwright.tagger.pipeline": ("Tagger", "Suggestion"),
+    "tagwright.tagger.reasons": ("Evidence", "Reason"),
     "tagwright.evaluation.scores": ("Scores",),
     "tagwright.evaluation.resampling": ("Score",),
     "tagwright.types": ("Run", "Document", "Section", "Label", "Stage", "Retriever", "EvidenceSpan"),

@@ -432,6 +432,9 @@ class Stage(Protocol):
     shares: str = ""
     "The stage of a tagger whose reading this one reads with, so that documents are not read twice; empty: none."
 
+    meaning: str = ""
+    'What the stage sees in a document, in plain words for explanations: "its name in the text".'
+
     def read(self, documents: Sequence[Document]) -> Any:
         """The features of a batch of documents from which this stage finds and scores labels, in its own type."""
         ...

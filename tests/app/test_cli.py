@@ -81,9 +81,9 @@ def test_an_explanation_names_the_section(run: Command, tmp_path: Path) -> None:
 
 def test_suggest_explains_with_pieces_of_the_text(run: Command, tiny: str) -> None:
     text = answer(run, "suggest", *ON, "--set", tiny, "--explain")
-    assert re.search(r'^ +exact_match #1 \(\S+\): "bees" 13-17, "bee" 20-23$', text, re.MULTILINE)
-    assert re.search(r'^ +tfidf #1 \(\S+\): .*"Honey" 0-5', text, re.MULTILINE)
-    assert re.search(r"^ +dense #\d \(\S+\): ", text, re.MULTILINE)
+    assert re.search(r'^ +\+\d+\.\d\d  exact_match #1: "bees" 13-17, "bee" 20-23$', text, re.MULTILINE)
+    assert re.search(r'^ +\+\d+\.\d\d  tfidf #1: .*"Honey" 0-5', text, re.MULTILINE)
+    assert re.search(r"^ +\+\d+\.\d\d  dense #\d: ", text, re.MULTILINE)
 
 
 def test_suggest_explains_with_what_the_title_names(run: Command, tiny: str) -> None:
@@ -93,9 +93,11 @@ def test_suggest_explains_with_what_the_title_names(run: Command, tiny: str) -> 
         [{"id": "1", "names": ["Amber basalt coral diamond emerald flint quartz"]}, {"id": "2", "names": ["Granite"]}],
     )
     write("title.jsonl", [{"id": "d", "title": "Amber basalt coral diamond emerald flint quartz"}])
-    text = answer(run, "suggest", "title.jsonl", "--labels", "stones.jsonl", "--set", tiny, "--explain")
+    text = answer(
+        run, "suggest", "title.jsonl", "--labels", "stones.jsonl", "--set", tiny, "--set", "trust=false", "--explain"
+    )
     assert re.search(
-        r'^ +title_match #1 \(1\.\d+\): "Amber basalt coral diamond emerald flint quartz" 0-47$', text, re.MULTILINE
+        r'^ +\+\d+\.\d\d  title_match #1: "Amber basalt coral diamond emerald flint quartz" 0-47$', text, re.MULTILINE
     )
 
 
@@ -134,7 +136,8 @@ def test_tsv_has_one_suggestion_a_line_whatever_the_ids_hold(run: Command) -> No
             "\n"
         )
     ]
-    assert [row[:3] for row in rows] == [["a b", "bee", "Bees"], [""]]
+    assert rows[0] == ["document", "rank", "id", "notation", "name", "score", "confidence"]
+    assert [row[:5] for row in rows[1:]] == [["a b", "1", "bee", "", "Bees"], [""]]
 
 
 def test_a_document_is_not_suggested_for_itself(run: Command) -> None:
@@ -346,7 +349,7 @@ def test_documents_come_from_standard_input_too(desk: Path) -> None:
     with (desk / "docs.jsonl").open() as docs:
         command = [*TAGWRIGHT, "suggest", "-", "--labels", "labels.jsonl", *WORDS, "--format", "tsv"]
         found = subprocess.run(command, stdin=docs, capture_output=True, text=True, check=True)
-    assert found.stdout.startswith("1\tbee\tBees\t")
+    assert found.stdout.splitlines()[1].startswith("1\t1\tbee\t\tBees\t")
 
 
 @pytest.mark.parametrize("quiet", [True, False])

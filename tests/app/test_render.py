@@ -1,10 +1,15 @@
-"""What people read: one line for each stage's evidence, no wider than a screen."""
+"""What people read: one line for each reason, no wider than a screen; tables with a header."""
 
 from __future__ import annotations
 
-from tagwright.app import render
-from tagwright.tagger import Evidence
-from tagwright.types import Document, EvidenceSpan
+import json
+
+from tagwright.app.suggestions import COLUMNS, reason_line, suggestion_lines
+from tagwright.combining.acceptance import SuggestOptions
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.methods import zero_shot
+from tagwright.tagger import Reason
+from tagwright.types import Document, EvidenceSpan, Label
 
 SENTENCE = "Honey bees visit apple orchards early."  # 38 characters
 
@@ -12,24 +17,70 @@ SENTENCE = "Honey bees visit apple orchards early."  # 38 characters
 def line(count: int) -> str:
     document = Document("d", abstract=" ".join([SENTENCE] * 3))
     spans = tuple(EvidenceSpan(39 * number, 39 * number + 38, 1.0) for number in range(count))
-    return render.evidence_line(Evidence("dense", 1, 0.5, spans), document)
+    return reason_line(Reason("dense", 0.5, 1, spans), document)
 
 
 def test_a_line_of_evidence_has_the_pieces_that_fit() -> None:
-    first = f'dense #1 (0.5): "{SENTENCE}" 0-38'
-    assert line(0) == "dense #1 (0.5)"
+    first = f' +0.50  dense #1: "{SENTENCE}" 0-38'
+    assert line(0) == " +0.50  dense #1"
     assert line(1) == first
-    assert line(2) == first  # 61 characters, an indent of 10, and a second piece of 48 would be 119
+    assert line(2) == first  # 63 characters, an indent of 10, and a second piece of 48 would be 121
 
 
 def test_short_pieces_stand_beside_each_other() -> None:
     document = Document("d", abstract="bees bees bees bees")
     spans = tuple(EvidenceSpan(5 * number, 5 * number + 4, 1.0) for number in range(4))
-    found = render.evidence_line(Evidence("tfidf", 2, 0.25, spans), document)
-    assert found == 'tfidf #2 (0.25): "bees" 0-4, "bees" 5-9, "bees" 10-14'
+    assert reason_line(Reason("tfidf", None, None, spans), document) == 'tfidf: "bees" 0-4, "bees" 5-9, "bees" 10-14'
+
+
+def test_a_good_match_that_lowers_the_score_says_why() -> None:
+    reason = Reason("exact_match", -1.33, 1, (EvidenceSpan(0, 4, 1.0),), "such matches misled")
+    assert (
+        reason_line(reason, Document("d", title="Bees")) == ' -1.33  exact_match #1 (such matches misled): "Bees" 0-4'
+    )
 
 
 def test_the_first_piece_is_shown_even_where_it_does_not_fit() -> None:
     document = Document("d", abstract="x" * 99)
-    found = render.evidence_line(Evidence("s" * 60, 1, 1.0, (EvidenceSpan(0, 99, 1.0),)), document)
+    found = reason_line(Reason("s" * 60, 1.0, 1, (EvidenceSpan(0, 99, 1.0),)), document)
     assert found.endswith(f'"{"x" * 59}…" 0-99')
+
+
+CONFIG = zero_shot.Config(stages=("exact_match", "tfidf"), weights=(1.0, 1.0), language="english")
+TAGGER = zero_shot.fit(Vocabulary([Label("1", ("Bees", "=Apis"), notation="595.79"), Label("2", ("=Taxes",))]), CONFIG)
+TEXTS = [Document("a", title="Bees"), Document("b", title="Taxes")]
+
+
+def lines(output: str, *, explain: bool = False) -> list[str]:
+    found = TAGGER.suggestions(TEXTS, SuggestOptions(k=1), explain=explain)
+    return list(suggestion_lines(found, TAGGER, output))  # type: ignore[arg-type]
+
+
+def test_a_table_has_a_header_and_a_column_for_each_thing() -> None:
+    header, *rows = lines("tsv")
+    assert header == "document\trank\tid\tnotation\tname\tscore\tconfidence"
+    assert len(rows) == 2
+    found = dict(zip(COLUMNS, rows[1].split("\t"), strict=True))
+    assert {key: found[key] for key in ("document", "rank", "id", "name", "confidence")} == {
+        "document": "b", "rank": "1", "id": "2", "name": "=Taxes", "confidence": "",
+    }  # fmt: skip
+    assert rows[0].startswith("a\t1\t1\t595.79\tBees\t")
+    assert float(found["score"]) > 0
+    assert "\t'=Taxes\t" in lines("spreadsheet")[2]
+
+
+def test_json_lines_always_have_the_name() -> None:
+    (first, _) = lines("jsonl")
+    assert json.loads(first)["suggestions"][0]["name"] == "Bees"
+
+
+def test_an_explanation_says_what_its_words_mean_where_they_first_stand() -> None:
+    found = lines("text", explain=True)
+    legend = [number for number, line in enumerate(found) if line.startswith("  (")]
+    assert len(legend) == 1
+    assert legend[0] < found.index("b  Taxes")
+    assert "exact_match: its name in the text" in " ".join(" ".join(found).split())
+    record = json.loads(lines("jsonl", explain=True)[0])
+    assert record["meanings"]["exact_match"] == "its name in the text"
+    best = record["suggestions"][0]
+    assert sum(each["added"] for each in best["reasons"]) > 0.99 * best["score"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.translation.names import BOTH
 
-from tagwright.app.render import as_text, suggestions
+from tagwright.app.suggestions import as_text, suggestion_lines
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.methods import zero_shot
@@ -87,5 +87,5 @@ def test_a_part_of_the_vocabulary_keeps_its_translations(tagger: Tagger) -> None
 def test_json_lists_translated_names(tagger: Tagger) -> None:
     document = Document("d", abstract=TEXT)
     [(_, found)] = tagger.suggestions([document], SuggestOptions(k=1), explain=True)
-    [line] = suggestions([(document, found)], tagger.vocabulary, "jsonl")
+    [line] = suggestion_lines([(document, found)], tagger, "jsonl")
     assert "environment statistics" in json.loads(line)["suggestions"][0]["translated"]

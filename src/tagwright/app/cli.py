@@ -88,7 +88,8 @@ def suggest(
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels for documents."""
-    from tagwright.app import inputs, render
+    from tagwright.app import inputs
+    from tagwright.app.suggestions import suggestion_lines
     from tagwright.combining.acceptance import SuggestOptions
 
     if path and not explain:
@@ -102,7 +103,7 @@ def suggest(
         found = inputs.explained_by_neighbours(tagger, corpus, options, path)
     else:
         found = tagger.suggestions(corpus, options, explain=explain)
-    for line in render.suggestions(found, tagger.vocabulary, output, paths=paths):
+    for line in suggestion_lines(found, tagger, output, paths=paths):
         print(line)
 
 

@@ -4,17 +4,13 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagwright.combining.confidence import confidence_level
-from tagwright.combining.learned_combiner import Contribution
 from tagwright.core.terminal import escaped
-from tagwright.data.paragraphs import headings_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.description import Description, many
 from tagwright.evaluation.metrics import Ceiling, Ceilings
@@ -23,84 +19,13 @@ from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.graph.network import Coverage
 from tagwright.readers.documents.records import to_record
-from tagwright.readers.lines import escape_formula
-from tagwright.stages.network_evidence import NetworkEvidence
-from tagwright.tagger import Evidence, Suggestion
-from tagwright.types import Document, EvidenceSpan
+from tagwright.types import Document
 
 if TYPE_CHECKING:
     from tagwright.app.options import Option
 
-Suggestions = Iterable[tuple[Document, list[Suggestion]]]
-
-SPANS = 3
-"Pieces of text shown for each stage, at most."
-
-GROUPS = 5
-"Groups of features of a learned combiner that are shown for a suggestion."
-
 WIDTH = 100
 "Columns of the lines that people read."
-
-_INDENT = " " * 10
-
-
-def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, paths: bool = False) -> Iterator[str]:
-    """The suggestions as lines: text for people, a run file (jsonl), or document, label, name, score (tsv).
-
-    spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
-    paths: names with those of broader labels, which ambiguous names always have.
-    """
-    lines: Mapping[str, Callable[[Document, list[Suggestion], Vocabulary], Iterator[str]]] = {
-        "text": partial(as_text, paths=paths),
-        "jsonl": lambda document, suggested, _: _as_jsonl(document, suggested),
-        "tsv": partial(_as_tsv, paths=paths),
-        "spreadsheet": partial(_as_spreadsheet, paths=paths),
-    }
-    for document, suggested in found:
-        yield from map(escaped, lines[output](document, suggested, vocabulary))
-
-
-def as_text(
-    document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool = False
-) -> Iterator[str]:
-    """One document and its labels for people: a line each, and one for the evidence of each stage.
-
-    How sure the tagger is stands there in a word: two decimals would promise more than the estimate is worth.
-    """
-    yield f"{_cell(document.id)}  {shortened(document.title, 100)}".rstrip()
-    for each in suggested:
-        name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
-        sure = "" if each.confidence is None else f"{confidence_level(each.confidence):8}  "
-        yield f"  {each.score:6.3f}  {sure}{_cell(name)}  [{_cell(each.id)}]"
-        if each.translated:
-            yield (
-                _INDENT
-                + shortened(" ".join(f'"{_cell(one)}"' for one in each.translated), WIDTH)
-                + f" ~ {_cell(each.name)}"
-            )
-        yield from (f"{_INDENT}{evidence_line(evidence, document)}" for evidence in each.evidence)
-        yield from (f"{_INDENT}{neighbours_line(one)}" for one in each.neighbours)
-        if each.contributions:
-            yield f"{_INDENT}{contributions_line(each.contributions)}"
-    if not suggested:
-        yield "  (no suggestion)"
-
-
-def neighbours_line(shared: NetworkEvidence) -> str:
-    """The evidence of a meta-path for a label: "P->P<-P 2 of 5 neighbours: d12, d40"."""
-    return f"{shared.path} {shared.sharing} of {many(shared.neighbours, 'neighbour')}: {', '.join(shared.documents)}"
-
-
-def contributions_line(contributions: Sequence[Contribution]) -> str:
-    """Return the contribution of each group of features to the score, the largest first.
-
-    >>> contributions_line([Contribution("svm", 0.71), Contribution("dense", -0.2)])
-    'features: svm +0.71, dense -0.20'
-    """
-    shown = [f"{name} {added:+.2f}" for name, added in contributions[:GROUPS]]
-    rest = sum(added for _, added in contributions[GROUPS:])
-    return f"features: {', '.join([*shown, *([f'others {rest:+.2f}'] if contributions[GROUPS:] else [])])}"
 
 
 def lines(found: Iterable[str]) -> None:
@@ -160,7 +85,7 @@ def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
         distinct, occurrences = many(len(found.missed), "gold label"), many(sum(found.missed.values()), "time")
         print(f"No stage reaches {distinct}, {occurrences} in all; most often:")
     for label, times in islice(found.missed.items(), 10):
-        print(escaped(f"  {times:>5} x {_cell(vocabulary[label].name)}  [{_cell(vocabulary[label].id)}]"))
+        print(escaped(f"  {times:>5} x {one_line(vocabulary[label].name)}  [{one_line(vocabulary[label].id)}]"))
 
 
 def description(found: Description, *, as_json: bool, every: bool = False) -> None:
@@ -172,7 +97,7 @@ def description(found: Description, *, as_json: bool, every: bool = False) -> No
     show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in found.facts.items())])
     for title, lines in (("Worth a look", found.warnings), ("Methods", found.methods)):
         print(escaped(f"\n{title}"))
-        print("\n".join(f"  {escaped(_cell(line))}" for line in lines) or "  nothing")
+        print("\n".join(f"  {escaped(one_line(line))}" for line in lines) or "  nothing")
     print(f"\nTo begin with: {found.advice.method}\n  tagwright {found.advice.command}")
     _wrapped(found.advice.why, 2)
     for each in found.best_at:
@@ -216,24 +141,10 @@ def show_table(rows: tables.Rows, title: str = "") -> None:
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 200)
-    cells = [[escaped(_cell(cell)) for cell in row] for row in rows]
+    cells = [[escaped(one_line(cell)) for cell in row] for row in rows]
     for part in tables.fitting(cells, console.width):
         console.print(tables.table(part, escaped(title)))
         title = ""
-
-
-def evidence_line(evidence: Evidence, document: Document) -> str:
-    """One stage's reasons in one line: its rank and score, and the pieces of text that count most, with section.
-
-    There is at least one piece, and no more than fit.
-    """
-    line = f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g})"
-    for number, span in enumerate(evidence.spans[:SPANS]):
-        longer = f"{line}{', ' if number else ': '}{_span(span, document)}"
-        if number and len(_INDENT + longer) > WIDTH:
-            break
-        line = longer
-    return line
 
 
 def shortened(text: str, length: int = 60) -> str:
@@ -242,14 +153,8 @@ def shortened(text: str, length: int = 60) -> str:
     >>> shortened("Bees\nand apples", 8)
     'Bees an…'
     """
-    text = _cell(text)
+    text = one_line(text)
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
-
-
-def _span(span: EvidenceSpan, document: Document) -> str:
-    section = " > ".join(headings_at(document, span.start)) if document.sections else ""
-    shown = f'"{shortened(document.text[span.start : span.end])}" {span.start}-{span.end}'
-    return f"{shown} in {section}" if section else shown
 
 
 def _tree(sections: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -278,41 +183,8 @@ def _ceiling(stage: Ceiling) -> dict[str, float]:
     return {"mean_size": stage.mean_size, **{f"R@{k}": share for k, share in stage.recall.items()}, "R": stage.all}
 
 
-def _as_jsonl(document: Document, suggested: list[Suggestion]) -> Iterator[str]:
-    def record(each: Suggestion) -> dict[str, Any]:
-        plain: dict[str, Any] = {"label": each.id, "score": each.score}
-        if each.confidence is not None:
-            plain["confidence"] = each.confidence
-        if not each.evidence:
-            return plain
-        shared: dict[str, Any] = {"neighbours": [asdict(one) for one in each.neighbours]} if each.neighbours else {}
-        evidence = [reasons(one) for one in each.evidence]
-        shared |= {"translated": list(each.translated)} if each.translated else {}
-        added = {"contributions": {one.feature: one.added for one in each.contributions}} if each.contributions else {}
-        return {**plain, "name": each.name, "evidence": evidence, **shared, **added}
-
-    def reasons(one: Evidence) -> dict[str, Any]:
-        spans = [{**asdict(span), "text": document.text[span.start : span.end]} for span in one.spans]
-        return {"stage": one.stage, "rank": one.rank, "score": one.score, "spans": spans}
-
-    yield json.dumps({"id": document.id, "suggestions": [record(each) for each in suggested]}, ensure_ascii=False)
-
-
-def _as_tsv(document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool) -> Iterator[str]:
-    for each in suggested:
-        name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
-        yield "\t".join((_cell(document.id), _cell(each.id), _cell(name), f"{each.score:.6g}"))
-
-
-def _as_spreadsheet(
-    document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool
-) -> Iterator[str]:
-    for line in _as_tsv(document, suggested, vocabulary, paths=paths):
-        *texts, score = line.split("\t")
-        yield "\t".join([*map(escape_formula, texts), score])
-
-
-def _cell(text: str) -> str:
+def one_line(text: str) -> str:
+    """The text with single spaces in place of line ends, tabs and the like."""
     return " ".join(text.split())
 
 

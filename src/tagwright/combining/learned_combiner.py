@@ -1,10 +1,9 @@
 """Rank candidates by a combiner that was learned from labelled documents."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +11,15 @@ from numpy.typing import NDArray
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.candidate_ranker import CandidateRanker, follow_labels
 from tagwright.combining.confidence import ScoreMap, load_score_map, save_score_map
-from tagwright.combining.features import GROUPS
+from tagwright.combining.contributions import Contributions, centred, divided, grouped
+from tagwright.combining.features import FIXED_SUM, GROUPS
 from tagwright.combining.pool import CandidatePool
 from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ConfigError, ModelError
-from tagwright.types import Doubles, Label, Mask, Run
+from tagwright.types import Label, Mask, Run
 
 BIAS = "label: bias"
 "The name of the label bias among the contributions."
-
-
-class Contribution(NamedTuple):
-    """What a feature adds to the score of a suggestion: "dense: standard score", 0.41."""
-
-    feature: str
-    added: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,21 +60,24 @@ class LearnedCombiner:
         scores = _with_others(everything, described, scores)
         return everything.rescored(scores, self.confidence(scores) if self.confidence else None)
 
-    def explain(self, pool: CandidatePool) -> Iterator[dict[int, tuple[Contribution, ...]]]:
-        """Yield the contributions of all features to each re-ranked candidate of each document, the largest first.
+    def explain(self, pool: CandidatePool) -> Contributions:
+        """Return what each stage and group of features adds to the scores of the candidates that are ranked anew.
 
-        The contributions of a candidate and a constant, the same for all, add up to its score.
+        Each feature is compared with the mean candidate of the document. What the fixed sum adds is divided among its
+        stages. Together with a constant, the same for all candidates of a document, the contributions are the score.
         """
         head = self.described.candidates(pool)
         added, _ = self.ranker.contributions(self.described.describe(pool, head))
-        added, names = np.column_stack([added, self.bias[head.labels]]), (*self.ranker.names, BIAS)
-
-        def largest_first(values: Doubles) -> tuple[Contribution, ...]:
-            order = np.argsort(-np.abs(values), kind="stable")
-            return tuple(Contribution(names[place], float(values[place])) for place in order)
-
-        for start, end in pairwise(head.indptr.tolist()):
-            yield {int(head.labels[row]): largest_first(added[row]) for row in range(start, end)}
+        added = centred(head, np.column_stack([added, self.bias[head.labels]]))
+        groups = grouped((*self.ranker.names, BIAS), added)
+        parts = {
+            name: Run(pool.run.indptr, pool.run.labels, each.astype(np.float32)).scores_of(head).astype(np.float64)
+            for name, each in self.described.first.parts(pool).items()
+        }
+        shares, groups[FIXED_SUM] = divided(groups[FIXED_SUM], parts)
+        for name, share in shares.items():
+            groups[name] = groups[name] + share
+        return Contributions(head, tuple(groups), np.stack(list(groups.values()), axis=1))
 
     def describe(self, stages: Collection[str]) -> str:
         """Describe the stages and the model in one line."""
@@ -117,19 +113,6 @@ class LearnedCombiner:
             read_array(folder, "bias", np.float64, (len(labels),)),
             load_score_map(folder / "confidence") if confident else None,
         )
-
-
-def by_group(contributions: Iterable[Contribution]) -> tuple[Contribution, ...]:
-    """What the features of each group added together, the largest first.
-
-    >>> by_group([Contribution("svm: score", 0.5), Contribution("dense: score", 1.0), Contribution("svm: rank", 0.25)])
-    (Contribution(feature='dense', added=1.0), Contribution(feature='svm', added=0.75))
-    """
-    sums = dict[str, float]()
-    for feature, added in contributions:
-        group = feature.partition(": ")[0]
-        sums[group] = sums.get(group, 0.0) + added
-    return tuple(Contribution(*each) for each in sorted(sums.items(), key=lambda each: -abs(each[1])))
 
 
 def _with_others(everything: Run, described: Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:

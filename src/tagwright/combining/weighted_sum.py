@@ -8,6 +8,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 
 from tagwright.combining.confidence import Platt
+from tagwright.combining.contributions import Contributions
 from tagwright.combining.fusion import (
     Weight,
     append_labels,
@@ -21,7 +22,7 @@ from tagwright.combining.pool import CandidatePool
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Positive
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ConfigError
-from tagwright.types import Label, Run
+from tagwright.types import Doubles, Label, Run
 
 By: TypeAlias = Literal["evidence", "scores", "ranks"]
 Confidence: TypeAlias = Literal["none", "label_free", "fitted"]
@@ -84,16 +85,33 @@ class WeightedSum(Checked):
             return replace(ranked, confidences=Platt(*self.curve)(zscores(ranked)).astype(np.float32))
         return replace(ranked, confidences=label_free(pool, ranked, self.labels_per_document))
 
+    def parts(self, pool: CandidatePool) -> dict[str, Doubles]:
+        """What each stage adds to the sum, (suggestions,) each, aligned with the candidates of the pool."""
+        voters = [name for name in pool.stages if self.weight(name)]
+        if len(voters) == 1:
+            return {voters[0]: self._ranked(pool).scores_of(pool.run).astype(np.float64)}
+        weights = self._weights(voters, pool)
+        sums = {name: self._sum([name], [weight], pool) for name, weight in zip(voters, weights, strict=True)}
+        return {name: each.scores_of(pool.run).astype(np.float64) for name, each in sums.items()}
+
+    def explain(self, pool: CandidatePool) -> Contributions:
+        """Return what each stage adds to each score: together they are the score."""
+        parts = self.parts(pool)
+        return Contributions(pool.run, tuple(parts), np.stack(list(parts.values()), axis=1))
+
     def _ranked(self, pool: CandidatePool) -> Run:
         voters = [name for name in pool.stages if self.weight(name)]
         if len(voters) == 1 and pool.run is pool.found.get(voters[0]):
             return pool.run
         weights = self._weights(voters, pool)
+        if len(voters) == 1 and self.by != "ranks":
+            return pool.run.rescored(pool.scores(voters[0]))
+        return self._sum(voters, weights, pool)
+
+    def _sum(self, voters: Sequence[str], weights: Sequence[Weight], pool: CandidatePool) -> Run:
         if self.by == "ranks":
             return reciprocal_ranks(list(map(pool.ranking, voters)), weights, self.rank_constant, pool.run)
         scores = list(map(pool.scores, voters))
-        if len(voters) == 1:
-            return pool.run.rescored(scores[0])
         if self.by == "scores":
             return standard_scores(pool.run, scores, weights)
         return summed_evidence(pool.run, scores, [pool.stages[name].distribution for name in voters], weights)

@@ -79,6 +79,7 @@ class FullText(Retriever):
     """
 
     distribution: Distribution = "normal"
+    meaning = "paragraphs close in meaning"
 
     def __init__(self, dense: Dense, options: FullTextOptions = FullTextOptions()) -> None:
         self.dense, self.options = dense, options

@@ -106,6 +106,7 @@ class Lexical(Retriever):
     """
 
     distribution: Distribution = "sparse"
+    meaning = "words shared with the label's text"
 
     def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))

@@ -87,6 +87,7 @@ class NearestLabelled(LabelledNeighbours):
     """
 
     kind = "nearest labelled documents"
+    meaning = "labels of labelled documents with similar words"
 
     def __init__(
         self,
@@ -142,6 +143,7 @@ class NearestByMeaning(LabelledNeighbours):
     """
 
     kind = "nearest labelled documents by meaning"
+    meaning = "labels of labelled documents close in meaning"
 
     def __init__(
         self,

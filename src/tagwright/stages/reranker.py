@@ -35,6 +35,7 @@ class CrossEncoderReranker(Stage):
     """
 
     distribution: Distribution = "normal"
+    meaning = "text and label read together"
 
     def __init__(
         self, labels: Sequence[Label], encoder: CrossEncoder, options: RerankerOptions = RerankerOptions()

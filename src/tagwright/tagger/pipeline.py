@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice, repeat
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, Unpack, overload
 
 from tagwright.combining.acceptance import SuggestArguments, SuggestOptions
 from tagwright.combining.combiner import Combiner
-from tagwright.combining.learned_combiner import Contribution, LearnedCombiner, by_group
+from tagwright.combining.contributions import Contribution
+from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
@@ -32,8 +33,9 @@ from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.stages.names.title_match import share
 from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.tagger.parts import load_part, load_retriever, saved_kind
+from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
 from tagwright.translation import translated
-from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
+from tagwright.types import Document, Retriever, Run, Stage
 
 KIND = "tagger"
 "The kind in the manifest of a saved tagger."
@@ -43,25 +45,15 @@ BATCH = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """Why one stage suggests a label: its rank (from 1) and score there, and the evidence spans in the text."""
-
-    stage: str
-    rank: int
-    score: float
-    spans: tuple[EvidenceSpan, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Suggestion:
     """One suggested label of a document: its id, preferred name and score, best first in a list of them.
 
     score: on the tagger's own scale, comparable within a tagger. confidence: the probability that the label is right,
     from 0 to 1; None where the tagger does not estimate it. notation: the label's place in a classification; empty
-    where it has none. evidence: the reasons of each stage, if requested.
-    neighbours: the documents that share the label, for each requested meta-path. contributions: what each group of
-    features added to the score, the largest first, if requested and the combiner is learned. translated: the translated
-    names by which texts find the label too, with the evidence.
+    where it has none. evidence: of each stage that suggests the label, if requested, by what the stage adds to the
+    score. neighbours: the documents that share the label, for each requested meta-path. contributions: what each stage
+    or group of features adds to the score, the largest first, with the evidence. translated: the translated names by
+    which texts find the label too, with the evidence.
     """
 
     id: str
@@ -73,6 +65,11 @@ class Suggestion:
     neighbours: tuple[NetworkEvidence, ...] = ()
     contributions: tuple[Contribution, ...] = ()
     translated: tuple[str, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Return the reasons in order: what raised the score most comes first; none if no evidence was requested."""
+        return reasons(self.evidence, self.contributions) if self.evidence else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +127,11 @@ class Tagger:
     def stages(self) -> dict[str, Stage]:
         """Return retrievers and re-rankers by name, in this order."""
         return {**self.retrievers, **self.rerankers}
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """Return what each stage sees in a document, in plain words, for people who read explanations."""
+        return {name: stage.meaning for name, stage in self.stages.items()}
 
     def read(self, documents: Sequence[Document]) -> dict[str, Any]:
         """Let each stage read a batch of documents once; return the readings by stage name."""
@@ -215,7 +217,7 @@ class Tagger:
     def explain(
         self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[Suggestion] | list[list[Suggestion]]:
-        """Return the suggestions of `suggest`, each with the evidence of the stages that suggest it.
+        """Return the suggestions of `suggest`, each with its reasons and the evidence of the stages that suggest it.
 
         >>> from tagwright.methods import zero_shot
         >>> config = zero_shot.Config(stages=("exact_match", "tfidf"), language="english")
@@ -247,23 +249,23 @@ class Tagger:
         return next(self._evidence(self.candidates([document]), [labels]))
 
     def explained(self, pool: CandidatePool, suggested: Iterable[Sequence[Suggestion]]) -> Iterator[list[Suggestion]]:
-        """Yield the suggestions of each document of the pool with their evidence.
+        """Yield the suggestions of each document of the pool with their evidence and contributions.
 
-        If the combiner is learned, also with the contributions of its features.
+        A combiner of another package gives no contributions.
         """
         rows = list(suggested)
         labels = [[self.vocabulary.index[one.id] for one in row] for row in rows]
-        none: Iterable[Mapping[int, Sequence[Contribution]]] = repeat({}, len(rows))
-        added = self.combiner.explain(pool) if isinstance(self.combiner, LearnedCombiner) else none
-        for row, places, reasons, parts in zip(rows, labels, self._evidence(pool, labels), added, strict=True):
+        added = self.combiner.explain(pool) if isinstance(self.combiner, WeightedSum | LearnedCombiner) else None
+        for number, (row, places, found) in enumerate(zip(rows, labels, self._evidence(pool, labels), strict=True)):
+            parts = added.of(number, places) if added else {}
             yield [
                 replace(
                     one,
-                    evidence=why,
-                    contributions=by_group(parts.get(place, ())),
+                    evidence=in_order(why, parts.get(place, ())),
+                    contributions=parts.get(place, ()),
                     translated=self.vocabulary[place].translated,
                 )
-                for one, place, why in zip(row, places, reasons, strict=True)
+                for one, place, why in zip(row, places, found, strict=True)
             ]
 
     def _evidence(self, pool: CandidatePool, labels: Sequence[Sequence[int]]) -> Iterator[list[tuple[Evidence, ...]]]:

@@ -449,7 +449,7 @@ def test_the_svm_joins_the_stages_of_the_zero_shot_method_and_is_explained(
     unseen = tmp_path / "unseen.jsonl"
     unseen.write_text(json.dumps({"id": "u", "title": UNSEEN[0].abstract}))
     explained = run("suggest", str(unseen), "--model", str(tmp_path / "M"), "-k", "1", "--explain").stdout
-    assert re.search(r"wasp.*\n +svm #1", explained)
+    assert re.search(r"wasp.*\n +\+\d+\.\d\d  svm #1", explained)
 
 
 def test_two_trained_taggers_are_fused(data: list[str], static: str, tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ class DescriptionRetriever(Retriever):
     """
 
     distribution: Distribution = "sparse"
+    meaning = "sentences close in meaning, as learned"
 
     def __init__(
         self,

@@ -114,6 +114,7 @@ class Dense(Retriever):
     """
 
     distribution: Distribution = "normal"
+    meaning = "sentences close in meaning"
 
     def __init__(
         self,

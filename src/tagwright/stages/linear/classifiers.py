@@ -27,6 +27,7 @@ class Linear(Retriever):
     """
 
     distribution: Distribution = "sparse"
+    meaning = "words typical of its labelled documents"
 
     def __init__(self, labels: Sequence[Label], bag: BagOfWords, model: LinearModel, k: int = 100) -> None:
         self.labels, self.bag, self.model, self.k = labels, bag, model, k
@@ -86,6 +87,7 @@ class Trees(Retriever):
     """
 
     distribution: Distribution = "sparse"
+    meaning = "words typical of its labelled documents"
 
     def __init__(
         self, labels: Sequence[Label], bag: BagOfWords, model: LabelTrees, k: int = 100, places: Ints | None = None

@@ -61,6 +61,7 @@ class ExactMatch(Retriever):
     """
 
     distribution: Distribution = "information_content"
+    meaning = "its name in the text"
 
     def __init__(self, labels: Sequence[Label], options: ExactMatchOptions = ExactMatchOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))

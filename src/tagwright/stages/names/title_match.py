@@ -30,6 +30,7 @@ class TitleMatch(Stage):
     """
 
     distribution: Distribution = "information_content"
+    meaning = "its name in the title"
 
     def __init__(
         self, labels: Sequence[Label], options: ExactMatchOptions = _DEFAULTS, names: ExactMatch | None = None

@@ -1,0 +1,151 @@
+"""Print suggestions: as text for people, as a run file for programs, as a table for spreadsheets."""
+
+import json
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from tagwright.app.render import WIDTH, one_line, shortened
+from tagwright.combining.confidence import confidence_level
+from tagwright.core.terminal import escaped
+from tagwright.data.paragraphs import headings_at
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.readers.lines import escape_formula
+from tagwright.stages.network_evidence import NetworkEvidence
+from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
+from tagwright.tagger.reasons import legend, meanings
+from tagwright.types import Document, EvidenceSpan
+
+if TYPE_CHECKING:
+    from tagwright.app.arguments import Format
+
+SPANS = 3
+"Pieces of text shown for each reason, at most."
+
+COLUMNS = ("document", "rank", "id", "notation", "name", "score", "confidence")
+"The header of a table of suggestions."
+
+_INDENT = " " * 10
+
+
+def suggestion_lines(
+    found: Iterable[tuple[Document, list[Suggestion]]], tagger: Tagger, output: "Format", *, paths: bool = False
+) -> Iterator[str]:
+    """The suggestions as lines: text for people, a run file (jsonl), or a table with a header (tsv).
+
+    spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
+    paths: names with those of broader labels, which ambiguous names always have.
+    """
+    lines: Iterator[str]
+    if output == "jsonl":
+        lines = (run_line(document, suggested, tagger) for document, suggested in found)
+    elif output == "text":
+        lines = _texts(found, tagger, paths=paths)
+    else:
+        lines = _table(found, tagger.vocabulary, paths=paths, spreadsheet=output == "spreadsheet")
+    return map(escaped, lines)
+
+
+def _texts(found: Iterable[tuple[Document, list[Suggestion]]], tagger: Tagger, *, paths: bool) -> Iterator[str]:
+    """Each document with its labels; the names of their reasons are explained where they are first shown."""
+    explained = set[str]()
+    for document, suggested in found:
+        yield from as_text(document, suggested, tagger.vocabulary, paths=paths)
+        new = [line for line in legend(suggested, tagger.meanings) if line not in explained]
+        explained.update(new)
+        if new:
+            yield from textwrap.wrap(f"({'; '.join(new)})", WIDTH, initial_indent="  ", subsequent_indent="   ")
+
+
+def as_text(
+    document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool = False
+) -> Iterator[str]:
+    """One document and its labels for people: a line each, and one for each reason.
+
+    How sure the tagger is stands there in a word: two decimals would promise more than the estimate is worth.
+    """
+    yield f"{one_line(document.id)}  {shortened(document.title, 100)}".rstrip()
+    for each in suggested:
+        name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
+        sure = "" if each.confidence is None else f"{confidence_level(each.confidence):8}  "
+        yield f"  {each.score:6.3f}  {sure}{one_line(name)}  [{one_line(each.id)}]"
+        if each.translated:
+            names = " ".join(f'"{one_line(one)}"' for one in each.translated)
+            yield f"{_INDENT}{shortened(names, WIDTH)} ~ {one_line(each.name)}"
+        yield from (f"{_INDENT}{reason_line(reason, document)}" for reason in each.reasons)
+        yield from (f"{_INDENT}{neighbours_line(one)}" for one in each.neighbours)
+    if not suggested:
+        yield "  (no suggestion)"
+
+
+def neighbours_line(shared: NetworkEvidence) -> str:
+    """The evidence of a meta-path for a label: "P->P<-P 2 of 5 neighbours: d12, d40"."""
+    near = f"{shared.neighbours} neighbour{'s' * (shared.neighbours != 1)}"
+    return f"{shared.path} {shared.sharing} of {near}: {', '.join(shared.documents)}"
+
+
+def reason_line(reason: Reason, document: Document) -> str:
+    """One reason: what it adds to the score, its rank if it is a high one, the pieces of text that count most.
+
+    There is at least one piece, and no more than fit.
+    """
+    added = "" if reason.added is None else f"{reason.added:+6.2f}  "
+    rank = "" if reason.rank is None else f" #{reason.rank}"
+    remark = f" ({reason.remark})" if reason.remark else ""
+    line = f"{added}{reason.name}{rank}{remark}"
+    for number, span in enumerate(reason.spans[:SPANS]):
+        longer = f"{line}{', ' if number else ': '}{_span(span, document)}"
+        if number and len(_INDENT + longer) > WIDTH:
+            break
+        line = longer
+    return line
+
+
+def run_line(document: Document, suggested: Sequence[Suggestion], tagger: Tagger) -> str:
+    """A document and its labels as a line of a run file; with the reasons and their meanings, if there are any."""
+    content = {"id": document.id, "suggestions": [_record(each, document) for each in suggested]}
+    known = meanings(suggested, tagger.meanings)
+    return json.dumps({**content, "meanings": known} if known else content, ensure_ascii=False)
+
+
+def _record(each: Suggestion, document: Document) -> dict[str, Any]:
+    content: dict[str, Any] = {"label": each.id, "name": each.name, "score": each.score}
+    if each.confidence is not None:
+        content["confidence"] = each.confidence
+    if each.evidence:
+        content["reasons"] = [reason.to_json() for reason in each.reasons]
+        content["evidence"] = [_evidence(one, document) for one in each.evidence]
+    if each.neighbours:
+        content["neighbours"] = [asdict(one) for one in each.neighbours]
+    if each.translated:
+        content["translated"] = list(each.translated)
+    return content
+
+
+def _evidence(one: Evidence, document: Document) -> dict[str, Any]:
+    spans = [{**asdict(span), "text": document.text[span.start : span.end]} for span in one.spans]
+    return {"stage": one.stage, "rank": one.rank, "score": one.score, "spans": spans}
+
+
+def _table(
+    found: Iterable[tuple[Document, list[Suggestion]]], vocabulary: Vocabulary, *, paths: bool, spreadsheet: bool
+) -> Iterator[str]:
+    text = escape_formula if spreadsheet else str
+    yield "\t".join(COLUMNS)
+    for document, suggested in found:
+        for rank, each in enumerate(suggested, 1):
+            place = vocabulary.index[each.id]
+            name = vocabulary.shown_name(place, whole=paths)
+            notation = vocabulary[place].notation
+            document_id, label, notation, name = (
+                text(one_line(cell)) for cell in (document.id, each.id, notation, name)
+            )
+            sure = "" if each.confidence is None else f"{each.confidence:.3f}"
+            yield "\t".join((document_id, str(rank), label, notation, name, f"{each.score:.6g}", sure))
+
+
+def _span(span: EvidenceSpan, document: Document) -> str:
+    section = " > ".join(headings_at(document, span.start)) if document.sections else ""
+    shown = f'"{shortened(document.text[span.start : span.end])}" {span.start}-{span.end}'
+    return f"{shown} in {section}" if section else shown

@@ -1,0 +1,152 @@
+"""Order the reasons of a suggestion as people ask for them: what raised the score most comes first.
+
+The command line, Python, the server and the review page take reasons and their meanings from here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tagwright.combining.contributions import Contribution
+from tagwright.combining.features import FIXED_SUM
+from tagwright.types import EvidenceSpan
+
+if TYPE_CHECKING:
+    from tagwright.tagger.pipeline import Suggestion
+
+OTHERS = "others"
+"The name of the reasons that add so little that they are shown as one."
+
+FIRST = 5
+"A stage that ranks a label below this many others gives no rank as a reason."
+
+SMALL = 0.05
+"A reason that adds less than this share of the largest one is one of the others."
+
+GROUPS: Mapping[str, str] = {
+    FIXED_SUM: "all stages together",
+    "agreement": "how many stages put it first",
+    "neighbours": "labels of similar documents",
+    "label": "its name, how often it is suggested or right",
+    "document": "length of the text",
+}
+"Meaning of the reasons that are no stages."
+
+LEARNED = "such matches misled in the labelled documents"
+"The remark on a stage that has the label among its first, and yet lowers its score."
+
+VARIANTS = ("_in_abstract", "_in_text")
+"Endings of the stages that `train auto` adds to read another part of the document: with their stage, one reason."
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why one stage suggests a label: its rank (from 1) and score there, and the evidence spans in the text."""
+
+    stage: str
+    rank: int
+    score: float
+    spans: tuple[EvidenceSpan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason of a suggestion: a stage, or a group of features of a learned combiner.
+
+    added: what it adds to the score, as far as the combiner can say: of a weighted sum they sum up to the score, of a
+    learned combiner they compare the label with the other candidates of the document. rank: of the label in the stage,
+    if it is one of the first five. spans: of the text. remark: why a good rank lowers the score, or "".
+    """
+
+    name: str
+    added: float | None
+    rank: int | None = None
+    spans: tuple[EvidenceSpan, ...] = ()
+    remark: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return name, added, and the rank and the remark if there are any; the spans are with the evidence."""
+        content: dict[str, Any] = {"name": self.name, "added": self.added, "rank": self.rank, "remark": self.remark}
+        return {key: value for key, value in content.items() if value not in (None, "")}
+
+
+def reasons(evidence: Sequence[Evidence], contributions: Sequence[Contribution]) -> tuple[Reason, ...]:
+    """Return the reasons in order: those that raise the score, the largest first, then those that lower it.
+
+    Those that add little come last, as one. Without contributions, the stages by rank: those that rank the label among
+    their first five, or the best of them.
+
+    >>> found = [Evidence("tfidf", 30, 0.1, ()), Evidence("svm", 1, 0.4, ()), Evidence("dense", 2, 0.6, ())]
+    >>> for each in reasons(found, [Contribution("svm", 2.5), Contribution("dense", -0.5), Contribution("tfidf", 0.1)]):
+    ...     print(each.name, each.added, each.rank)
+    svm 2.5 1
+    dense -0.5 2
+    others 0.1 None
+    >>> [each.name for each in reasons(found, [])]
+    ['svm', 'dense']
+    """
+    contributions = _without_variants(contributions)
+    if not any(each.added for each in contributions):
+        ranked = sorted(evidence, key=lambda each: each.rank)
+        first = [each for each in ranked if each.rank <= FIRST] or ranked[:1]
+        return tuple(Reason(each.stage, None, _first(each.rank), each.spans) for each in first)
+    least = SMALL * max(abs(each.added) for each in contributions)
+    large = sorted((each for each in contributions if abs(each.added) >= least), key=lambda each: -each.added)
+    by_stage = {each.stage: each for each in evidence}
+    found = [_reason(each, by_stage.get(each.feature)) for each in large]
+    rest = [each.added for each in contributions if abs(each.added) < least]
+    return (*found, Reason(OTHERS, sum(rest))) if any(rest) else tuple(found)
+
+
+def in_order(evidence: Iterable[Evidence], contributions: Sequence[Contribution]) -> tuple[Evidence, ...]:
+    """Return the evidence of stages by what they add to the score, the largest first; as it is without contributions.
+
+    >>> found = [Evidence("tfidf", 1, 0.1, ()), Evidence("svm", 1, 0.4, ())]
+    >>> [each.stage for each in in_order(found, [Contribution("svm", 2.5), Contribution("tfidf", 1.0)])]
+    ['svm', 'tfidf']
+    """
+    added = dict(contributions)
+    return tuple(sorted(evidence, key=lambda each: -added.get(each.stage, 0.0)))
+
+
+def meanings(suggestions: Iterable["Suggestion"], stages: Mapping[str, str]) -> dict[str, str]:
+    """Name -> meaning of the reasons that these suggestions have. stages: of the tagger, see `Tagger.meanings`."""
+    names = dict.fromkeys(reason.name for each in suggestions for reason in each.reasons)
+    known = {**GROUPS, **stages}
+    return {name: known[name] for name in names if known.get(name)}
+
+
+def legend(suggestions: Iterable["Suggestion"], stages: Mapping[str, str]) -> Iterator[str]:
+    """Yield the parts of a line that explains the reasons of these suggestions: numbers, then names."""
+    shown = list(suggestions)
+    if any(reason.added is not None for each in shown for reason in each.reasons):
+        yield "+ and -: what a reason adds to the score"
+    if any(reason.rank for each in shown for reason in each.reasons):
+        yield "#1: the first of its stage"
+    yield from (f"{name}: {meaning}" for name, meaning in meanings(shown, stages).items())
+
+
+def _without_variants(contributions: Sequence[Contribution]) -> list[Contribution]:
+    """Add what a variant of a stage adds to what the stage adds.
+
+    >>> _without_variants([Contribution("tfidf", 2.0), Contribution("tfidf_in_text", 0.5)])
+    [Contribution(feature='tfidf', added=2.5)]
+    """
+    sums = dict.fromkeys((each.feature for each in contributions), 0.0)
+    for name, added in contributions:
+        stage = next((name.removesuffix(ending) for ending in VARIANTS if name.endswith(ending)), name)
+        sums[stage if stage in sums else name] += added
+    variants = {f"{name}{ending}" for name in sums for ending in VARIANTS}
+    return [Contribution(name, added) for name, added in sums.items() if name not in variants]
+
+
+def _reason(contribution: Contribution, evidence: Evidence | None) -> Reason:
+    name, added = contribution
+    if evidence is None:
+        return Reason(name, added)
+    rank = _first(evidence.rank)
+    return Reason(name, added, rank, evidence.spans, LEARNED if rank and added < 0 else "")
+
+
+def _first(rank: int) -> int | None:
+    return rank if rank <= FIRST else None
