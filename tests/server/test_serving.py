@@ -11,21 +11,31 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from tests.server.conftest import word_tagger
 
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import ServerOptions, listen, open_review, saved_models, store_learnt
+from tagwright.server.serving import (
+    ServerOptions,
+    listen,
+    open_review,
+    place_to_save,
+    saved_models,
+    store_learnt,
+    use_trained,
+)
 from tagwright.types import Document, Label
 
 LONGEST = 600.0
@@ -60,6 +70,33 @@ def test_models_suggest_from_another_vocabulary_if_one_is_given(tmp_path: Path) 
     word_tagger().save(tmp_path / "bees")
     (model,) = saved_models([str(tmp_path / "bees")], labels=Vocabulary([Label("w", ("Wasps",))]))
     assert [label.name for label in model.tagger.vocabulary] == ["Wasps"]
+
+
+def test_what_was_trained_is_served_again_if_it_was_trained_from_this_model(tmp_path: Path) -> None:
+    base = replace(word_tagger(), training={"date": "2026-01-01"})
+    trained = replace(base, combiner=WeightedSum(weights={"tfidf": 3.0}), training={"before": base.training})
+    model = ServedModel("bees", base, "Bees")
+    use_trained(model, tmp_path / "kept")  # nothing is there yet
+    assert model.tagger is base
+    trained.save(tmp_path / "kept")
+    use_trained(model, tmp_path / "kept")
+    assert model.tagger.combiner == trained.combiner
+    newer = ServedModel("bees", replace(base, training={"date": "2026-02-02"}), "Bees")
+    use_trained(newer, tmp_path / "kept")
+    assert newer.tagger.training == {"date": "2026-02-02"}
+
+
+def test_where_a_trained_model_is_saved(tmp_path: Path) -> None:
+    word_tagger().save(tmp_path / "bees")
+    bees, labels = str(tmp_path / "bees"), tmp_path / "labels.txt"
+    options = ServerOptions(reviews=tmp_path / "r.sqlite")
+    assert place_to_save([f"b={bees}"], options, None) == tmp_path / "bees"
+    assert place_to_save([bees], options, labels) is None  # the labels of the model would be lost
+    assert place_to_save([], options, labels) is None
+    (tmp_path / "bees" / "mine.txt").write_text("mine")
+    assert place_to_save([bees], options, None) is None
+    with pytest.raises(TagwrightError, match=r"mine\.txt: is no part of the saved tagger"):
+        place_to_save([bees], replace(options, save_to=tmp_path / "bees"), None)
 
 
 @contextmanager

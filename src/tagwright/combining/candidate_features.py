@@ -1,10 +1,13 @@
-"""Select the candidates that a learned combiner ranks, and describe each by its features."""
+"""Select the candidates that a learned combiner ranks, and describe each by its features.
+
+The candidates are ranked first by a weighted sum, or by another learned combiner, on top of which more is learned.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -19,6 +22,9 @@ from tagwright.data.sparse_arrays import check_indptr
 from tagwright.data.string_table import check_places
 from tagwright.errors import ModelError
 from tagwright.types import Document, Floats, Label, Longs, Mask, Run
+
+if TYPE_CHECKING:
+    from tagwright.combining.learned_combiner import LearnedCombiner
 
 KIND = "candidate features"
 "What the manifest of a saved `CandidateFeatures` says."
@@ -40,12 +46,12 @@ class FeatureOptions(Checked):
 
 @dataclass(frozen=True, eq=False)
 class CandidateFeatures:
-    """How candidates are described. first: the fixed sum. labels: the vocabulary. counts: of labels in a corpus.
+    """How candidates are described. first: the fixed sum, or the learned combiner in its place. labels: the vocabulary.
 
-    nearest: the documents of that corpus; None where no stage tells which are near.
+    counts: of labels in a corpus. nearest: the documents of that corpus; None where no stage tells which are near.
     """
 
-    first: WeightedSum
+    first: "WeightedSum | LearnedCombiner"
     labels: Sequence[Label]
     options: FeatureOptions = field(default_factory=FeatureOptions)
     counts: LabelCounts | None = None
@@ -116,6 +122,7 @@ class CandidateFeatures:
         """Return a copy for another vocabulary; parameters of single labels are kept by id."""
         return replace(
             self,
+            first=self.first.with_labels(before, labels),
             labels=labels,
             counts=self.counts.with_labels(before, labels) if self.counts else None,
             nearest=self.nearest.with_labels(before, labels) if self.nearest else None,
@@ -137,6 +144,7 @@ class CandidateFeatures:
             "counts": list(counts.counts) if counts else None,
             "documents": counts.documents if counts else 0,
             "nearest": nearest is not None,
+            "first": type(self.first).__name__,
         }
         write_manifest(folder, KIND, content)
 
@@ -147,7 +155,18 @@ class CandidateFeatures:
         options = read_options(folder, FeatureOptions, manifest.get("options"))
         counts = _read_counts(folder, manifest, len(labels))
         nearest = _read_nearest(folder, len(labels)) if manifest.get("nearest") else None
-        return cls(WeightedSum.load(folder / "first", labels), labels, options, counts, nearest)
+        return cls(_read_first(folder / "first", manifest.get("first"), labels), labels, options, counts, nearest)
+
+
+def _read_first(folder: Path, kind: object, labels: Sequence[Label]) -> "WeightedSum | LearnedCombiner":
+    """What ranks the candidates first. A learned combiner may stand on another one, but not that on a third."""
+    if kind != "LearnedCombiner":
+        return WeightedSum.load(folder, labels)
+    from tagwright.combining.learned_combiner import LearnedCombiner
+
+    if (folder / "features" / "first" / "features").exists():
+        raise ModelError(f"{folder}: has learned combiners within each other, expected at most two; train it again")
+    return LearnedCombiner.load(folder, labels)
 
 
 def _lengths(documents: Sequence[Document]) -> dict[str, Longs]:

@@ -2,6 +2,8 @@
 
 import asyncio
 import ipaddress
+import json
+import logging
 import re
 import signal
 import socket
@@ -15,8 +17,9 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 
+from tagwright.core.atomic import check_replaceable, exists
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods.table import ZERO_SHOT
 from tagwright.readers.documents.files import open_sources
 from tagwright.review.current import Decision
@@ -33,10 +36,12 @@ from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refit, Refitter
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import Tagger
+from tagwright.tagger import KIND, Tagger
 from tagwright.text.language import main_languages, recognise, vocabulary_texts
 from tagwright.text.words import clean
 from tagwright.types import Document
+
+_log = logging.getLogger(__name__)
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -49,7 +54,8 @@ class ServerOptions:
     learn: accept documents to learn from. reviews: file of decisions; with one there is the review page. documents:
     files, folders and globs of documents to be reviewed. order: in which they are reviewed. random_share: share of the
     documents on which a candidate is shown that was drawn from below the suggestions, so that recall can be estimated.
-    workers: processes that answer, for each model; 0: the server itself.
+    workers: processes that answer, for each model; 0: the server itself. save_to: where the first model is saved when
+    it was trained on decisions; None: nowhere.
     """
 
     host: str = "127.0.0.1"
@@ -63,6 +69,7 @@ class ServerOptions:
     random_share: float = RANDOM_SHARE
     max_body: int = MAX_BODY
     workers: int = 0
+    save_to: Path | None = None
 
     def __post_init__(self) -> None:
         if self.access.is_open and not self.insecure and not _is_own(self.host):
@@ -83,17 +90,49 @@ def saved_models(models: Sequence[str], *, learns: bool = False, labels: Vocabul
     """
     found: dict[str, ServedModel] = {}
     for given in models:
-        name, _, folder = given.rpartition("=") if not Path(given).exists() else ("", "", given)
-        path = Path(folder)
+        name, path = _name_and_folder(given)
         id_ = name or _id_of(path.resolve().name)
         if not _ID.fullmatch(id_):
             raise ConfigError(f"a model is called {id_!r}, expected letters, digits, and . _ - between them")
         if id_ in found:
-            raise ConfigError(f'two models are called "{id_}": name one of them, as NAME={folder}')
+            raise ConfigError(f'two models are called "{id_}": name one of them, as NAME={path}')
         modified = _saved_at(path)
         tagger = Tagger.load(path) if labels is None else Tagger.load(path).with_labels(labels)
         found[id_] = ServedModel(id_, tagger, name or id_, _language(tagger.vocabulary), learns, modified)
     return list(found.values())
+
+
+def place_to_save(models: Sequence[str], options: ServerOptions, labels: Path | None) -> Path | None:
+    """Where the first model is saved after a training: a given folder, or else its own; None if it is not kept.
+
+    Raises TagwrightError where the given folder holds anything else.
+    """
+    if options.save_to is not None:
+        check_replaceable(options.save_to, KIND)
+        return options.save_to
+    if not models or labels or options.reviews is None:  # other labels would replace those of the model
+        return None
+    folder = _name_and_folder(models[0])[1]
+    try:
+        check_replaceable(folder, KIND)
+    except TagwrightError as error:
+        _log.warning("what reviewers train is gone when the server ends, without --save-to DIR: %s", error)
+        return None
+    return folder
+
+
+def use_trained(model: ServedModel, folder: Path) -> None:
+    """Serve what was trained on decisions and saved in a folder before, if it was trained from this model.
+
+    Raises ModelError for a damaged folder.
+    """
+    if not exists(folder, folder / "manifest.json"):
+        return
+    tagger = Tagger.load(folder)
+    if tagger.training.get("before", {}) != json.loads(json.dumps(model.tagger.training)):
+        _log.warning("%s: was trained from another model, and is not used; the next training replaces it", folder)
+        return
+    model.swap(tagger.with_labels(model.tagger.vocabulary), _saved_at(folder) or datetime.now(UTC))
 
 
 def zero_shot_model(tagger: Tagger, *, learns: bool = False) -> ServedModel:
@@ -110,7 +149,7 @@ def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | 
     for model in models if options.workers else ():
         model.use_workers(Workers(options.workers))
     review = open_review(models[0], options)
-    refitter = Refitter(review, refit) if review and refit else None
+    refitter = Refitter(review, refit, options.save_to) if review and refit else None
 
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], client: str) -> None:
         if review is not None:
@@ -203,6 +242,12 @@ def _is_own(host: str) -> bool:
 def _saved_at(folder: Path) -> datetime | None:
     manifest = folder / "manifest.json"
     return datetime.fromtimestamp(manifest.stat().st_mtime, UTC) if manifest.exists() else None
+
+
+def _name_and_folder(given: str) -> tuple[str, Path]:
+    """The two parts of NAME=DIR; the name of DIR alone is ''."""
+    name, _, folder = given.rpartition("=") if not Path(given).exists() else ("", "", given)
+    return name, Path(folder)
 
 
 def _id_of(name: str) -> str:

@@ -181,9 +181,14 @@ def test_a_document_that_is_a_label_is_no_candidate_of_itself(plain: Tagger) -> 
     assert all(place not in labels for place, (labels, _) in enumerate(found))
 
 
-def test_a_learned_combiner_is_no_start(learned: combine.CombinedTagger) -> None:
-    with pytest.raises(ConfigError, match="LearnedCombiner"):
-        combine.fit(TRAINING, learned.tagger)
+def test_more_is_learned_on_top_of_a_learned_combiner_but_never_on_two(learned: combine.CombinedTagger) -> None:
+    base = learned.tagger.combiner
+    assert isinstance(base, LearnedCombiner)
+    richer = combine.with_more_stages(learned.tagger)
+    once = combine.describe_corpus(richer, TRAINING, combine.Config())
+    assert once.first is base
+    twice = replace(richer, combiner=replace(base, described=once))
+    assert combine.describe_corpus(twice, TRAINING, combine.Config()).first is base
 
 
 def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> None:
@@ -191,7 +196,9 @@ def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> N
     followed = AppendLabels(WeightedSum(), AppendOptions(by="tfidf"))
     tagger = combine.fit(TRAINING, replace(plain, combiner=followed, pool=pool)).tagger
     assert isinstance(tagger.combiner, LearnedCombiner)
-    assert tagger.combiner.described.first.weight("tfidf") == 0
+    first = tagger.combiner.described.first
+    assert isinstance(first, WeightedSum)
+    assert first.weight("tfidf") == 0
     assert precision(tagger) > 0.9
 
 

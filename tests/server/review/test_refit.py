@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -10,18 +14,26 @@ import pytest
 from tests.server.conftest import word_tagger
 
 from tagwright.combining.acceptance import SuggestOptions
+from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.errors import ConfigError
+from tagwright.methods import svm
 from tagwright.review.current import Decision
 from tagwright.review.file import ReviewFile
-from tagwright.server.review.refit import Refit, Refitter, refit_combiner
+from tagwright.server.review.refit import Refit, Refitter, refit_combiner, without_reviews
 from tagwright.server.review.session import Labelled, Review
 from tagwright.server.served_model import ServedModel
+from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
-from tagwright.types import Document, Label
+from tagwright.types import Document, Label, Run
 
 
 @pytest.fixture
 def review(tmp_path: Path) -> Review:
+    return reviewed(tmp_path)
+
+
+def reviewed(tmp_path: Path) -> Review:
     review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
     review.documents.add([Document("d1", "Honey bees"), Document("d2", "Tax law"), Document("d3", "Unseen")])
     review.decisions.add_all([
@@ -32,8 +44,10 @@ def review(tmp_path: Path) -> Review:
     return review
 
 
-def run(review: Review, refit: Refit, use: Callable[[Refitter], Awaitable[None]]) -> Refitter:
-    refitter = Refitter(review, refit)
+def run(
+    review: Review, refit: Refit, use: Callable[[Refitter], Awaitable[None]], folder: Path | None = None
+) -> Refitter:
+    refitter = Refitter(review, refit, folder)
 
     async def main() -> None:
         await review.model.queue.start()
@@ -73,8 +87,10 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
 
     refitter = run(review, refit, use)
     assert seen == [(["d1", "d2", "d3"], [["o"], [], []])]
-    assert refitter.outcome.startswith("Trained on 1 document at")
-    assert refitter.outcome.endswith("nDCG@5, cross-validated: 25.0 before, 50.0 now.")
+    assert re.match(
+        r"Trained on 1 document at .* UTC; it is in use, and gone when the server ends\. ", refitter.outcome
+    )
+    assert refitter.outcome.endswith("reviewed documents: 25.0 without the decisions, 50.0 with them.")
 
 
 def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
@@ -91,6 +107,91 @@ def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
 
     run(review, refit, use)
     assert bases[0] is bases[1]
+
+
+def better(tagger: Tagger, *_: object) -> Tagger:
+    measured = {"nDCG@5": {"before": 0.25, "after": 0.5}, "reviews": 1}
+    return replace(tagger.restrict(["o"]), training={"before": tagger.training, "combined": measured})
+
+
+async def once(refitter: Refitter) -> None:
+    refitter.start()
+    await refitter.finish()
+
+
+def test_what_is_better_is_saved_in_place_of_the_model_and_served_after_a_restart(
+    review: Review, tmp_path: Path
+) -> None:
+    folder = tmp_path / "bees"
+    review.model.tagger.save(folder)
+    refitter = run(review, better, once, folder)
+    assert "it is in use, and saved as bees." in refitter.outcome
+    (model,) = saved_models([str(folder)])
+    assert [label.id for label in model.tagger.vocabulary] == ["o"]
+
+
+def test_what_is_no_better_on_documents_that_it_has_not_seen_changes_nothing(review: Review, tmp_path: Path) -> None:
+    before, folder = review.model.tagger, tmp_path / "bees"
+    before.save(folder)
+
+    def refit(tagger: Tagger, *_: object) -> Tagger:
+        return replace(tagger.restrict(["o"]), training={"combined": {"nDCG@5": {"before": 0.5, "after": 0.5}}})
+
+    refitter = run(review, refit, once, folder)
+    assert "without a gain: the model stays as it is" in refitter.outcome
+    assert review.model.tagger is before
+    assert len(Tagger.load(folder).vocabulary) == 3
+
+
+def test_where_it_cannot_be_saved_it_is_used_and_that_is_said(review: Review, tmp_path: Path) -> None:
+    folder = tmp_path / "other"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("mine")
+    refitter = run(review, better, once, folder)
+    assert "not saved, so gone when the server ends" in refitter.outcome
+    assert [file.name for file in folder.iterdir()] == ["mine.txt"]
+    assert len(review.model.tagger.vocabulary) == 1
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tagwright.server.review import refit
+from tagwright.tagger import Tagger
+from tests.server.review.test_refit import reviewed, better
+import os, signal
+
+class Killed(Tagger):
+    def write(self, folder):
+        super().write(folder)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+folder = Path(sys.argv[1])
+tagger = better(Tagger.load(folder))
+killed = Killed(tagger.vocabulary, tagger.retrievers, tagger.rerankers, tagger.pool, tagger.combiner, tagger.training)
+refit.Refitter(reviewed(Path(sys.argv[2])), lambda *_: killed, folder)._save(killed)
+"""
+
+
+def test_a_kill_while_it_is_saved_leaves_the_old_model_whole(tmp_path: Path) -> None:
+    word_tagger().save(tmp_path / "bees")
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "bees"), str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert len(Tagger.load(tmp_path / "bees", verify=True).vocabulary) == 3
+    Tagger.load(tmp_path / "bees").restrict(["o"]).save(tmp_path / "bees", overwrite=True)  # and can be replaced
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["bees"]
+
+
+def test_it_begins_again_with_the_model_before_any_review(tmp_path: Path) -> None:
+    tagger, labelled = lesson()
+    found = refit_combiner(tagger, labelled)
+    assert found.training["combined"]["reviews"] == 20
+    found.save(tmp_path / "found")
+    before = without_reviews(Tagger.load(tmp_path / "found"))
+    texts = labelled.documents[:5]
+    assert before.tag(texts, k=2).labels.tolist() == tagger.tag(texts, k=2).labels.tolist()
+    assert before.tag(texts, k=2).labels.tolist() != found.tag(texts, k=2).labels.tolist()
+    assert without_reviews(tagger) is tagger
 
 
 @pytest.mark.parametrize(
@@ -112,15 +213,48 @@ def test_a_training_that_fails_leaves_the_model_and_says_so(review: Review, erro
     assert review.model.tagger is before
 
 
-def test_the_combiner_learns_which_stage_is_right() -> None:
-    """Exact matches are always right here and words always wrong, which nobody knows beforehand."""
+def lesson() -> tuple[Tagger, Labelled]:
+    """Exact matches are always wrong here and the label with one more word is right, which nobody knows beforehand."""
     nouns = [f"{first}{second}ane" for first in ("b", "d", "f", "g", "k") for second in ("el", "or", "um", "ip")]
-    right = [Label(f"r{place}", (noun,)) for place, noun in enumerate(nouns)]
-    wrong = [Label(f"w{place}", (f"{noun} zebra quartz", f"{noun} jazz")) for place, noun in enumerate(nouns)]
+    wrong = [Label(f"w{place}", (noun,)) for place, noun in enumerate(nouns)]
+    right = [Label(f"r{place}", (f"{noun} zebra",)) for place, noun in enumerate(nouns)]
     tagger = word_tagger().with_labels([*wrong, *right])
     documents = [Document(str(place), noun, f"The {noun}.") for place, noun in enumerate(nouns)]
-    found = refit_combiner(tagger, Labelled(documents, [[label.id] for label in right], [set()] * len(documents)))
+    return tagger, Labelled(documents, [[label.id] for label in right], [set()] * len(documents))
+
+
+def test_the_combiner_learns_which_stage_is_right() -> None:
+    tagger, labelled = lesson()
+    found = refit_combiner(tagger, labelled)
     measured = found.training["combined"]["nDCG@5"]
-    assert measured["after"] >= measured["before"]
+    assert measured["after"] > measured["before"]
     with pytest.raises(ConfigError, match="2 documents with labels"):
-        refit_combiner(tagger, Labelled(documents[:2], [["r0"], []], [set(), set()]))
+        refit_combiner(tagger, Labelled(labelled.documents[:2], [["r0"], []], [set(), set()]))
+
+
+def every_kind() -> list[Tagger]:
+    """Taggers of every combiner: of `train auto`, of one trained stage, and with labels appended as in FuTex."""
+    untrained, labelled = lesson()
+    documents = [replace(each, labels=tuple(ids)) for each, ids in zip(*labelled[:2], strict=True)]
+    gold = untrained.vocabulary.gold(documents)
+    learned = replace(refit_combiner(untrained, labelled), training={"auto": {}})  # as `train auto` combines
+    assert isinstance(learned.combiner, LearnedCombiner)
+    appended = replace(
+        untrained, combiner=AppendLabels(WeightedSum(weights={"tfidf": 1.0}), AppendOptions(by="exact_match"))
+    )
+    return [learned, svm.fit(documents * 2, untrained.vocabulary, gold=Run.concat([gold, gold])), appended]
+
+
+@pytest.mark.parametrize("place", range(3), ids=["auto", "svm", "futex"])
+def test_every_tagger_is_trained_and_saved_and_loaded(place: int, tmp_path: Path) -> None:
+    tagger, (_, labelled) = every_kind()[place], lesson()
+    found = refit_combiner(tagger, labelled)
+    measured = found.training["combined"]["nDCG@5"]
+    assert 0 < measured["before"] <= measured["after"]
+    found.save(tmp_path / "found")
+    again = Tagger.load(tmp_path / "found")
+    documents = labelled.documents[:3]
+    assert again.tag(documents, k=5).labels.tolist() == found.tag(documents, k=5).labels.tolist()
+    anew = refit_combiner(without_reviews(again), labelled)  # after a restart it learns the same, not on top of that
+    assert anew.tag(documents, k=5).labels.tolist() == found.tag(documents, k=5).labels.tolist()
+    assert anew.training["combined"] == found.training["combined"]

@@ -1,5 +1,6 @@
 """The command `serve`: suggestions over HTTP, for clients of Annif and others."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -61,6 +62,15 @@ def serve(
     workers: Annotated[
         int, typer.Option(min=0, help="Worker processes per model; 0: compute in the server process.")
     ] = 0,
+    save_to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Save the first model here when reviewers have trained it, and serve it from here the next time. By "
+            "default, it replaces what --model names; what is made of --labels is not kept.",
+            show_default=False,
+        ),
+    ] = None,
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
@@ -74,6 +84,7 @@ def serve(
     options = serving.ServerOptions(
         host=host, port=port, access=Access.of(token, tokens), insecure=insecure, learn=learn, reviews=reviews,
         documents=documents, order=order, random_share=random_share, workers=workers,
+        save_to=save_to,
     )  # fmt: skip
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
@@ -82,4 +93,7 @@ def serve(
         models = serving.saved_models(model, learns=learn, labels=vocabulary)
     else:
         models = [serving.zero_shot_model(inputs.tagger(Chosen(labels, language, settings=settings)), learns=learn)]
+    if save_to is not None:
+        serving.use_trained(models[0], save_to)
+    options = replace(options, save_to=serving.place_to_save(model, options, labels))
     serving.serve(models, options, refit_combiner)

@@ -74,8 +74,8 @@ def fit(
     With fewer than two labelled documents, the tagger is returned unchanged. If the learned combiner is clearly worse
     in cross-validation, the ranking stays and only confidences are learned. gold: replaces the labels of the documents.
     judged: a row for each document, with the labels known to be right or wrong; if a row has any, the other labels of
-    this document are no examples. Raises ConfigError unless the tagger combines its stages by a weighted sum, to which
-    labels of one more stage may be appended, as in FuTex.
+    this document are no examples. A tagger that was combined by learning keeps that combiner, and more is learned on
+    top of it. Raises ConfigError for a combiner of another package.
     """
     gold = tagger.vocabulary.gold(documents, unknown="ignore") if gold is None else gold
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
@@ -103,8 +103,11 @@ def with_gold(documents: Sequence[Document], gold: Run, labels: Vocabulary) -> l
 def with_more_stages(tagger: Tagger) -> Tagger:
     """Add re-rankers that have weight 0 in the sum, but that a combiner can learn from.
 
-    They match names in title and abstract only, and compare words of the whole text.
+    They match names in title and abstract only, and compare words of the whole text. A learned combiner reads the
+    stages that it was trained with.
     """
+    if isinstance(tagger.combiner, LearnedCombiner):
+        return tagger
     added = dict[str, Stage]()
     for name, stage in tagger.retrievers.items():
         if isinstance(stage, ExactMatch):
@@ -127,8 +130,11 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
 
 
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
-    """Keep the weighted sum, and learn its confidences from labelled documents, which it was not fitted on."""
-    if not len(examples.run.labels):
+    """Keep the weighted sum, and learn its confidences from labelled documents, which it was not fitted on.
+
+    A learned combiner keeps the confidences that it has.
+    """
+    if isinstance(tagger.combiner, LearnedCombiner) or not len(examples.run.labels):
         return tagger
     standard = examples.features.values[:, examples.base].astype(np.float64)
     curve = fit_curve(standard, examples.right, examples.run.rows)
@@ -142,7 +148,12 @@ def without_confidence(tagger: Tagger) -> Tagger:
 
 
 def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Config) -> CandidateFeatures:
-    """Fit the features of candidates to the corpus, without reading the labels of documents."""
+    """Fit the features of candidates to the corpus, without reading the labels of documents.
+
+    Those of a learned combiner are fitted already.
+    """
+    if isinstance(tagger.combiner, LearnedCombiner):
+        return replace(tagger.combiner.described, first=_beneath(tagger.combiner))
     vectors = next((name for name, stage in tagger.stages.items() if isinstance(stage, Dense)), "")
     options = FeatureOptions(candidates=config.candidates, exclude_self=config.exclude_self, vectors=vectors)
     first = _weighted_sum(tagger)
@@ -187,6 +198,12 @@ def ndcg_at_5(ranking: Run, gold: Run) -> NDArray[np.float64]:
     return ndcg(Hits.of(ranking, gold, 5), 5)
 
 
+def _beneath(combiner: LearnedCombiner) -> WeightedSum | LearnedCombiner:
+    """The combiner to learn on top of: the first one, where two stand on each other already."""
+    first = combiner.described.first
+    return first if isinstance(first, LearnedCombiner) else combiner
+
+
 def _weighted_sum(tagger: Tagger) -> WeightedSum:
     """What the combiner starts from. A stage whose labels follow the sum counts nothing in it."""
     combiner = tagger.combiner
@@ -194,6 +211,7 @@ def _weighted_sum(tagger: Tagger) -> WeightedSum:
         return replace(combiner.first, weights={**combiner.first.weights, combiner.options.by: 0.0})
     if not isinstance(combiner, WeightedSum):
         raise ConfigError(
-            f"the tagger combines its stages by {type(combiner).__name__}, expected a weighted sum to start from"
+            f"the tagger combines its stages by {type(combiner).__name__}, expected a weighted sum or a "
+            "learned combiner"
         )
     return combiner

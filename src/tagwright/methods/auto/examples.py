@@ -14,6 +14,7 @@ from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.candidate_ranker import fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features
 from tagwright.combining.pool import CandidatePool
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import State
 from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger
@@ -102,6 +103,7 @@ def with_trained(
 def weighted(described: CandidateFeatures, weights: Mapping[str, float]) -> CandidateFeatures:
     """The same with other weights of some stages in the fixed sum."""
     first = described.first
+    assert isinstance(first, WeightedSum)  # of the zero-shot method
     return replace(described, first=replace(first, weights={**first.weights, **weights}))
 
 

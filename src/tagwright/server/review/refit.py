@@ -1,12 +1,18 @@
-"""Train the served model on the decisions of reviewers, and replace it between two requests."""
+"""Train the served model on the decisions of reviewers, replace it between two requests, and save it.
+
+Learned is how far to trust each stage of the tagger; the stages themselves stay as they were trained, since their
+documents are not stored with a tagger. Every training begins with the model as it was before any review.
+"""
 
 import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TypeAlias
 
+from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.errors import TagwrightError
 from tagwright.job import Job
 from tagwright.methods.table import COMBINE, configuration
@@ -18,36 +24,56 @@ _log = logging.getLogger(__name__)
 
 
 Refit: TypeAlias = Callable[[Tagger, Labelled], Tagger]
-"Train a tagger on labelled documents. Its training record may hold nDCG@5 before and after."
+"Train a tagger on labelled documents. Its training record holds nDCG@5 before and after."
+
+REVIEWS = "reviews"
+"The entry of a training record that says from how many reviewed documents a combiner was learned."
 
 
 def refit_combiner(tagger: Tagger, reviewed: Labelled) -> Tagger:
-    """Learn how to combine the stages of a tagger; return it unchanged if cross-validation finds nothing better.
+    """Learn how to combine the stages of a tagger; a learned combiner is kept, and more is learned on top of it.
 
-    Labels never shown to a reviewer are no examples. Raises ConfigError unless the combiner is a weighted sum.
+    Labels never shown to a reviewer are no examples. Raises ConfigError for fewer than two documents with labels, and
+    for a combiner of another package.
     """
     labelled = [replace(each, labels=tuple(ids)) for each, ids in zip(reviewed.documents, reviewed.labels, strict=True)]
     index = tagger.vocabulary.index
     judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in reviewed.judged])
     config = configuration(COMBINE, {})
-    return Job(method=COMBINE, config=config, documents=labelled, model=tagger, judged=judged, unknown="ignore").run()
+    job = Job(method=COMBINE, config=config, documents=labelled, model=tagger, judged=judged, unknown="ignore")
+    found = job.run()
+    if found.combiner is tagger.combiner:  # nothing was learned
+        return found
+    combined = {**found.training["combined"], REVIEWS: sum(map(bool, reviewed.labels))}
+    return replace(found, training={**found.training, "combined": combined})
+
+
+def without_reviews(tagger: Tagger) -> Tagger:
+    """Return the tagger as it was before `refit_combiner`; itself, if it was not trained by that."""
+    if REVIEWS not in tagger.training.get("combined", {}):
+        return tagger
+    combiner = tagger.combiner
+    before = combiner.described.first if isinstance(combiner, LearnedCombiner) else combiner
+    return replace(tagger, combiner=before, training=tagger.training.get("before", {}))
 
 
 @dataclass
 class Refitter:
-    """Train in the background, one training at a time, always from the tagger that the server started with.
+    """Train in the background, one training at a time, always from the tagger as it was before any review.
 
-    outcome: the result of the last training, in a sentence.
+    folder: where the trained tagger is saved, in place of the one that is there; None: it is in use until the server
+    ends. outcome: the result of the last training, in sentences.
     """
 
     review: Review
     refit: Refit
+    folder: Path | None = None
     outcome: str = ""
     _base: Tagger = field(init=False)
     _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._base = self.review.model.tagger
+        self._base = without_reviews(self.review.model.tagger)
 
     @property
     def is_running(self) -> bool:
@@ -67,26 +93,37 @@ class Refitter:
             await self._task
 
     async def _run(self) -> None:
-        model = self.review.model
         try:
             labelled = await asyncio.to_thread(self.review.labelled)
-            found = await asyncio.to_thread(self.refit, self._base, labelled)
-            now = datetime.now(UTC)
-            await asyncio.to_thread(model.swap, found, now)
+            self.outcome = await asyncio.to_thread(self._train, labelled)
         except TagwrightError as error:
             self.outcome = f"The model was not trained: {error}"
         except Exception:
             _log.exception("the training on decisions failed")
             self.outcome = "The model was not trained: internal error; see the server's log."
-        else:
-            count = sum(map(bool, labelled.labels))
-            self.outcome = (
-                f"Trained on {count:,} document{'s' * (count != 1)} at {now:%H:%M} UTC; it is in use.{_quality(found)}"
-            )
 
+    def _train(self, labelled: Labelled) -> str:
+        """Train; use and save the result if it is better on documents that it has not seen. Return what was done."""
+        found, now = self.refit(self._base, labelled), datetime.now(UTC)
+        measured, count = found.training["combined"]["nDCG@5"], sum(map(bool, labelled.labels))
+        documents = f"{count:,} document{'s' * (count != 1)}"
+        figures = (
+            f"nDCG@5, cross-validated on reviewed documents: {100 * measured['before']:.1f} without the decisions, "
+            f"{100 * measured['after']:.1f} with them."
+        )
+        if measured["after"] <= measured["before"]:
+            return f"Trained on {documents} at {now:%H:%M} UTC, without a gain: the model stays as it is. {figures}"
+        kept = self._save(found)
+        self.review.model.swap(found, now)
+        return f"Trained on {documents} at {now:%H:%M} UTC; it is in use, and {kept}. {figures}"
 
-def _quality(tagger: Tagger) -> str:
-    measured = tagger.training.get("combined", {}).get("nDCG@5")
-    if not measured:
-        return ""
-    return f" nDCG@5, cross-validated: {100 * measured['before']:.1f} before, {100 * measured['after']:.1f} now."
+    def _save(self, tagger: Tagger) -> str:
+        """Save the tagger if there is a folder for it. Return what became of it, the end of a sentence."""
+        if self.folder is None:
+            return "gone when the server ends"
+        try:
+            tagger.save(self.folder, overwrite=True)
+        except TagwrightError as error:
+            _log.warning("the trained model is not saved: %s", error)
+            return f"not saved, so gone when the server ends ({error})"
+        return f"saved as {self.folder.name}"
