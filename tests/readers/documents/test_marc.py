@@ -119,6 +119,11 @@ def test_deleted_records_and_authorities_are_passed_over(tmp_path: Path) -> None
     ]
 
 
+def test_a_record_whose_type_is_blank_is_read(tmp_path: Path) -> None:
+    untyped = marc_record(title("Bees"), "00000    a2200000   4500")
+    assert [each.title for each in read(written(tmp_path, utf8(untyped), "x.mrc"))] == ["Bees"]
+
+
 def test_a_record_without_number_or_title(tmp_path: Path) -> None:
     notes = marc_record([("520", ("  ", "aIn spirals."))])
     assert read(written(tmp_path, utf8(notes, notes), "x.mrc")) == [

@@ -37,6 +37,7 @@ def enrich(
     from tagwright.catalogues.subjects import Provenance, suggested_by
     from tagwright.combining.acceptance import SuggestOptions
     from tagwright.data.run_files import read_run
+    from tagwright.evaluation.description import many
     from tagwright.tagger import batches
     from tagwright.types import Run
 
@@ -52,4 +53,4 @@ def enrich(
         tagger.check(options)
         vocabulary, found = tagger.vocabulary, Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
     added = write_copy(records, output, suggested_by(found, corpus.ids, vocabulary), provenance)
-    print(f"{added.subjects:,} subjects added to {added.records:,} records: {output}")
+    print(f"{many(added.subjects, 'subject')} added to {many(added.records, 'record')}: {output}")

@@ -34,8 +34,8 @@ _CHAINS = "689"
 _NAMES = ("100", "110", "111", "700", "710", "711")
 _SUBDIVISIONS = "vxyz"
 _HEADING = "".join(sorted({*map(chr, range(ord("a"), ord("z") + 1))} - {*_SUBDIVISIONS, *"eiuw"}))
-_BIBLIOGRAPHIC = frozenset("acdefgijkmoprt")
-"Types of record (leader 06) that describe a work, not an authority, a holding or a class."
+_OTHER_RECORDS = frozenset("quvwxyz")
+"Types of record (leader 06) that describe no work: authorities, holdings, classes, information on a community."
 
 
 def read_marc(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -82,7 +82,7 @@ def is_utf8(record: bytes) -> bool:
 def to_record(fields: Sequence[Field]) -> Record | None:
     """A record with its leader as a field called LDR; None if it is deleted or describes no work."""
     leader = next((each.value for each in fields if each.tag == "LDR"), "")
-    if leader[5:6] == "d" or (len(leader) > 6 and leader[6] not in _BIBLIOGRAPHIC):
+    if leader[5:6] == "d" or leader[6:7] in _OTHER_RECORDS:
         return None
     return Record(_document(fields), list(_subjects(fields)))
 
