@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -212,7 +212,7 @@ def measured(dev: Sample, confidence: Any) -> dict[str, Any]:
     judged = Judged(dev.gold, dev.run.rows, dev.run.ranks, confidence.astype(np.float64), dev.right)
     found = assess(judged)
     assert found is not None
-    scores = {name: asdict(score) for name, score in found.measures.items()}
+    scores = {name: score.to_json() for name, score in found.measures.items()}
     return {"documents": dev.documents, "P@5": round(float(dev.right[dev.first(5)].mean()), 4), **scores}
 
 

@@ -268,3 +268,84 @@ def test_a_message_names_options_as_python_does() -> None:
         tw.train("finetune", [], model="M", share_of_labels=0.1, share_of_pairs=0.1)
     with pytest.raises(tw.TagwrightError, match=r"give the documents to train on: train=\.\.\."):
         tw.evaluate(tw.Run.from_rows([[0]]), tw.Run.from_rows([[0]]), measures=["PSP@1"])
+
+
+def both() -> dict[str, Any]:
+    return {stage: tw.zero_shot(NAMES, stages=[stage], language="en") for stage in ("exact_match", "tfidf")}
+
+
+DOCUMENTS = [tw.Document("a", BEES, labels=("Orchards",)), tw.Document("b", TAX, labels=("Tax law",))]
+
+
+def test_compare_takes_taggers_and_runs_by_name_or_not(words: tw.Tagger) -> None:
+    one, other = both().values()
+    found = tw.compare(one, other, words.tag(DOCUMENTS), DOCUMENTS, measures=["P@1", "R@2"])
+    assert list(found) == [("A", "B"), ("A", "C"), ("B", "C")]
+    named = tw.compare(both(), DOCUMENTS, measures=["P@1"])
+    assert list(named) == [("exact_match", "tfidf")]
+    assert named["P@1"].a == tw.evaluate(one, DOCUMENTS)["P@1"]
+    runs = [tagger.tag(DOCUMENTS) for tagger in (one, other)]
+    assert tw.compare(*runs, tw.Run.from_rows([[1], [2]]), measures=["P@1"])["P@1"] == named["P@1"]
+    assert tw.compare(*runs, [BEES, TAX], y=[["Orchards"], ["Tax law"]], labels=NAMES)["P@1"] == named["P@1"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((), "no tagger and no run is given"),
+        ((DOCUMENTS,), "no tagger and no run is given"),
+        ((5, DOCUMENTS), "got 5, expected taggers or runs, and last the documents"),
+        ((tw.Run.from_rows([[0], [1]]), DOCUMENTS), "which labels"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(given: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(tw.ConfigError, match=message):
+        tw.compare(*given)
+
+
+def test_taggers_of_other_labels_are_not_compared(words: tw.Tagger) -> None:
+    with pytest.raises(tw.ConfigError, match="different vocabularies"):
+        tw.compare(words, words.with_labels(["Bees"]), DOCUMENTS)
+    with pytest.raises(tw.ConfigError, match="got 1 run, expected two or more"):
+        tw.compare(words, DOCUMENTS)
+
+
+def test_report_writes_the_pages_of_the_command_line(words: tw.Tagger, tmp_path: Path) -> None:
+    found = tw.report(words, DOCUMENTS, output=tmp_path / "scores.html")
+    assert found == tw.evaluate(words, DOCUMENTS)
+    page = (tmp_path / "scores.html").read_text(encoding="utf-8")
+    assert "<h1>How good the suggestions are</h1>" in page
+    assert "exact_match 0.5, tfidf 1" in page
+    assert "Orchards" in page
+    compared = tw.report(both(), DOCUMENTS, output=str(tmp_path / "both.html"))
+    assert isinstance(compared, tw.Comparisons)
+    assert "exact_match - tfidf, in points" in (tmp_path / "both.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("measure", ["F1@x", "precision@1", "MAP"])
+def test_a_measure_that_does_not_exist_is_refused_before_anything_is_tagged(measure: str, words: tw.Tagger) -> None:
+    with pytest.raises(tw.ConfigError, match=f'no measure "{measure}"; did you mean'):
+        tw.evaluate(words, DOCUMENTS, measures=[measure])
+
+
+def test_hierarchical_measures_come_with_the_vocabulary() -> None:
+    """Owls for birds: {owls, birds} and {birds}; hP 1/2, hR 1."""
+    labels = [tw.Label("1", ("Birds",)), tw.Label("2", ("Owls",), broader=("1",))]
+    tagger = tw.zero_shot(labels, stages=["exact_match"], language="en")
+    found = tw.evaluate(tagger, [tw.Document("a", "Owls at night", labels=("1",))])
+    assert {name: found[name].value for name in ("hP@5", "hR@5", "hF@5")} == pytest.approx(
+        {"hP@5": 0.5, "hR@5": 1.0, "hF@5": 2 / 3}
+    )
+    gold = tw.Run.from_rows([[0]])
+    assert tw.evaluate(tw.Run.from_rows([[1]]), gold, labels=labels, measures=["hP@1"])["hP@1"] == 0.5
+    assert tw.compare(tagger, tagger, [tw.Document("a", "Owls", labels=("1",))])["hF@5"].difference == 0
+
+
+def test_columns_that_cannot_be_told_are_given_to_a_corpus(words: tw.Tagger, caplog: pytest.LogCaptureFixture) -> None:
+    """The remedy is what the function takes: a corpus with the columns."""
+    rows = [{"one": "Bees", "two": "x"}, {"one": "Tax", "two": "y"}]
+    with pytest.raises(tw.InputError):
+        tw.evaluate(words, rows)
+    assert "to change this: Corpus.of(documents, title=..., text=...)" in caplog.text
+    corpus = tw.Corpus.of(rows, title="one", labels="two")
+    assert tw.evaluate(words, corpus, y=[["Bees"], ["Tax law"]])["P@1"] == 1.0

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tagwright import sklearn
-    from tagwright.api import evaluate, load, train, zero_shot
+    from tagwright.api import compare, evaluate, load, report, train, zero_shot
     from tagwright.data.corpus import Corpus
     from tagwright.data.run_files import read_run, write_run
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
     from tagwright.evaluation.resampling import Score
     from tagwright.evaluation.scores import Scores
+    from tagwright.evaluation.significance import Comparisons
     from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm
     from tagwright.readers.documents.jsonl import write_jsonl
     from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
@@ -31,8 +32,8 @@ __version__ = "0.1.0"
 
 # fmt: off
 __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
-    "zero_shot", "train", "load", "evaluate",
-    "Tagger", "Suggestion", "Evidence", "Reason", "Scores", "Score", "Run",
+    "zero_shot", "train", "load", "evaluate", "compare", "report",
+    "Tagger", "Suggestion", "Evidence", "Reason", "Scores", "Score", "Comparisons", "Run",
     "Document", "Section", "Corpus", "Label", "Vocabulary",
     "read_run", "write_run", "write_jsonl",
     "Stage", "Retriever", "EvidenceSpan",
@@ -42,11 +43,12 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
 # fmt: on
 
 _PLACES = {
-    "tagwright.api": ("zero_shot", "train", "load", "evaluate"),
+    "tagwright.api": ("zero_shot", "train", "load", "evaluate", "compare", "report"),
     "tagwright.tagger.pipeline": ("Tagger", "Suggestion"),
     "tagwright.tagger.reasons": ("Evidence", "Reason"),
     "tagwright.evaluation.scores": ("Scores",),
     "tagwright.evaluation.resampling": ("Score",),
+    "tagwright.evaluation.significance": ("Comparisons",),
     "tagwright.types": ("Run", "Document", "Section", "Label", "Stage", "Retriever", "EvidenceSpan"),
     "tagwright.data.corpus": ("Corpus",),
     "tagwright.data.vocabulary": ("Vocabulary",),

@@ -6,10 +6,11 @@ polars, Arrow and Hugging Face, a Corpus, a Path; names, Labels, a Vocabulary, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tagwright.core.checked import shown
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import Keywords
@@ -20,7 +21,10 @@ from tagwright.encoders.model_folder import offline as without_network
 from tagwright.encoders.precision import Precision, in_precision
 from tagwright.errors import ConfigError
 from tagwright.evaluation import dataset, scores
-from tagwright.evaluation.scores import Scores, depth
+from tagwright.evaluation.report import details
+from tagwright.evaluation.report.page import Details, comparison_page, scores_page, write_page
+from tagwright.evaluation.scores import Scores, check_names, depth
+from tagwright.evaluation.significance import Comparisons, compare_all, run_names
 from tagwright.job import Job
 from tagwright.methods.table import AUTO_METHOD, ZERO_SHOT, configuration, method_name, nested
 from tagwright.tagger import Tagger
@@ -169,21 +173,133 @@ def evaluate(
     >>> evaluate(tagger, ["Bees fly.", "Income"], y=[["Bees"], ["Taxes"]])["P@1"].value
     0.5
     """
+    check_names(measures or ())
     if isinstance(gold, Run):
         if not isinstance(found, Run):
             raise ConfigError("a tagger is scored on documents; give them, with their labels")
-        size = None if labels is None else len(to_vocabulary(labels))
-        return scores.evaluate(found, gold, labels=size, measures=measures)
-    vocabulary = found.vocabulary if isinstance(found, Tagger) else to_vocabulary(_given(labels))
+        known = None if labels is None else to_vocabulary(labels)
+        size, above = (None, None) if known is None else (len(known), dataset.above(known))
+        return scores.evaluate(found, gold, labels=size, above=above, measures=measures)
     with silence(not progress):
-        seen = None if train is None else _corpus(train, None)
-        switches: dict[str, Any] = {"exclude_self": exclude_self, "skip_unlabelled": skip_unlabelled}
-        task = dataset.task(_corpus(gold, y), vocabulary, seen, unknown=unknown, **switches)
-        if isinstance(found, Run):
-            run = task.aligned(found)
-        else:
-            run = dataset.tag(found, task, max(dataset.DEPTH, depth(measures or ())))
-        return dataset.score(run, task, measures)
+        task = _task([found], gold, y, labels, train, exclude_self, skip_unlabelled, unknown)
+        return dataset.score(_run(found, task, measures), task, measures)
+
+
+def compare(
+    *found: Tagger | Run | Mapping[str, Tagger | Run] | Texts,
+    y: Iterable[Any] | None = None,
+    labels: Labels | None = None,
+    train: Texts | None = None,
+    measures: Sequence[str] | None = None,
+    exclude_self: bool = False,
+    skip_unlabelled: bool = False,
+    unknown: Unknown = "warn",
+    progress: bool = True,
+) -> Comparisons:
+    """Compare taggers or runs, every two of them, by paired tests: `compare(one, other, ..., documents)`.
+
+    found: the taggers or runs, and last the documents, or gold labels as a Run. They are called A, B, C, ...; or give a
+    mapping from names to them: `compare({"untrained": one, "trained": other}, documents)`. p values are corrected over
+    all measures and comparisons (Holm). The rest is as for `evaluate`.
+
+    >>> one, other = (zero_shot(["Bees", "Taxes"], stages=[stage], language="en") for stage in ("exact_match", "tfidf"))
+    >>> differences = compare(one, other, ["Bees fly.", "A tax"], y=[["Bees"], ["Taxes"]])
+    >>> differences["P@1"].a, differences["P@1"].b, differences["P@1"].difference.value
+    (1.0, 1.0, 0.0)
+    """
+    *given, gold = found or (None,)
+    named = _named(given)
+    check_names(measures or ())
+    if isinstance(gold, Run):
+        if not all(isinstance(each, Run) for each in named.values()):
+            raise ConfigError("a tagger is compared on documents; give them, with their labels, as the last argument")
+        runs = {name: each for name, each in named.items() if isinstance(each, Run)}
+        above = None if labels is None else dataset.above(to_vocabulary(labels))
+        return compare_all(runs, gold, above=above, measures=measures)
+    with silence(not progress):
+        task = _task(list(named.values()), gold, y, labels, train, exclude_self, skip_unlabelled, unknown)
+        return dataset.compare({name: _run(each, task, measures) for name, each in named.items()}, task, measures)
+
+
+def report(
+    *found: Tagger | Run | Mapping[str, Tagger | Run] | Texts,
+    output: Path | str,
+    y: Iterable[Any] | None = None,
+    labels: Labels | None = None,
+    train: Texts | None = None,
+    exclude_self: bool = False,
+    skip_unlabelled: bool = False,
+    unknown: Unknown = "warn",
+    progress: bool = True,
+) -> Scores | Comparisons:
+    """Write the page of `evaluate --report` or, for several taggers or runs, of `compare --report`; return the numbers.
+
+    found: one or more taggers or runs, and last the documents, as for `compare`. output: the HTML file. The rest is as
+    for `evaluate`.
+    """
+    *given, gold = found or (None,)
+    named = _named(given)
+    with silence(not progress):
+        task = _task(list(named.values()), gold, y, labels, train, exclude_self, skip_unlabelled, unknown)
+        runs = {name: _run(each, task, None) for name, each in named.items()}
+        origin = details.origin(task, _origin(gold), _origin(labels) if labels is not None else "of the tagger")
+        if len(runs) == 1:
+            ((name, run),) = runs.items()
+            tagger = each if isinstance(each := named[name], Tagger) else None
+            measured = dataset.score(run, task)
+            notes = {"suggestions from": repr(named[name]), **details.settings_of(tagger, ()), **origin}
+            page = scores_page("How good the suggestions are", measured, details.details(task, run, tagger, notes))
+            write_page(page, output)
+            return measured
+        compared = dataset.compare(runs, task)
+        notes = {**{name: repr(each) for name, each in named.items()}, **origin}
+        content = Details(notes, curves=details.curves(runs, task))
+        write_page(comparison_page("Which suggestions are better", compared, content), output)
+        return compared
+
+
+def _named(given: Sequence[Any]) -> dict[str, Tagger | Run]:
+    """The taggers and runs by name. Raises ConfigError for anything else."""
+    if len(given) == 1 and isinstance(given[0], Mapping):
+        found = {str(name): each for name, each in given[0].items()}
+    else:
+        found = dict(zip(run_names(len(given)), given, strict=True))
+    for each in found.values():
+        if not isinstance(each, Tagger | Run):
+            raise ConfigError(f"got {shown(each)}, expected taggers or runs, and last the documents with their labels")
+    if not found:
+        raise ConfigError("no tagger and no run is given; give some, and last the documents with their labels")
+    return found
+
+
+def _task(
+    found: Sequence[Tagger | Run],
+    gold: Any,
+    y: Iterable[Any] | None,
+    labels: Labels | None,
+    train: Texts | None,
+    exclude_self: bool,
+    skip_unlabelled: bool,
+    unknown: Unknown,
+) -> dataset.EvaluationSet:
+    taggers = [each for each in found if isinstance(each, Tagger)]
+    vocabulary = taggers[0].vocabulary if taggers else to_vocabulary(_given(labels))
+    for other in taggers[1:]:
+        if list(other.vocabulary.ids) != list(vocabulary.ids):
+            raise ConfigError("the taggers have different vocabularies; give them one: tagger.with_labels(labels)")
+    seen = None if train is None else _corpus(train, None)
+    switches: dict[str, Any] = {"exclude_self": exclude_self, "skip_unlabelled": skip_unlabelled}
+    return dataset.task(_corpus(gold, y), vocabulary, seen, unknown=unknown, **switches)
+
+
+def _run(found: Tagger | Run, task: dataset.EvaluationSet, measures: Sequence[str] | None) -> Run:
+    if isinstance(found, Run):
+        return task.aligned(found)
+    return dataset.tag(found, task, max(dataset.DEPTH, depth(measures or ())))
+
+
+def _origin(given: object) -> str:
+    return str(given) if isinstance(given, str | Path) else "in Python"
 
 
 def _corpus(documents: Texts, y: Iterable[Any] | None) -> Corpus:

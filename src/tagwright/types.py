@@ -194,7 +194,7 @@ class EvidenceSpan:
     weight: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Run:
     """For each document a ranked list of labels, best first: row i is labels[indptr[i]:indptr[i + 1]].
 
@@ -299,6 +299,10 @@ class Run:
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
+
+    def __repr__(self) -> str:
+        confident = "" if self.confidences is None else ", with confidences"
+        return f"Run of {len(self.labels):,} labels for {len(self):,} documents{confident}"
 
     def __getitem__(self, document: int) -> tuple[Ints, Floats]:
         """Labels and scores of one document, best first (views)."""

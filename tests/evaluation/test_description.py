@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from tagwright.core.display import many
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.description import describe, many
+from tagwright.evaluation.description import describe
 from tagwright.types import Document, Label, Section
 
 LABELS = Vocabulary(

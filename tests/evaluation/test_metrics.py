@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from tagwright.errors import InputError
 from tagwright.evaluation.metrics import (
     Bin,
+    Extended,
     Gains,
     Hits,
+    ancestors,
     by_frequency,
     ceiling,
     ceilings,
@@ -269,3 +271,37 @@ def test_labels_missed_most_often_come_first() -> None:
     gold = Run.from_rows([[0], [1], [1]])
     nothing = Run.from_rows([[], [], []])
     assert list(ceilings({}, nothing, gold, labels=2).missed.items()) == [(1, 2), (0, 1)]
+
+
+links = st.lists(st.sets(st.integers(0, 6)), min_size=7, max_size=7)
+
+
+@given(broader=links)
+def test_ancestors_are_what_a_walk_upwards_meets(broader: list[set[int]]) -> None:
+    """Whatever the links: trees, several parents, cycles."""
+
+    def above(label: int, seen: frozenset[int]) -> frozenset[int]:
+        for upper in broader[label] - seen:
+            seen = above(upper, seen | {upper})
+        return seen
+
+    found = ancestors(Run.from_rows(broader)).toarray()
+    assert [set(np.flatnonzero(row)) for row in found] == [above(label, frozenset({label})) for label in range(7)]
+
+
+def test_the_labels_of_a_cycle_are_above_each_other() -> None:
+    assert ancestors(Run.from_rows([[1], [2], [0], [1]])).toarray().tolist() == [
+        [1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 1],
+    ]  # fmt: skip
+
+
+def test_extended_sets_of_many_labels_are_those_of_each_document() -> None:
+    rng = np.random.default_rng(3)
+    broader = [set(rng.integers(0, max(1, label), 2).tolist()) - {label} for label in range(300)]
+    run, gold = (Run.from_rows(rng.permutation(300)[:5].tolist() for _ in range(200)) for _ in range(2))
+    above = ancestors(Run.from_rows(broader))
+    found = Extended.of(run, gold, above, 3)
+    for row in range(200):
+        first, right = ({*np.flatnonzero(above[labels].sum(axis=0))} for labels in (run[row][0][:3], gold[row][0]))
+        sizes = found.suggested[row], found.gold[row], found.shared[row]
+        assert sizes == (len(first), len(right), len(first & right))

@@ -1,14 +1,17 @@
 """Whole evaluations: which measures, which slices, what is refused."""
 
+import copy
 import json
+import pickle
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.evaluation.metrics import inverse_propensity
+from tagwright.evaluation.metrics import ancestors, inverse_propensity
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.scores import Scores, evaluate, per_label
+from tagwright.evaluation.scores import WITH_HIERARCHY, Scores, evaluate, per_label
 from tagwright.types import Run
 
 GOLD = Run.from_rows([[0, 1], [2], [1, 3]])
@@ -132,11 +135,18 @@ def test_a_run_over_other_documents_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("name", "nearest"),
-    [("NDCG@7", "nDCG@7"), ("PSP@x", "PSP@5"), ("P@0", "P@5"), ("P", "P@5"), ("anwsered", "answered")],
+    [
+        *[("NDCG@7", "nDCG@7"), ("PSP@x", "PSP@5"), ("P@0", "P@5"), ("P", "P@5"), ("anwsered", "answered")],
+        *[("F1@x", "F1@5"), ("precision@1", "P@1"), ("MAP", "nDCG@5"), ("map@10", "nDCG@10"), ("Recall@20", "R@20")],
+        *[("micro-f1@5", "F1@5"), ("MacroF1@5", "macro-F1@5"), ("hits@1", "success@1"), ("hf1@5", "hF@5")],
+    ],
 )
 def test_an_unknown_measure_is_answered_with_the_nearest(name: str, nearest: str) -> None:
-    with pytest.raises(ConfigError, match=f'no measure "{name}"; the nearest is "{nearest}"'):
+    with pytest.raises(
+        ConfigError, match=f'no measure "{name}"; did you mean "{nearest}"\\? There are P@k, R@k'
+    ) as error:
         evaluate(RUN, GOLD, measures=[name])
+    assert "\n" not in str(error.value)
 
 
 def test_a_measure_that_needs_training_labels_says_so() -> None:
@@ -165,3 +175,68 @@ def test_a_run_with_confidences_is_scored_by_them_too() -> None:
     assert without.calibration is None
     with pytest.raises(ConfigError, match='no measure "ECE@5" was computed'):
         without["ECE@5"]
+
+
+def test_scores_are_a_mapping_of_numbers_with_intervals() -> None:
+    found = evaluate(RUN, GOLD, samples=50)
+    assert isinstance(found, Mapping)
+    assert dict(found) == {name: found[name].value for name in found.measures}
+    assert "P@1" in found
+    assert "P@7" not in found
+    assert found.get("P@7") is None
+    assert len(found) == len(list(found)) == len(found.rows())
+    assert found["P@1"].low <= found["P@1"] <= found["P@1"].high
+    assert found.rows()[0] == {"measure": "P@1", **found["P@1"].to_json()}
+    assert repr(found).startswith("Scores of 3 documents: P@1 33.3, P@3")
+    assert "\n" not in repr(found)
+    lines = str(found).splitlines()
+    assert lines[0] == "3 documents"
+    assert lines[1].split() == ["%", "value", "95%", "interval"]
+    assert len(lines) == 2 + len(found)
+
+
+def test_scores_are_tables_of_pandas() -> None:
+    pandas = pytest.importorskip("pandas")
+    found = evaluate(RUN, GOLD, samples=50)
+    frame = pandas.DataFrame(found.rows()).set_index("measure")
+    assert list(frame.columns) == ["value", "low", "high"]
+    assert frame.loc["P@1", "high"] == found["P@1"].high
+    assert pandas.Series(found)["P@1"] == found["P@1"]
+    assert pandas.DataFrame([found, found])["P@1"].tolist() == [found["P@1"].value] * 2
+
+
+def test_a_score_keeps_its_interval_when_it_is_copied() -> None:
+    score = Score(0.5, 0.25, 0.75)
+    for other in (copy.deepcopy(score), pickle.loads(pickle.dumps(score))):
+        assert (other, other.low, other.high) == (0.5, 0.25, 0.75)
+    assert score != Score(0.5, 0.0, 1.0)
+    assert score == 0.5
+    assert {score: 1}[score] == 1
+    assert f"{score:.1f}" == "0.5"
+
+
+@pytest.mark.parametrize(("documents", "warned"), [(9, True), (10, False)])
+def test_few_documents_are_warned_of(documents: int, warned: bool, caplog: pytest.LogCaptureFixture) -> None:
+    run = Run.from_rows([[0]] * documents)
+    evaluate(run, run, samples=10)
+    assert (caplog.messages == ["9 documents: too few for the intervals to say much; score 10 or more"]) == warned
+
+
+ABOVE = ancestors(Run.from_rows([[], [0], [1], [0]]))
+"Animals 0; birds 1 and, below them, robins 2; fish 3."
+
+
+def test_hierarchical_measures_are_ratios_of_sums_over_documents() -> None:
+    """Robins for birds: {0, 1, 2}, {0, 1}, 2 shared. Fish for birds: {0, 3}, {0, 1}, 1 shared. 3 of 5, and 3 of 4."""
+    run, gold = Run.from_rows([[2], [3]]), Run.from_rows([[1], [1]])
+    found = evaluate(run, gold, above=ABOVE, measures=["hP@1", "hR@1", "hF@1", "P@1"], samples=10)
+    assert dict(found) == pytest.approx({"hP@1": 3 / 5, "hR@1": 3 / 4, "hF@1": 6 / 9, "P@1": 0})
+
+
+def test_hierarchical_measures_are_standard_where_labels_have_broader_ones() -> None:
+    assert set(WITH_HIERARCHY) <= set(evaluate(RUN, GOLD, above=ABOVE, samples=10))
+    assert not set(WITH_HIERARCHY) & set(evaluate(RUN, GOLD, samples=10))
+    found = evaluate(RUN, GOLD, above=ABOVE, train=TRAIN, samples=10)
+    assert not any(set(WITH_HIERARCHY) & set(part) for part in found.slices.values())
+    with pytest.raises(ConfigError, match="hF@5 needs a vocabulary whose labels have broader ones"):
+        evaluate(RUN, GOLD, measures=["hF@5"])

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, ttest_rel
 
-from tagwright.errors import InputError
+from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.resampling import MacroF1, Ratios, values
-from tagwright.evaluation.significance import compare, holm, mcnemar, micro_sign, paired_t, randomisation
+from tagwright.evaluation.significance import compare, compare_all, holm, mcnemar, micro_sign, paired_t, randomisation
 from tagwright.types import Doubles, Run
 
 RANDOM = np.random.default_rng(11)
@@ -167,3 +167,51 @@ def test_macro_f1_is_tested_over_labels_and_precision_by_decisions() -> None:
     assert found["P@1"].p["sign"] == pytest.approx(binomtest(12, 12).pvalue)
     assert "sign" not in found["nDCG@3"].p
     assert "macro-t" not in found["P@1"].p
+
+
+RUNS = {name: Run.from_rows(RANDOM.permutation(6)[:4].tolist() for _ in range(40)) for name in ("x", "y", "z")}
+THEIR_GOLD = Run.from_rows(RANDOM.permutation(6)[:2].tolist() for _ in range(40))
+
+
+def test_every_two_of_three_runs_are_compared() -> None:
+    measures = ["P@1", "macro-F1@2"]
+    found = compare_all(RUNS, THEIR_GOLD, measures=measures, samples=20, permutations=100)
+    assert list(found) == [("x", "y"), ("x", "z"), ("y", "z")]
+    for (a, b), pair in found.items():
+        alone = compare(RUNS[a], RUNS[b], THEIR_GOLD, measures=measures, samples=20, permutations=100)
+        assert {name: (row.a, row.b, row.difference, row.p) for name, row in pair.measures.items()} == {
+            name: (row.a, row.b, row.difference, row.p) for name, row in alone.measures.items()
+        }
+
+
+def test_p_values_are_corrected_over_all_comparisons() -> None:
+    """Of a test, over measures and pairs together: 3 pairs with 2 measures are 6 tests."""
+    found = compare_all(RUNS, THEIR_GOLD, measures=["P@1", "R@3"], samples=20, permutations=200)
+    for test in ("randomisation", "t"):
+        cells = [(pair, name) for pair in found for name in ("P@1", "R@3")]
+        plain = {cell: found[cell[0]].measures[cell[1]].p[test] for cell in cells}
+        least = min(plain, key=lambda cell: plain[cell])
+        expected = holm(plain)
+        assert expected[least] == pytest.approx(min(1, 6 * plain[least]))
+        assert {cell: found[cell[0]].measures[cell[1]].adjusted[test] for cell in cells} == expected
+
+
+def test_comparisons_are_a_mapping_and_a_table() -> None:
+    found = compare_all(RUNS, THEIR_GOLD, measures=["P@1"], samples=20, permutations=50)
+    assert isinstance(found, Mapping)
+    assert len(found) == len(found.rows()) == 3
+    assert {"a": "x", "b": "z", "measure": "P@1"}.items() <= found.rows()[1].items()
+    content = json.loads(json.dumps(found.to_json()))
+    assert [(each["a"], each["b"]) for each in content["comparisons"]] == list(found)
+    assert set(content["comparisons"][0]["measures"]["P@1"]["difference"]) == {"value", "low", "high"}
+    assert repr(found) == "Comparisons of x, y, z over 40 documents"
+    assert "p (McNemar): McNemar's test: of the documents where only one run is right" in str(found)
+    with pytest.raises(ConfigError, match=r"no comparison 'P@1'; there are \('x', 'y'\)"):
+        _ = found["P@1"]
+    two = compare_all({name: RUNS[name] for name in "xy"}, THEIR_GOLD, measures=["P@1"], samples=20, permutations=50)
+    assert two["P@1"] is two["x", "y"].measures["P@1"]
+
+
+def test_one_run_is_no_comparison() -> None:
+    with pytest.raises(ConfigError, match="got 1 run, expected two or more"):
+        compare_all({"x": RUNS["x"]}, THEIR_GOLD)

@@ -1,9 +1,11 @@
 """The command line: parses options, calls the library, prints. Results go to stdout, progress and errors to stderr."""
 
 import os
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -37,6 +39,9 @@ from tagwright.app.commands.serve import serve
 from tagwright.app.commands.train import options, train
 from tagwright.core.terminal import INTERRUPTED, escape_warnings, escaped, interrupted
 from tagwright.errors import ConfigError, TagwrightError, on_command_line
+
+if TYPE_CHECKING:
+    from tagwright.evaluation.dataset import EvaluationSet
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -122,8 +127,9 @@ def evaluate(
     _quiet: Quiet = False,
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
-    from tagwright.app import inputs, render, reporting
+    from tagwright.app import inputs, render
     from tagwright.evaluation import dataset
+    from tagwright.evaluation.report import details
     from tagwright.evaluation.report.page import scores_page, write_page
 
     if run and (chosen.model or chosen.settings):
@@ -139,9 +145,10 @@ def evaluate(
     scores = inputs.evaluate(found, task, per_label)
     if report:
         origin = run or chosen.model or "the zero-shot method"
-        notes = {"suggestions from": str(origin), **reporting.settings_of(tagger, chosen.settings)}
-        details = reporting.details(task, found, tagger, notes, docs, chosen.labels or chosen.model)
-        write_page(scores_page("How good the suggestions are", scores, details), report)
+        notes = {"suggestions from": str(origin), **details.settings_of(tagger, chosen.settings)}
+        notes |= _origin(task, docs, chosen.labels or chosen.model)
+        content = details.details(task, found, tagger, notes)
+        write_page(scores_page("How good the suggestions are", scores, content), report)
     render.scores(scores, as_json=as_json)
 
 
@@ -152,31 +159,40 @@ def compare(
     reading: Reading,
     scoring: Scoring,
     labels: LabelFile,
-    run: Annotated[list[Path], typer.Option(help="A run file; give two.", show_default=False)],
+    run: Annotated[list[Path], typer.Option(help="A run file; give two or more.", show_default=False)],
     language: Language = "",
     train: Train = [],  # noqa: B006
     report: Annotated[Path | None, typer.Option(help="Write an HTML page with tables and plots.")] = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Compare two runs over the same documents: differences, intervals, paired tests."""
-    from tagwright.app import inputs, render, reporting
+    """Compare runs over the same documents, every two of them: differences, intervals, paired tests."""
+    from tagwright.app import inputs, render
     from tagwright.evaluation import dataset
+    from tagwright.evaluation.report.details import curves
     from tagwright.evaluation.report.page import Details, comparison_page, write_page
-    from tagwright.evaluation.significance import compare as test
+    from tagwright.evaluation.significance import run_names
 
-    if len(run) != 2:
-        raise TagwrightError(f"compare needs two runs, got {len(run)}: --run A.jsonl --run B.jsonl")
+    if len(run) < 2:
+        raise TagwrightError(f"compare needs two runs or more, got {len(run)}: --run A.jsonl --run B.jsonl")
     corpus = inputs.read(docs, reading)
     seen = inputs.read(train, reading) if train else None
     task = inputs.task(corpus, Chosen(labels, language), scoring, seen)
-    a, b = (dataset.read_run(each, task) for each in run)
-    comparison = test(a, b, task.gold, train=task.train)
+    files = dict(zip(run_names(len(run)), run, strict=True))
+    runs = {name: dataset.read_run(file, task) for name, file in files.items()}
+    comparison = dataset.compare(runs, task)
     if report:
-        notes = {"A": str(run[0]), "B": str(run[1]), **reporting.origin(task, docs, labels)}
-        details = Details(notes, curves=reporting.curves({"A": a, "B": b}, task))
-        write_page(comparison_page("Which suggestions are better", comparison, details), report)
-    render.comparison(comparison, run, as_json=as_json)
+        notes = {**{name: str(file) for name, file in files.items()}, **_origin(task, docs, labels)}
+        content = Details(notes, curves=curves(runs, task))
+        write_page(comparison_page("Which suggestions are better", comparison, content), report)
+    render.comparison(comparison, files, as_json=as_json)
+
+
+def _origin(task: "EvaluationSet", docs: Sequence[str], labels: Path | None) -> dict[str, str]:
+    """Where the numbers of a report come from, with the command that writes it."""
+    from tagwright.evaluation.report.details import origin
+
+    return {**origin(task, ", ".join(docs), str(labels)), "command": shlex.join(["tagwright", *sys.argv[1:]])}
 
 
 @app.command()

@@ -10,13 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagwright.core.display import many
 from tagwright.core.terminal import escaped
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.description import Description, many
+from tagwright.evaluation.description import Description
 from tagwright.evaluation.metrics import Ceiling, Ceilings
 from tagwright.evaluation.report import tables
 from tagwright.evaluation.scores import Scores
-from tagwright.evaluation.significance import Comparison
+from tagwright.evaluation.significance import Comparisons
 from tagwright.graph.network import Coverage
 from tagwright.readers.documents.records import to_record
 from tagwright.types import Document
@@ -58,14 +59,18 @@ def scores(found: Scores, *, as_json: bool) -> None:
         show_table(tables.slice_rows(found))
 
 
-def comparison(found: Comparison, runs: Sequence[Path], *, as_json: bool) -> None:
-    """Print a comparison of two runs, the first being A."""
+def comparison(found: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -> None:
+    """Print a comparison of runs. runs: name -> file."""
     if as_json:
-        _print_json({"runs": dict(zip("ab", map(str, runs), strict=True)), **found.to_json()})
+        _print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **found.to_json()})
         return
-    for name, run in zip("AB", runs, strict=True):
+    for name, run in runs.items():
         print(escaped(f"{name}  {run}"))
-    show_table(tables.comparison_rows(found), f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)")
+    for pair in found.pairs:
+        title = f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)"
+        show_table(tables.comparison_rows(pair), title)
+    for heading, sentence in tables.tests_of(found.pairs).items():
+        _wrapped(f"{heading}: {sentence}", 0)
 
 
 def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:

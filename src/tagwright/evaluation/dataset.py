@@ -2,11 +2,12 @@
 
 import logging
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from tagwright.core.progress import bar
 from tagwright.data import run_files
@@ -15,9 +16,10 @@ from tagwright.data.same_text import text_key
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import InputError, option
 from tagwright.evaluation import scores
-from tagwright.evaluation.metrics import Ceilings, labelled
+from tagwright.evaluation.metrics import Ceilings, ancestors, labelled
 from tagwright.evaluation.metrics import ceilings as recall_ceilings
 from tagwright.evaluation.scores import Scores
+from tagwright.evaluation.significance import Comparisons, compare_all
 from tagwright.tagger import BATCH, Tagger
 from tagwright.types import Document, Longs, Run
 
@@ -117,8 +119,26 @@ def tag(tagger: Tagger, task: EvaluationSet, depth: int = DEPTH) -> Run:
 def score(run: Run, task: EvaluationSet, measures: Sequence[str] | None = None) -> Scores:
     """Every measure of a run over the documents of the task, with its interval, and the slices."""
     return scores.evaluate(
-        run, task.gold, train=task.train, labels=len(task.vocabulary), lengths=task.lengths, measures=measures
+        run,
+        task.gold,
+        train=task.train,
+        labels=len(task.vocabulary),
+        above=above(task.vocabulary),
+        lengths=task.lengths,
+        measures=measures,
     )
+
+
+def compare(runs: Mapping[str, Run], task: EvaluationSet, measures: Sequence[str] | None = None) -> Comparisons:
+    """Every two of the runs over the documents of the task."""
+    return compare_all(runs, task.gold, train=task.train, above=above(task.vocabulary), measures=measures)
+
+
+def above(vocabulary: Vocabulary) -> csr_array | None:
+    """The labels above each one, see `metrics.ancestors`; None where no label has a broader one."""
+    index = vocabulary.index
+    broader = Run.from_rows({index[each] for each in label.broader if each in index} for label in vocabulary)
+    return ancestors(broader) if len(broader.labels) else None
 
 
 def read_run(path: Path, task: EvaluationSet) -> Run:

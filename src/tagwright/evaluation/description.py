@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tagwright.core.display import many
 from tagwright.data.same_text import text_key
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.advice import Advice, Held, advise, best_at
@@ -213,8 +214,3 @@ def _yes(having: int, documents: int, what: str) -> str:
 def _first_of(names: Sequence[str]) -> str:
     shown = ", ".join(names[:FEW])
     return f"{shown} and {len(names) - FEW} more (--all)" if len(names) > FEW else shown or "none"
-
-
-def many(count: int, noun: str) -> str:
-    """1 document, 2 documents."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

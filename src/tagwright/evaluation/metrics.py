@@ -2,8 +2,8 @@
 
 What the measures share is computed once: `Hits` says which ranks are right, `Gains` their rewards where a rare label
 counts more than a common one. A measure at k uses the first k ranks and divides by the most that k ranks could earn, so
-fewer suggestions are no advantage; only F1@k counts just the suggestions that are made. A document without gold labels
-scores 0.
+fewer suggestions are no advantage; only F1@k and the hierarchical measures count just the suggestions that are made. A
+document without gold labels scores 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, eye_array
 
 from tagwright.errors import InputError
 from tagwright.types import Doubles, Longs, Mask, Run
@@ -174,6 +175,97 @@ def psndcg(gains: Gains, k: int) -> tuple[Doubles, Doubles]:
     return earned @ _discount(k), best @ _discount(k)
 
 
+def ancestors(broader: Run) -> csr_array:
+    """(labels, labels) 1 where the column is the row's label itself, or above it by any number of steps.
+
+    broader: a row for each label, with those directly above it. Paths are doubled until nothing is added, so that the
+    labels of a cycle, and all that is above one of them, are above each other.
+
+    Robins below birds below animals:
+
+    >>> ancestors(Run.from_rows([[], [0], [1]])).toarray().tolist()
+    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    """
+    size = len(broader)
+    links = csr_array((np.ones(len(broader.labels), np.int32), broader.labels, broader.indptr), (size, size))
+    above = links + eye_array(size, dtype=np.int32, format="csr")
+    reached = 0
+    while above.nnz > reached:
+        reached = above.nnz
+        above = above @ above
+        above.data[:] = 1
+    above.sort_indices()
+    return above
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extended:
+    """The first k suggestions and the gold labels of each document, each set with all its ancestors.
+
+    suggested, gold, shared: (documents,) the size of either set, and how many labels are in both.
+    """
+
+    suggested: Doubles
+    gold: Doubles
+    shared: Doubles
+
+    @classmethod
+    def of(cls, run: Run, gold: Run, above: csr_array, k: int) -> Self:
+        """above: see `ancestors`.
+
+        Animals 0, birds 1 and robins 2 below them, fish 3 below animals. Robins are suggested, fish are right: of
+        {2, 1, 0} and {3, 0} only animals are in both.
+
+        >>> above = ancestors(Run.from_rows([[], [0], [1], [0]]))
+        >>> Extended.of(Run.from_rows([[2]]), Run.from_rows([[3]]), above, 1)
+        Extended(suggested=array([3.]), gold=array([2.]), shared=array([1.]))
+        """
+        suggested, right = (_with_ancestors(part, above) for part in (run.top(k), gold))
+        shared = suggested.multiply(right)
+        return cls(*(np.asarray(each.sum(axis=1), np.float64).ravel() for each in (suggested, right, shared)))
+
+
+def hierarchical_precision(extended: Extended) -> tuple[Doubles, Doubles]:
+    """hP@k, micro: |P^ and G^| and |P^| per document; hP@k is the ratio of their totals over all documents.
+
+    Kiritchenko et al. 2006: P^ is the set of the first k suggestions with all their ancestors, G^ that of the gold
+    labels. A suggestion next to the right label earns what both are below. Micro-averaged as in that paper: a mean over
+    documents would let those with few labels high up count as much as those with many deep ones. Labels at the top
+    count too, as a thesaurus has no root that all labels share; where one has, the measures are higher.
+
+    Sets of 3 and 2 labels that share one, and of 1 and 2 that share one: (1 + 1) / (3 + 1).
+
+    >>> part, whole = hierarchical_precision(Extended(np.array([3.0, 1]), np.array([2.0, 2]), np.array([1.0, 1])))
+    >>> float(part.sum() / whole.sum())
+    0.5
+    """
+    return extended.shared, extended.suggested
+
+
+def hierarchical_recall(extended: Extended) -> tuple[Doubles, Doubles]:
+    """hR@k, micro: |P^ and G^| and |G^| per document, as in `hierarchical_precision`.
+
+    Of 2 and 2 labels one and one are found: (1 + 1) / (2 + 2).
+
+    >>> part, whole = hierarchical_recall(Extended(np.array([3.0, 1]), np.array([2.0, 2]), np.array([1.0, 1])))
+    >>> float(part.sum() / whole.sum())
+    0.5
+    """
+    return extended.shared, extended.gold
+
+
+def hierarchical_f1(extended: Extended) -> tuple[Doubles, Doubles]:
+    """hF@k, micro: 2 |P^ and G^| and |P^| + |G^| per document, whose ratio of totals is 2 hP hR / (hP + hR).
+
+    hP = 1/3 and hR = 1/2: 2 (1/6) / (5/6).
+
+    >>> part, whole = hierarchical_f1(Extended(np.array([3.0]), np.array([2.0]), np.array([1.0])))
+    >>> float(part.sum() / whole.sum())
+    0.4
+    """
+    return 2 * extended.shared, extended.suggested + extended.gold
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Contingency:
     """The contingency table of every label (DEPL Table 2): tp, fp, fn, each (labels,)."""
@@ -249,6 +341,14 @@ def is_gold(run: Run, gold: Run) -> Mask:
     [False, True, False]
     """
     return run.held_by(gold)
+
+
+def _with_ancestors(run: Run, above: csr_array) -> csr_array:
+    """(documents, labels) 1 for each label of a document and for all above it."""
+    shape = len(run), above.shape[0]
+    extended = csr_array((np.ones(len(run.labels), np.int32), run.labels, run.indptr), shape) @ above
+    extended.data[:] = 1
+    return extended
 
 
 def _by_rank(run: Run, values: _Values, depth: int) -> _Values:

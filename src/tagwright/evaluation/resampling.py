@@ -15,13 +15,53 @@ from tagwright.evaluation.metrics import f1, is_gold
 from tagwright.types import Doubles, Mask, Run
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """A measure and its 95% interval, with the documents as a random sample of all possible ones."""
+class Score(float):
+    """A measure, which is a number, and its 95% interval, with the documents as a random sample of all possible ones.
 
-    value: float
+    >>> score = Score(0.5, 0.25, 0.75)
+    >>> score, score.value, score.high, score + 1
+    (Score(0.5, 0.25, 0.75), 0.5, 0.75, 1.5)
+    """
+
+    __slots__ = ("high", "low")
     low: float
     high: float
+
+    def __new__(cls, value: float, low: float, high: float) -> Self:  # noqa: D102  # the class says it
+        found = super().__new__(cls, value)
+        found.low, found.high = float(low), float(high)
+        return found
+
+    def __getnewargs__(self) -> tuple[float, float, float]:  # type: ignore[override]  # as __new__ takes them
+        return self.value, self.low, self.high
+
+    def __eq__(self, other: object) -> bool:
+        """Two scores are equal with their intervals; a score and a number by value."""
+        if isinstance(other, Score):
+            return self.__getnewargs__() == other.__getnewargs__()
+        return float.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other if isinstance(other, Score) else float.__ne__(self, other)
+
+    __hash__ = float.__hash__
+
+    @property
+    def value(self) -> float:
+        """The number alone."""
+        return float(self)
+
+    def __repr__(self) -> str:
+        return f"Score({self.value!r}, {self.low!r}, {self.high!r})"
+
+    __str__ = __repr__
+
+    def __format__(self, specification: str) -> str:
+        return format(self.value, specification)
+
+    def to_json(self) -> dict[str, float]:
+        """The JSON form: value, low, high."""
+        return {"value": self.value, "low": self.low, "high": self.high}
 
 
 class Measures(Protocol):

@@ -1,21 +1,28 @@
 """Compute every measure of a run with its interval, for all documents and for slices of them."""
 
 import difflib
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.display import html_table, many
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation.calibration import Calibration, Judged, assess
 from tagwright.evaluation.metrics import (
     Contingency,
+    Extended,
     Gains,
     Hits,
     answered,
     f1,
+    hierarchical_f1,
+    hierarchical_precision,
+    hierarchical_recall,
     inverse_propensity,
     label_counts,
     label_coverage,
@@ -31,6 +38,8 @@ from tagwright.evaluation.metrics import (
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates
 from tagwright.types import Doubles, Longs, Mask, Run
 
+_log = logging.getLogger(__name__)
+
 STANDARD = (
     *("P@1", "P@3", "P@5", "F1@5", "nDCG@3", "nDCG@5", "nDCG@10"),
     *("R@10", "R@20", "R@100", "macro-F1@5", "answered"),
@@ -40,16 +49,30 @@ STANDARD = (
 WITH_TRAIN = ("PSP@1", "PSP@3", "PSP@5", "PSnDCG@3", "PSnDCG@5", "macro-F1-tail@5")
 "The measures that need the training documents' labels, added when those are known."
 
+WITH_HIERARCHY = ("hP@5", "hR@5", "hF@5")
+"The measures that need labels above others, added where the vocabulary has such."
+
+FEW = 10
+"With fewer documents intervals say little."
+
 TAIL = range(1, 10)
 "A tail label has 1 to 9 training documents (DEPL 5.1)."
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """The result of an evaluation: the measures over all documents, and over slices of them.
+@dataclass(frozen=True, slots=True, repr=False)
+class Scores(Mapping[str, Score]):
+    """The result of an evaluation: a mapping from the name of a measure to its value, which has its interval beside.
 
-    measures: name -> value with interval, in [0, 1]. slices: name -> Scores without slices.
-    calibration: of the confidences, where the run has any.
+    measures: name -> value with interval, in [0, 1], over all documents. slices: name -> Scores without slices.
+    calibration: of the confidences, where the run has any; its measures are in the mapping too.
+
+    >>> scores = Scores(2, {"P@1": Score(0.5, 0.0, 1.0)})
+    >>> dict(scores), scores["P@1"].high, scores.rows()
+    ({'P@1': Score(0.5, 0.0, 1.0)}, 1.0, [{'measure': 'P@1', 'value': 0.5, 'low': 0.0, 'high': 1.0}])
+    >>> print(scores)
+    2 documents
+    %    value  95% interval
+    P@1   50.0  0.0 to 100.0
     """
 
     documents: int
@@ -58,15 +81,46 @@ class Scores:
     calibration: Calibration | None = None
 
     def __getitem__(self, measure: str) -> Score:
-        """One measure over all documents, of confidences too. Raises ConfigError for one that was not computed.
-
-        >>> Scores(2, {"P@1": Score(0.5, 0.0, 1.0)})["P@1"].value
-        0.5
-        """
-        found = {**self.measures, **(self.calibration.measures if self.calibration else {})}
+        """One measure over all documents. Raises ConfigError for one that was not computed."""
+        found = self._all
         if measure not in found:
             raise ConfigError(f'no measure "{measure}" was computed; the measures are {", ".join(found)}')
         return found[measure]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __contains__(self, measure: object) -> bool:
+        return measure in self._all
+
+    def get(self, measure: str, default: Any = None) -> Any:
+        """One measure, or the default for one that was not computed."""
+        return self._all.get(measure, default)
+
+    @property
+    def _all(self) -> Mapping[str, Score]:
+        return {**self.measures, **(self.calibration.measures if self.calibration else {})}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A record for each measure, for a table: `pandas.DataFrame(scores.rows())`."""
+        return [{"measure": name, **score.to_json()} for name, score in self._all.items()]
+
+    def __repr__(self) -> str:
+        first = ", ".join(f"{name} {100 * score:.1f}" for name, score in list(self._all.items())[:3])
+        return f"Scores of {many(self.documents, 'document')}: {first} (%), {many(len(self), 'measure')}"
+
+    def __str__(self) -> str:
+        from tagwright.evaluation.report.tables import as_text, score_rows  # which lays out scores
+
+        return f"{many(self.documents, 'document')}\n{as_text(score_rows(self))}"
+
+    def _repr_html_(self) -> str:
+        from tagwright.evaluation.report.tables import score_rows
+
+        return html_table(score_rows(self), many(self.documents, "document"))
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form: documents, measures, the measures of each slice, and of the confidences if there are any."""
@@ -84,6 +138,7 @@ def evaluate(
     *,
     train: Run | None = None,
     labels: int | None = None,
+    above: Any = None,
     lengths: NDArray[np.integer] | None = None,
     measures: Sequence[str] | None = None,
     propensity: tuple[float, float] = (0.55, 1.5),
@@ -93,22 +148,24 @@ def evaluate(
     """Score a run against the gold labels of the same documents, every measure with a 95% bootstrap interval.
 
     train: the gold labels of the training documents, a row for each; gives the measures `WITH_TRAIN` and the slices by
-    label. labels: size of the vocabulary; gives coverage@10. lengths: (documents,) words of each document; gives the
-    slices short, medium, long. measures: names such as P@7 instead of the standard ones. propensity: A and B. samples:
-    bootstrap samples. Slices have no macro-F1, which averages over labels of the whole ranking. A run with confidences
-    gives the measures of calibration too.
+    label. labels: size of the vocabulary; gives coverage@10. above: the labels above each one (`metrics.ancestors`);
+    gives the measures `WITH_HIERARCHY`. lengths: (documents,) words of each document; gives the slices short, medium,
+    long. measures: names such as P@7 instead of the standard ones. propensity: A and B. samples: bootstrap samples.
+    Slices have no macro-F1, which averages over labels of the whole ranking, and no hierarchical measures, whose labels
+    are outside the slice too. A run with confidences gives the measures of calibration too. With fewer than ten
+    documents a warning says that intervals say little.
 
     Raises InputError when there is no document, or one without gold labels; ConfigError for an unknown measure.
     """
     check(gold, run)
-    setting = Setting.of([run, gold], measures, train, propensity)
+    setting = Setting.of([run, gold], measures, train, propensity, above)
     if lengths is not None and len(lengths) != len(gold):
         raise ValueError(f"{len(lengths)} lengths for {len(gold)} documents")
     found = _estimates(setting, run, gold, samples, seed)
     if labels:
         share = label_coverage(run, labels, 10)
         found["coverage@10"] = Score(share, share, share)  # a count of this run, not an estimate
-    by_document = replace(setting, names=setting.ratios)
+    by_document = replace(setting, names=setting.sliced)
     parts = {
         name: Scores(len(part_gold), _estimates(by_document, part, part_gold, samples, seed))
         for name, part, part_gold in _slices(run, gold, setting.counts, lengths)
@@ -119,7 +176,10 @@ def evaluate(
 
 
 def check(gold: Run, *runs: Run) -> None:
-    """Raise InputError unless there are documents and all have gold labels, ValueError if a run has other documents."""
+    """Raise InputError unless there are documents and all have gold labels, ValueError if a run has other documents.
+
+    A warning says that intervals over few documents say little.
+    """
     if not len(gold):
         raise InputError("no documents to score; name documents with gold labels")
     if not labelled(gold).all():
@@ -128,6 +188,8 @@ def check(gold: Run, *runs: Run) -> None:
     for run in runs:
         if len(run) != len(gold):
             raise ValueError(f"a run over {len(run)} documents, with gold labels for {len(gold)}")
+    if len(gold) < FEW:
+        _log.warning("%s: too few for the intervals to say much; score %d or more", many(len(gold), "document"), FEW)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,21 +201,30 @@ class Setting:
     "(labels,) training documents of each label."
     reward: Doubles | None = None
     "(labels,) inverse propensity of each label."
+    above: Any = None
+    "Sparse (labels, labels), the labels above each one."
 
     @classmethod
     def of(
-        cls, runs: Sequence[Run], names: Sequence[str] | None, train: Run | None, propensity: tuple[float, float]
+        cls,
+        runs: Sequence[Run],
+        names: Sequence[str] | None,
+        train: Run | None,
+        propensity: tuple[float, float],
+        above: Any = None,
     ) -> Self:
         """Check the names and count the training labels. Raises ConfigError for a measure that cannot be computed."""
         if names is None:
-            names = STANDARD if train is None else (*STANDARD, *WITH_TRAIN)
+            standard = STANDARD if above is None else (*STANDARD, *WITH_HIERARCHY)
+            names = standard if train is None else (*standard, *WITH_TRAIN)
+        check_names(names)
         for name in names:
-            _check_name(name, trained=train is not None)
+            _check_known(name, trained=train is not None, hierarchical=above is not None)
         if train is None:
-            return cls(names=tuple(names))
+            return cls(names=tuple(names), above=above)
         counts = label_counts(train, _size(*runs, train))
         reward = inverse_propensity(counts, len(train), *propensity)
-        return cls(names=tuple(names), counts=counts, reward=reward)
+        return cls(names=tuple(names), counts=counts, reward=reward, above=above)
 
     @property
     def macro_f1(self) -> dict[str, Mask | None]:
@@ -167,12 +238,17 @@ class Setting:
         """The other measures, which are means and ratios of sums over documents."""
         return tuple(name for name in self.names if name not in self.macro_f1)
 
+    @property
+    def sliced(self) -> tuple[str, ...]:
+        """Those of them that slices have."""
+        return tuple(name for name in self.ratios if split(name)[0] not in _ON_EXTENDED)
+
 
 def panel(setting: Setting, run: Run, gold: Run) -> list[Measures]:
     """The measures of a run in a form that can be sampled."""
     found: list[Measures] = []
     if setting.ratios:
-        columns = _columns(setting.ratios, run, gold, setting.reward)
+        columns = _columns(setting, run, gold)
         parts, wholes = (np.column_stack(side) for side in zip(*columns, strict=True))
         found.append(Ratios(setting.ratios, parts, wholes))
     return found + [MacroF1.of(name, run, gold, split(name)[1], among) for name, among in setting.macro_f1.items()]
@@ -262,30 +338,66 @@ _ON_HITS: dict[str, Callable[[Hits, int], Doubles]] = {
     "success": success,
 }
 _ON_GAINS: dict[str, Callable[[Gains, int], tuple[Doubles, Doubles]]] = {"PSP": psp, "PSnDCG": psndcg}
+_ON_EXTENDED: dict[str, Callable[[Extended], tuple[Doubles, Doubles]]] = {
+    "hP": hierarchical_precision,
+    "hR": hierarchical_recall,
+    "hF": hierarchical_f1,
+}
 _NEED_TRAIN = {*_ON_GAINS, "macro-F1-tail"}
-_KINDS = (*_ON_HITS, "F1", *_ON_GAINS, "macro-F1", "macro-F1-tail")
+_KINDS = (*_ON_HITS, "F1", *_ON_GAINS, "macro-F1", "macro-F1-tail", *_ON_EXTENDED)
+_OTHERS: Mapping[str, str] = {
+    "precision": "P", "prec": "P", "p": "P", "accuracy": "P", "acc": "P", "recall": "R", "r": "R", "f": "F1",
+    "fscore": "F1", "microf1": "F1", "samplef1": "F1", "macrof": "macro-F1", "dcg": "nDCG", "map": "nDCG", "ap": "nDCG",
+    "averageprecision": "nDCG", "mrr": "nDCG", "hit": "success", "hits": "success", "hitrate": "success",
+}  # fmt: skip
+"Names of measures elsewhere -> the kind here that is nearest."
 
 
-def _check_name(name: str, trained: bool) -> None:
-    kind, _, k = name.partition("@")
-    cut = k.isdecimal() and int(k) > 0
-    if name != "answered" and not (cut and kind in _KINDS):
-        known = [*(f"{known}@{k if cut else 5}" for known in _KINDS), "answered"]
-        near = difflib.get_close_matches(name, known, 1, cutoff=0.0)
-        raise ConfigError(f'no measure "{name}"; the nearest is "{near[0]}"')
+def check_names(names: Sequence[str]) -> None:
+    """Raise ConfigError for a measure that does not exist, with the nearest that does.
+
+    >>> check_names(["P@7", "answered"])
+    """
+    for name in names:
+        kind, _, k = name.partition("@")
+        if name != "answered" and not (kind in _KINDS and k.isdecimal() and int(k) > 0):
+            kinds = ", ".join(f"{known}@k" for known in _KINDS)
+            near = f'did you mean "{_nearest(kind, k)}"?'
+            raise ConfigError(f'no measure "{name}"; {near} There are {kinds}, with a number for k, and answered')
+
+
+def _nearest(kind: str, k: str) -> str:
+    """The measure that is probably meant."""
+    known = {**_OTHERS, **{_folded(each): each for each in (*_KINDS, "answered")}}
+    near = known[difflib.get_close_matches(_folded(kind), known, 1, cutoff=0.0)[0]]
+    return near if near == "answered" else f"{near}@{int(k) if k.isdecimal() and int(k) else 5}"
+
+
+def _folded(kind: str) -> str:
+    return "".join(character for character in kind.casefold() if character.isalnum())
+
+
+def _check_known(name: str, *, trained: bool, hierarchical: bool) -> None:
+    kind, _ = split(name)
     if kind in _NEED_TRAIN and not trained:
         remedy = f"give the documents to train on: {option('train')}"
         raise ConfigError(f"{name} needs to know how frequent labels are; {remedy}")
+    if kind in _ON_EXTENDED and not hierarchical:
+        raise ConfigError(f"{name} needs a vocabulary whose labels have broader ones; give one: {option('labels')}")
 
 
-def _columns(names: Sequence[str], run: Run, gold: Run, reward: Doubles | None) -> list[tuple[Doubles, Doubles]]:
+def _columns(setting: Setting, run: Run, gold: Run) -> list[tuple[Doubles, Doubles]]:
     """For each measure (documents,) what is summed above and below the line."""
+    names, reward = setting.ratios, setting.reward
     on_gains = [name for name in names if split(name)[0] in _NEED_TRAIN]
     hits = Hits.of(run, gold, depth(names))
     gains = None if reward is None else Gains.of(run, gold, reward, depth(on_gains))
+    extended = cache(partial(Extended.of, run, gold, setting.above))
 
     def column(name: str) -> tuple[Doubles, Doubles]:
         kind, k = split(name)
+        if kind in _ON_EXTENDED:
+            return _ON_EXTENDED[kind](extended(k))
         if gains is not None and kind in _ON_GAINS:
             return _ON_GAINS[kind](gains, k)
         if kind == "F1":
@@ -338,4 +450,4 @@ def _confident(found: Calibration) -> dict[str, Any]:
 
 
 def _plain(measures: Mapping[str, Score]) -> dict[str, dict[str, float]]:
-    return {name: {"value": m.value, "low": m.low, "high": m.high} for name, m in measures.items()}
+    return {name: score.to_json() for name, score in measures.items()}

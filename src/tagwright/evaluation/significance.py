@@ -1,12 +1,15 @@
-"""Compare two runs over the same documents: the difference of each measure, its interval and p values."""
+"""Compare runs over the same documents: the difference of each measure, its interval and p values."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, TypeVar
 
 import numpy as np
 
+from tagwright.core.display import html_table, many
+from tagwright.errors import ConfigError
 from tagwright.evaluation.metrics import is_gold
 from tagwright.evaluation.resampling import (
     MacroF1,
@@ -21,16 +24,27 @@ from tagwright.evaluation.resampling import (
 from tagwright.evaluation.scores import Setting, check, panel, split
 from tagwright.types import Doubles, Mask, Run
 
+_Key = TypeVar("_Key", bound=Hashable)
+
+TESTS = {
+    "randomisation": "randomisation test: how often the difference is as large when a random half of the documents "
+    "exchange their suggestions between the two runs; for every measure (Fisher 1935)",
+    "t": "paired t-test over documents, for measures that are means over documents",
+    "mcnemar": "McNemar's test: of the documents where only one run is right, whether each is right equally often; for "
+    "P@1 and success",
+    "macro-t": "macro t-test: a paired t-test over labels, each with its F1 in both runs; for macro-F1 (Yang and Liu "
+    "1999)",
+    "sign": "micro sign test: of the decisions, yes or no for a document and a label, in which the runs differ, "
+    "whether each is right equally often; for P@k and PSP@k (Yang and Liu 1999)",
+}
+"Test -> what it asks. Where p is small, the difference is hardly one of chance."
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One measure of two runs.
 
-    difference: a - b with its interval. p, adjusted: test -> p, before and after Holm's correction.
-
-    Tests: randomisation for every measure; t, the paired t-test, for means over documents; mcnemar for P@1 and
-    success@k. Two are from Yang and Liu (1999), as in DEPL: macro-t, a paired t-test over labels, for macro-F1; sign
-    for P@k and PSP@k.
+    difference: a - b with its interval. p, adjusted: test of `TESTS` -> p, before and after Holm's correction.
     """
 
     a: float
@@ -39,54 +53,176 @@ class Difference:
     p: Mapping[str, float]
     adjusted: Mapping[str, float]
 
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form: a, b, difference with interval, p, adjusted."""
+        values = {"a": self.a, "b": self.b, "difference": self.difference.to_json()}
+        return {**values, "p": dict(self.p), "adjusted": dict(self.adjusted)}
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs, a and b, measure by measure."""
+    """Two runs, measure by measure. a, b: their names."""
 
     documents: int
     measures: Mapping[str, Difference]
+    a: str = "A"
+    b: str = "B"
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form: documents, and for each measure a, b, difference with interval, p, adjusted."""
-        return {"documents": self.documents, "measures": {name: asdict(row) for name, row in self.measures.items()}}
+        return {"documents": self.documents, "measures": {name: row.to_json() for name, row in self.measures.items()}}
 
 
-def compare(
-    run_a: Run,
-    run_b: Run,
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparisons(Mapping[tuple[str, str], Comparison]):
+    """Any number of runs, every two of them compared: a mapping from two names to their `Comparison`.
+
+    pairs: in the order of the runs. With two runs alone, `comparisons["P@1"]` is their Difference in that measure.
+    """
+
+    documents: int
+    pairs: tuple[Comparison, ...] = field(default_factory=tuple)
+
+    def __getitem__(self, key: Any) -> Any:
+        """One comparison by the names of its runs, or, of two runs alone, one measure. Raises ConfigError."""
+        found = {(each.a, each.b): each for each in self.pairs}
+        if key in found:
+            return found[key]
+        if len(self.pairs) == 1 and key in self.pairs[0].measures:
+            return self.pairs[0].measures[key]
+        raise ConfigError(f"no comparison {key!r}; there are {', '.join(map(repr, found))}")
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((each.a, each.b) for each in self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A record for each measure of each two runs, for a table: `pandas.DataFrame(comparisons.rows())`.
+
+        p, adjusted: of the randomisation test, before and after Holm's correction.
+        """
+        return [
+            {
+                "a": pair.a, "b": pair.b, "measure": name, "value_a": row.a, "value_b": row.b,
+                "difference": row.difference.value, "low": row.difference.low, "high": row.difference.high,
+                "p": row.p["randomisation"], "adjusted": row.adjusted["randomisation"],
+            }
+            for pair in self.pairs
+            for name, row in pair.measures.items()
+        ]  # fmt: skip
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form: that of the comparison of two runs; of more, documents and a list of comparisons."""
+        if len(self.pairs) == 1:
+            return self.pairs[0].to_json()
+        pairs = [{"a": each.a, "b": each.b, "measures": each.to_json()["measures"]} for each in self.pairs]
+        return {"documents": self.documents, "comparisons": pairs}
+
+    def __repr__(self) -> str:
+        names = dict.fromkeys(name for pair in self for name in pair)
+        return f"Comparisons of {', '.join(names)} over {many(self.documents, 'document')}"
+
+    def __str__(self) -> str:
+        from tagwright.evaluation.report.tables import as_text, comparison_rows, tests_of  # which lays out comparisons
+
+        said = [f"{heading}: {sentence}" for heading, sentence in tests_of(self.pairs).items()]
+        return "\n\n".join([repr(self), *(as_text(comparison_rows(pair)) for pair in self.pairs), "\n".join(said)])
+
+    def _repr_html_(self) -> str:
+        from tagwright.evaluation.report.tables import comparison_rows
+
+        return "".join(html_table(comparison_rows(pair), f"{pair.a} and {pair.b}") for pair in self.pairs)
+
+
+def run_names(count: int) -> list[str]:
+    """Names of runs that have none: A, B, ..., or numbers where there are more than letters.
+
+    >>> run_names(3)
+    ['A', 'B', 'C']
+    """
+    return list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:count]) if count <= 26 else [str(number + 1) for number in range(count)]
+
+
+def compare(run_a: Run, run_b: Run, gold: Run, **options: Any) -> Comparison:
+    """Compare two runs: differences, intervals and p values. options: those of `compare_all`."""
+    return compare_all({"A": run_a, "B": run_b}, gold, **options).pairs[0]
+
+
+def compare_all(
+    runs: Mapping[str, Run],
     gold: Run,
     *,
     train: Run | None = None,
+    above: Any = None,
     measures: Sequence[str] | None = None,
     propensity: tuple[float, float] = (0.55, 1.5),
     samples: int = 1000,
     permutations: int = 10_000,
     seed: int = 0,
-) -> Comparison:
-    """Compare two runs: differences, intervals and p values. train, measures, propensity, samples as in `evaluate`.
+) -> Comparisons:
+    """Compare every two of the runs. train, above, measures, propensity, samples as in `evaluate`.
 
     permutations: number of permutations in the randomisation test; a tenth of them for macro-F1, which is slow. Holm's
-    correction is over all measures of a test. Raises the errors of `evaluate`.
+    correction is over all measures of a test and all comparisons. Raises the errors of `evaluate`, ConfigError for
+    fewer than two runs.
     """
-    check(gold, run_a, run_b)
-    setting = Setting.of([run_a, run_b, gold], measures, train, propensity)
-    a, b = panel(setting, run_a, gold), panel(setting, run_b, gold)
+    if len(runs) < 2:
+        raise ConfigError(f"got {many(len(runs), 'run')}, expected two or more to compare")
+    check(gold, *runs.values())
+    setting = Setting.of([*runs.values(), gold], measures, train, propensity, above)
+    panels = {name: panel(setting, run, gold) for name, run in runs.items()}
+    tested, estimated = dict[tuple[str, str], _Tests](), dict[tuple[str, str], _Estimates]()
+    for pair in combinations(runs, 2):
+        a, b = (panels[name] for name in pair)
+        tested[pair] = _tests(a, b, len(gold), permutations, seed)
+        tested[pair]["sign"] = _signs(runs[pair[0]], runs[pair[1]], gold, setting.names)
+        estimated[pair] = _differences(a, b, len(gold), samples, seed)
+    adjusted = _adjusted(tested)
+    pairs = [
+        Comparison(
+            len(gold),
+            {
+                name: Difference(*estimated[pair][name], _of(name, tested[pair]), _of(name, adjusted[pair]))
+                for name in setting.names
+            },
+            *pair,
+        )
+        for pair in tested
+    ]
+    return Comparisons(len(gold), tuple(pairs))
+
+
+_Tests = dict[str, dict[str, float]]
+"Test -> measure -> p."
+
+_Estimates = dict[str, tuple[float, float, Score]]
+"Measure -> its value in both runs, and their difference."
+
+
+def _differences(a: Sequence[Measures], b: Sequence[Measures], documents: int, samples: int, seed: int) -> _Estimates:
     names = [name for part in a for name in part.names]
-    whole = np.ones((1, len(gold)))
+    whole = np.ones((1, documents))
     points = values(a, whole)[0], values(b, whole)[0]
-    drawn = [values(a, weights) - values(b, weights) for weights in bootstrap(len(gold), samples, seed)]
+    drawn = [values(a, weights) - values(b, weights) for weights in bootstrap(documents, samples, seed)]
     low, high = interval(points[0] - points[1], np.concatenate(drawn))
-    tests = _tests(a, b, len(gold), permutations, seed)
-    signs = {name: micro_sign(run_a, run_b, gold, split(name)[1]) for name in names if split(name)[0] in _SIGNED}
-    tests["sign"] = signs
-    adjusted = {test: holm(p) for test, p in tests.items()}
     rows = zip(names, *points, points[0] - points[1], low, high, strict=True)
-    found = {
-        name: Difference(float(in_a), float(in_b), Score(*map(float, estimate)), _of(name, tests), _of(name, adjusted))
-        for name, in_a, in_b, *estimate in rows
-    }
-    return Comparison(len(gold), {name: found[name] for name in setting.names})
+    return {name: (float(in_a), float(in_b), Score(*map(float, estimate))) for name, in_a, in_b, *estimate in rows}
+
+
+def _signs(run_a: Run, run_b: Run, gold: Run, names: Sequence[str]) -> dict[str, float]:
+    return {name: micro_sign(run_a, run_b, gold, split(name)[1]) for name in names if split(name)[0] in _SIGNED}
+
+
+def _adjusted(tested: Mapping[tuple[str, str], _Tests]) -> dict[tuple[str, str], _Tests]:
+    """The p values after Holm's correction of each test over all pairs and measures."""
+    found: dict[tuple[str, str], _Tests] = {pair: {} for pair in tested}
+    for test in {test: None for tests in tested.values() for test in tests}:
+        p = {(pair, name): value for pair, tests in tested.items() for name, value in tests[test].items()}
+        for (pair, name), value in holm(p).items():
+            found[pair].setdefault(test, {})[name] = value
+    return found
 
 
 def paired_t(a: Doubles, b: Doubles) -> float:
@@ -172,7 +308,7 @@ def randomisation(a: Measures, b: Measures, documents: int, permutations: int, s
     return (1 + extreme) / (1 + permutations)
 
 
-def holm(p: Mapping[str, float]) -> dict[str, float]:
+def holm(p: Mapping[_Key, float]) -> dict[_Key, float]:
     """Holm's correction (1979): p values whose family-wise error rate at 0.05 is at most 0.05.
 
     Three tests: the smallest times 3, the next times 2, the last times 1, and each at least as large as the one before.
@@ -180,7 +316,7 @@ def holm(p: Mapping[str, float]) -> dict[str, float]:
     >>> holm({"x": 0.04, "y": 0.01, "z": 0.03})
     {'x': 0.06, 'y': 0.03, 'z': 0.06}
     """
-    adjusted, least = {}, 0.0
+    adjusted, least = dict[_Key, float](), 0.0
     for rank, name in enumerate(sorted(p, key=lambda name: p[name])):
         least = max(least, min(1.0, (len(p) - rank) * p[name]))
         adjusted[name] = least
@@ -191,9 +327,7 @@ _SIGNED = ("P", "PSP")
 "Measures with a sign test: they count decisions."
 
 
-def _tests(
-    a: Sequence[Measures], b: Sequence[Measures], documents: int, permutations: int, seed: int
-) -> dict[str, dict[str, float]]:
+def _tests(a: Sequence[Measures], b: Sequence[Measures], documents: int, permutations: int, seed: int) -> _Tests:
     """Test -> measure -> p."""
     by_randomisation: dict[str, float] = {}
     means: dict[str, tuple[Doubles, Doubles]] = {}

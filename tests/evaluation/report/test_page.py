@@ -1,6 +1,7 @@
 """The page of a report: what it shows, and that it is safe and whole."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,7 +16,17 @@ from tagwright.evaluation.report.examples import Example, Shown
 from tagwright.evaluation.report.page import SENTENCES, SLICES, Details, comparison_page, scores_page, write_page
 from tagwright.evaluation.report.plots import reliability_plot, risk_coverage_plot
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.scores import STANDARD, WITH_TRAIN, LabelScore, Scores, label_groups, length_groups, split
+from tagwright.evaluation.scores import (
+    STANDARD,
+    WITH_HIERARCHY,
+    WITH_TRAIN,
+    LabelScore,
+    Scores,
+    label_groups,
+    length_groups,
+    split,
+)
+from tagwright.evaluation.significance import Comparisons
 
 EVIL = '<script>alert("x")</script>'
 NOTES = Details({EVIL: EVIL})
@@ -62,7 +73,7 @@ class Tags(HTMLParser):
         scores_page(EVIL, SCORES, NOTES),
         scores_page(EVIL, Scores(1, {"P@1": HALF}), Details({})),
         scores_page(EVIL, Scores(1, {"P@1": HALF}, calibration=CONFIDENT), NOTES),
-        comparison_page(EVIL, COMPARISON, NOTES),
+        comparison_page(EVIL, Comparisons(1, (replace(COMPARISON, a=EVIL),)), NOTES),
         scores_page(EVIL, Scores(1, {"P@1": HALF}, {EVIL: Scores(1, {"P@1": HALF})}), NOTES),
         scores_page(
             EVIL,
@@ -120,13 +131,13 @@ def test_the_labels_that_are_missed_most_are_listed() -> None:
 
 def test_every_measure_and_slice_is_explained() -> None:
     confident = ("ECE@5", "ECE@10", "Brier@5", "AURC", "AUGRC")
-    assert {split(name)[0] for name in (*STANDARD, *WITH_TRAIN, *confident)} <= set(SENTENCES)
+    assert {split(name)[0] for name in (*STANDARD, *WITH_TRAIN, *WITH_HIERARCHY, *confident)} <= set(SENTENCES)
     groups = {**label_groups(np.arange(3)), **length_groups(np.arange(3))}
     assert set(groups) == set(SLICES)
 
 
 def test_a_difference_has_its_sign() -> None:
-    page = comparison_page("t", COMPARISON, Details({}))
+    page = comparison_page("t", Comparisons(1234, (COMPARISON,)), Details({}))
     assert "<td>+10.0</td><td>2.0 to 20.0</td>" in page
 
 

@@ -35,7 +35,7 @@ def test_a_shopify_export_has_its_texts_without_html(tmp_path: Path, caplog: pyt
     assert (hat.id, hat.title, hat.abstract) == ("red-hat", "Red Hat", "A hat.")
     assert [message.rpartition("/")[2] for message in caplog.messages] == [
         'products.csv: text from "body (html)", id from "handle"; HTML is stripped from text; '
-        "5 other columns are metadata; to change this: title=..., text=..."
+        "5 other columns are metadata; to change this: Corpus.of(documents, title=..., text=...)"
     ]
 
 
@@ -145,7 +145,7 @@ def test_columns_without_any_known_name_are_judged_by_what_they_hold(tmp_path: P
     [document] = read(written(tmp_path, content, "a.csv"))
     assert (document.abstract, document.metadata) == (JUMPER.replace(",", ""), {"nummer": ("1",)})
     assert refusal(written(tmp_path, "Nummer,Farbe\n1,red\n", "b.csv")).endswith(
-        "or say which they are: title=..., text=..."
+        "or say which they are: Corpus.of(documents, title=..., text=...)"
     )
 
 

@@ -11,10 +11,10 @@ from tagwright.evaluation.calibration import Calibration
 from tagwright.evaluation.metrics import Bin
 from tagwright.evaluation.report.examples import Example, Shown
 from tagwright.evaluation.report.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
-from tagwright.evaluation.report.tables import Rows, comparison_rows, percent, slice_rows, threshold_rows
+from tagwright.evaluation.report.tables import Rows, comparison_rows, percent, slice_rows, tests_of, threshold_rows
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores, split
-from tagwright.evaluation.significance import Comparison
+from tagwright.evaluation.significance import Comparison, Comparisons
 
 SENTENCES = {
     "P": "Precision: of the first k suggestions, the share that is right.",
@@ -25,6 +25,10 @@ SENTENCES = {
     "success": "The share of documents with at least one right label among the first k suggestions.",
     "macro-F1": "F1 of each label by itself, averaged over the labels: rare labels count as much as common ones.",
     "macro-F1-tail": "macro-F1 over the labels that 1 to 9 training documents have.",
+    "hP": "Precision over the first k suggestions and the right labels, each with all labels above them: a suggestion "
+    "near a right label counts in part (Kiritchenko et al. 2006).",
+    "hR": "Recall in the same way: of the right labels and those above them, the share that is suggested.",
+    "hF": "The harmonic mean of hP@k and hR@k.",
     "PSP": "Precision in which rare labels count more than common ones (propensity-scored).",
     "PSnDCG": "nDCG in which rare labels count more than common ones (propensity-scored).",
     "coverage": "The share of the vocabulary that is suggested for any document among the first k.",
@@ -117,18 +121,28 @@ def scores_page(title: str, scores: Scores, details: Details) -> str:
     )
 
 
-def comparison_page(title: str, comparison: Comparison, details: Details) -> str:
-    """Like `scores_page`, for two runs: the differences are drawn, with a line at 0."""
-    differences = {name: row.difference for name, row in comparison.measures.items()}
-    note = "p: randomisation test. All p are corrected over the measures (Holm); * marks p of 0.05 or less."
+def comparison_page(title: str, found: Comparisons, details: Details) -> str:
+    """Like `scores_page`, for two or more runs: the differences of every two are drawn, with a line at 0."""
+    note = "All p are corrected over the measures and comparisons (Holm); * marks p of 0.05 or less."
+    names = list(dict.fromkeys(name for pair in found.pairs for name in pair.measures))
     return _page(
         title,
-        f'<p class="lead">{comparison.documents:,} documents were scored in both runs.</p>',
+        f'<p class="lead">{found.documents:,} documents were scored in all runs.</p>',
         _section("What was compared", _terms(details.notes)),
-        _section("A - B, in points", _beside(interval_table(differences, "+"), _terms(explained(differences)))),
-        _section("Tests", f"<p>{note}</p>", _table(comparison_rows(comparison))),
+        *(_differences(pair) for pair in found.pairs),
+        _section("Measures", _terms(explained(names))),
+        _section("Tests", f"<p>{note}</p>", _terms(tests_of(found.pairs)), *map(_tested, found.pairs)),
         _curves(details.curves),
     )
+
+
+def _differences(pair: Comparison) -> str:
+    differences = {name: row.difference for name, row in pair.measures.items()}
+    return _section(f"{pair.a} - {pair.b}, in points", f'<div class="wide">{interval_table(differences, "+")}</div>')
+
+
+def _tested(pair: Comparison) -> str:
+    return f"<h3>{escape(pair.a)} and {escape(pair.b)}</h3>{_table(comparison_rows(pair))}"
 
 
 def write_page(page: str, path: Path | str) -> None:

@@ -12,7 +12,7 @@ from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import Threshold
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores
-from tagwright.evaluation.significance import Comparison, Difference
+from tagwright.evaluation.significance import TESTS, Comparison, Difference
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -77,9 +77,16 @@ def comparison_rows(comparison: Comparison) -> Rows:
 
     Plain p is of the randomisation test, made for every measure; a star marks 0.05 or less.
     """
-    tests = [test for test in _TESTS if any(test in row.adjusted for row in comparison.measures.values())]
+    tests = _made(comparison)
     return [
-        ["%", "A", "B", "A - B", "95% interval", *(_TESTS[test] for test in tests)],
+        [
+            "%",
+            comparison.a,
+            comparison.b,
+            f"{comparison.a} - {comparison.b}",
+            "95% interval",
+            *(_HEADINGS[test] for test in tests),
+        ],
         *(
             [
                 name,
@@ -92,6 +99,28 @@ def comparison_rows(comparison: Comparison) -> Rows:
             for name, row in comparison.measures.items()
         ),
     ]
+
+
+def tests_of(comparisons: Iterable[Comparison]) -> dict[str, str]:
+    """The tests that were made: the heading of their column in `comparison_rows`, and what they ask."""
+    made = dict.fromkeys(test for each in comparisons for test in _made(each))
+    return {_HEADINGS[test]: TESTS[test] for test in _HEADINGS if test in made}
+
+
+def _made(comparison: Comparison) -> list[str]:
+    return [test for test in _HEADINGS if any(test in row.adjusted for row in comparison.measures.values())]
+
+
+def as_text(rows: Rows) -> str:
+    """Rows as lines of text: the first column to the left, the others to the right, two spaces between.
+
+    >>> print(as_text([["%", "value"], ["P@10", "7.5"]]))
+    %     value
+    P@10    7.5
+    """
+    first, *others = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ([row[0].ljust(first), *map(str.rjust, row[1:], others)] for row in rows)
+    return "\n".join("  ".join(line) for line in lines)
 
 
 def fitting(rows: Rows, width: int) -> list[Rows]:
@@ -142,7 +171,7 @@ def write_per_label(scores: Iterable[LabelScore], labels: Sequence[tuple[str, st
             writer.writerow([*labels[row.label], row.train, row.tp, row.fp, row.fn, *shares])
 
 
-_TESTS = {
+_HEADINGS = {
     "randomisation": "p",
     "t": "p (t)",
     "mcnemar": "p (McNemar)",

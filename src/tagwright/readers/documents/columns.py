@@ -262,7 +262,8 @@ def _check_subject(there: Sequence[str], given: Mapping[str, str], has_title: bo
     message = next((column for column in there if folded(column) in _MESSAGE), "")
     if subject and message and not has_title and subject not in given:
         remedies = [
-            option("columns", f"{name}={subject}", python=f'{name}="{subject}"') for name in ("title", "labels")
+            option("columns", f"{name}={subject}", python=f'Corpus.of(documents, {name}="{subject}")')
+            for name in ("title", "labels")
         ]
         raise place.error(
             f"{shown(subject)} is beside {shown(message)}: the title of a message, or its labels; say which: "
@@ -275,7 +276,7 @@ def _check_labels(there: Sequence[str], place: Place) -> None:
     columns = {column: folded(column) for column in there if folded(column) in ALIASES["labels"]}
     if len(columns) > 1 and "labels" not in columns.values():
         names = f"{', '.join(map(shown, list(columns)[:-1]))} and {shown(list(columns)[-1])}"
-        remedy = option("columns", "labels=...", python="labels=...")
+        remedy = option("columns", "labels=...", python="Corpus.of(documents, labels=...)")
         raise place.error(f"{names} may each hold the labels, expected one; say which: {remedy}")
 
 
@@ -325,5 +326,5 @@ def _said(guesses: Columns, markup: Collection[str], fields: Columns, there: Seq
     rest = len({*there} - {*fields} - _KNOWN)
     if named and rest:
         notes.append(f"{rest} other column{'s are' if rest > 1 else ' is'} metadata")
-    remedy = option("columns", "title=...,text=...", python="title=..., text=...")
+    remedy = option("columns", "title=...,text=...", python="Corpus.of(documents, title=..., text=...)")
     return f"{'; '.join(notes)}; to change this: {remedy}"

@@ -58,7 +58,7 @@ def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     if not _holds_text_below(first[1], [cells for _, cells in sample]):
         got = shown(", ".join(first[1]))
         problem = f"the first line is {got}, expected the names of columns: id, title, text, labels"
-        remedy = option("columns", "title=...,text=...", python="title=..., text=...")
+        remedy = option("columns", "title=...,text=...", python="Corpus.of(documents, title=..., text=...)")
         raise InputError(f"{problem}; or say which they are: {remedy}", path, 1)
     yield from _with_header(first, chain(sample, rows), path, columns)
 

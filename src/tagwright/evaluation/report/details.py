@@ -1,10 +1,7 @@
 """Collect the details that a report page shows beside the scores: origin, examples, missed labels."""
 
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 from tagwright import __version__
 from tagwright.evaluation.dataset import EvaluationSet
@@ -23,23 +20,19 @@ def details(
     run: Run,
     tagger: Tagger | None,
     notes: Mapping[str, str],
-    docs: Sequence[str],
-    labels: Path | None,
 ) -> Details:
     """Collect the content of an evaluation page. tagger: the tagger of the run, if known, to show evidence."""
     missed = [(task.vocabulary[each.label].name, each) for each in most_missed(run, task.gold, MISSED)]
-    whole = {**notes, **origin(task, docs, labels)}
-    return Details(whole, _examples(task, run, tagger), missed, curves({"this run": run}, task))
+    return Details(notes, _examples(task, run, tagger), missed, curves({"this run": run}, task))
 
 
-def origin(task: EvaluationSet, docs: Sequence[str], labels: Path | None) -> dict[str, str]:
-    """Where the numbers come from: files, date, version, command."""
+def origin(task: EvaluationSet, documents: str, labels: str) -> dict[str, str]:
+    """Where the numbers come from: documents, labels, date, version. documents, labels: what they are called."""
     return {
-        "documents": f"{', '.join(docs)}: {len(task.kept):,} scored",
+        "documents": f"{documents}: {len(task.kept):,} scored",
         "labels": f"{labels}: {len(task.vocabulary):,} labels",
         "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "version": f"tagwright {__version__}",
-        "command": shlex.join(["tagwright", *sys.argv[1:]]),
     }
 
 
