@@ -211,7 +211,7 @@ def test_two_columns_of_labels_are_refused(tmp_path: Path, header: list[str], na
 def test_records_in_memory_are_read_in_the_same_way() -> None:
     [document] = Corpus.of([{"Title": "How bees fly", "Subjects": ["Bees", "Wings"], "Keywords": ["spirals"]}])
     assert document == Document("1", "How bees fly", "", (), {"Keywords": ("spirals",)}, ("Bees", "Wings"))
-    with pytest.raises(InputError, match=r"say which: labels=\.\.\.$"):
+    with pytest.raises(InputError, match=r"say which: Corpus.of\(documents, labels=\.\.\.\)$"):
         Corpus.of([{"Title": "How bees fly", "Subject": "Bees", "Schlagwort": "Biene"}])
 
 

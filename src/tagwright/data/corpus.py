@@ -202,7 +202,7 @@ class _Origins:
         """The error to raise for two documents with this id."""
         problem = f"the id {shown(id)} is also that of {self._place(first)}; every document needs its own"
         if id == str(self._lines[first]) == str(self._lines[second]):
-            remedy = f"name a column of ids: {option('columns', 'id=...', python='Corpus.of(documents, id=...)')}"
+            remedy = f"name a column of ids: {option('columns', 'id=...', python='id=...')}"
             problem += f" (a row without id has the number of its line: {remedy})"
         return InputError(f"{self._place(second)}: {problem}")
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from tagwright.core.progress import bar
 from tagwright.data import run_files
@@ -134,7 +133,7 @@ def compare(runs: Mapping[str, Run], task: EvaluationSet, measures: Sequence[str
     return compare_all(runs, task.gold, train=task.train, above=above(task.vocabulary), measures=measures)
 
 
-def above(vocabulary: Vocabulary) -> csr_array | None:
+def above(vocabulary: Vocabulary) -> Any:
     """The labels above each one, see `metrics.ancestors`; None where no label has a broader one."""
     index = vocabulary.index
     broader = Run.from_rows({index[each] for each in label.broader if each in index} for label in vocabulary)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array
 
 from tagwright.errors import InputError
 from tagwright.types import Doubles, Longs, Mask, Run
@@ -175,7 +174,7 @@ def psndcg(gains: Gains, k: int) -> tuple[Doubles, Doubles]:
     return earned @ _discount(k), best @ _discount(k)
 
 
-def ancestors(broader: Run) -> csr_array:
+def ancestors(broader: Run) -> Any:
     """(labels, labels) 1 where the column is the row's label itself, or above it by any number of steps.
 
     broader: a row for each label, with those directly above it. Paths are doubled until nothing is added, so that the
@@ -186,6 +185,8 @@ def ancestors(broader: Run) -> csr_array:
     >>> ancestors(Run.from_rows([[], [0], [1]])).toarray().tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     """
+    from scipy.sparse import csr_array, eye_array
+
     size = len(broader)
     links = csr_array((np.ones(len(broader.labels), np.int32), broader.labels, broader.indptr), (size, size))
     above = links + eye_array(size, dtype=np.int32, format="csr")
@@ -210,7 +211,7 @@ class Extended:
     shared: Doubles
 
     @classmethod
-    def of(cls, run: Run, gold: Run, above: csr_array, k: int) -> Self:
+    def of(cls, run: Run, gold: Run, above: Any, k: int) -> Self:
         """above: see `ancestors`.
 
         Animals 0, birds 1 and robins 2 below them, fish 3 below animals. Robins are suggested, fish are right: of
@@ -343,8 +344,10 @@ def is_gold(run: Run, gold: Run) -> Mask:
     return run.held_by(gold)
 
 
-def _with_ancestors(run: Run, above: csr_array) -> csr_array:
+def _with_ancestors(run: Run, above: Any) -> Any:
     """(documents, labels) 1 for each label of a document and for all above it."""
+    from scipy.sparse import csr_array
+
     shape = len(run), above.shape[0]
     extended = csr_array((np.ones(len(run.labels), np.int32), run.labels, run.indptr), shape) @ above
     extended.data[:] = 1
