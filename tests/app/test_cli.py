@@ -117,7 +117,8 @@ def test_a_run_too_short_for_the_measures_is_said_to_be(
     answer(run, "evaluate", "one.jsonl", "--labels", "labels.jsonl", "--run", "short.jsonl")
     assert caplog.messages == [
         "short.jsonl holds at most 1 labels per document: measures beyond @1 count the rest as missed; "
-        "suggest -k 100 writes enough"
+        "suggest -k 100 writes enough",
+        "1 document: too few for the intervals to say much; score 10 or more",
     ]
 
 
@@ -220,6 +221,7 @@ def test_gold_labels_that_the_vocabulary_lacks_do_not_stop_an_evaluation(
     assert caplog.messages == [
         "2 of 7 gold labels are not in the vocabulary and are left out: tax",
         "1 of 5 documents have no other label and are not scored",
+        "4 documents: too few for the intervals to say much; score 10 or more",
     ]
     caplog.clear()
     answer(run, "candidates", *on, "--unknown-labels", "ignore")
