@@ -79,6 +79,13 @@ class LearnedCombiner:
             groups[name] = groups[name] + share
         return Contributions(head, tuple(groups), np.stack(list(groups.values()), axis=1))
 
+    def parts(self, pool: CandidatePool) -> dict[str, Doubles]:
+        """What each stage and group of features adds, (suggestions,) each, aligned with the candidates of the pool."""
+        found = self.explain(pool)
+        head = found.candidates
+        runs = (Run(head.indptr, head.labels, each.astype(np.float32)) for each in found.added.T)
+        return {name: run.scores_of(pool.run).astype(np.float64) for name, run in zip(found.names, runs, strict=True)}
+
     def describe(self, stages: Collection[str]) -> str:
         """Describe the stages and the model in one line."""
         model = "logistic regression and trees" if self.ranker.trees else "logistic regression"

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.server.conftest import word_tagger
 
@@ -171,6 +172,18 @@ tagger = better(Tagger.load(folder))
 killed = Killed(tagger.vocabulary, tagger.retrievers, tagger.rerankers, tagger.pool, tagger.combiner, tagger.training)
 refit.Refitter(reviewed(Path(sys.argv[2])), lambda *_: killed, folder)._save(killed)
 """
+
+
+def test_what_was_learned_on_top_of_a_learned_combiner_is_explained_by_stages() -> None:
+    base, (_, labelled) = every_kind()[0], lesson()
+    assert isinstance(base.combiner, LearnedCombiner)
+    described = replace(base.combiner.described, first=base.combiner)
+    pool = base.candidates(labelled.documents[:1])
+    two = replace(base.combiner, described=described)
+    found, scores = two.explain(pool), two.combine(pool)
+    assert {"exact_match", "tfidf"} <= set(found.names)
+    constant = scores.scores_of(found.candidates) - found.added.sum(axis=1)
+    assert np.ptp(constant) == pytest.approx(0, abs=1e-4)
 
 
 def test_a_kill_while_it_is_saved_leaves_the_old_model_whole(tmp_path: Path) -> None:
