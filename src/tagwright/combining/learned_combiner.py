@@ -16,7 +16,7 @@ from tagwright.combining.features import FIXED_SUM, GROUPS
 from tagwright.combining.pool import CandidatePool
 from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ConfigError, ModelError
-from tagwright.types import Label, Mask, Run
+from tagwright.types import Doubles, Label, Mask, Run
 
 BIAS = "label: bias"
 "The name of the label bias among the contributions."
