@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
 
@@ -147,6 +148,64 @@ def test_a_client_that_joins_its_base_and_a_name_finds_every_address(client: Tes
     languages = client.post(f"{base}detect-language", json={"text": TEXT, "languages": ["en", "fi"]})
     assert languages.json()["results"][0]["language"] == "en"
     assert client.get(f"{base}projects/nope").json()["detail"] == "Project 'nope' not found"
+
+
+ANIMALS = """
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix e: <http://e/> .
+e:bees a skos:Concept ; skos:notation "595.79" ; skos:prefLabel "Bees"@en, "Bin"@sv ; skos:altLabel "Apis"@sv .
+e:owls a skos:Concept ; skos:notation "598.9" ; skos:prefLabel "Owls"@en-gb .
+e:orchards a skos:Concept ; skos:prefLabel "Orchards"@en, "Fruktträdgårdar"@sv .
+"""
+
+
+@pytest.fixture
+def animals(tmp_path: Path) -> Iterator[TestClient]:
+    """A model whose labels have names in English and Swedish, and notations, but for one each."""
+    (tmp_path / "animals.ttl").write_text(ANIMALS, encoding="utf-8")
+    vocabulary = Vocabulary.read(tmp_path / "animals.ttl", language="en")
+    vocabulary.save(tmp_path)
+    with TestClient(
+        application(
+            [
+                ServedModel("animals", word_tagger().with_labels(vocabulary), "Animals"),
+                ServedModel("stored", word_tagger().with_labels(Vocabulary.load(tmp_path)), "Animals"),
+            ]
+        )
+    ) as client:
+        yield client
+
+
+@pytest.mark.parametrize("model", ["animals", "stored"])
+@pytest.mark.parametrize(
+    ("language", "names"),
+    [
+        ("", {"Bees", "Owls", "Orchards"}),
+        ("en", {"Bees", "Owls", "Orchards"}),
+        ("en-us", {"Bees", "Owls", "Orchards"}),
+        ("sv", {"Bin", "Owls", "Fruktträdgårdar"}),  # owls have no Swedish name
+    ],
+)
+def test_subjects_have_their_notation_and_the_names_of_the_requested_language(
+    animals: TestClient, model: str, language: str, names: set[str]
+) -> None:
+    text, notations = "Bees, owls, orchards", {"http://e/bees": "595.79", "http://e/owls": "598.9"}
+    one = animals.post(f"/v1/projects/{model}/suggest", data={"text": text, "language": language}).json()["results"]
+    assert {each["label"] for each in one} == names
+    assert {each["uri"]: each["notation"] for each in one} == {**notations, "http://e/orchards": None}
+    address = f"/v1/projects/{model}/suggest-batch?language={language}"
+    (many,) = animals.post(address, json={"documents": [{"text": text}]}).json()
+    assert many["results"] == one
+
+
+def test_the_languages_of_names_are_those_of_the_vocabulary_and_others_are_refused(animals: TestClient) -> None:
+    assert animals.get("/v1/projects/animals").json()["vocab"]["languages"] == ["en", "en-gb", "sv"]
+    assert animals.get("/v1/vocabs").json()["vocabs"][1]["languages"] == ["en", "en-gb", "sv"]
+    refused = {"detail": 'language "fi" not supported by vocabulary', "status": 400}
+    answer = animals.post("/v1/projects/animals/suggest", data={"text": "Bees", "language": "fi"})
+    assert answer.json().items() >= refused.items()
+    batch = animals.post("/v1/projects/animals/suggest-batch?language=fi", json={"documents": [{"text": "Bees"}]})
+    assert batch.json() == answer.json()
 
 
 # The requests that were sent to Annif, by the names under which its answers were recorded.

@@ -198,6 +198,18 @@ class Vocabulary(Sequence[Label]):
             return self._labels.has("translated")
         return any(label.translated for label in self._labels)
 
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The codes of the languages in which labels have names, sorted; none where the file does not say them.
+
+        >>> birds = Label("1", ("Birds",), languages=(("sv", "Fåglar"), ("en", "Birds")))
+        >>> Vocabulary([birds, Label("2", ("Owls",))]).languages
+        ('en', 'sv')
+        """
+        if isinstance(self._labels, StoredLabels):
+            return tuple(sorted({text.partition(" ")[0] for texts in self._labels.each("languages") for text in texts}))
+        return tuple(sorted({code for label in self._labels for code, _ in label.languages}))
+
     def restrict(self, ids: Iterable[str]) -> Vocabulary:
         """Only these labels, in the order of this vocabulary. Raises InputError for ids that are not in it."""
         wanted = dict.fromkeys(ids)

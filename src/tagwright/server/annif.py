@@ -1,10 +1,10 @@
 """Annif's HTTP interface, version 1, for Annif's clients.
 
 Each served model is a project. Scores are confidences from 0 to 1; where a tagger estimates none they are squashed, and
-a threshold is refused. Beyond Annif, forms may be multipart, and pages of
-other sites may post.
+a threshold is refused. Beyond Annif, forms may be multipart, and pages of other sites may post.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,16 +92,16 @@ class AnnifApi:
 
     async def list_projects(self, _: Request) -> Response:
         """The models, each as a project."""
-        return JSONResponse({"projects": [_project(model) for model in self.models.values()]})
+        return JSONResponse({"projects": [await asyncio.to_thread(_project, model) for model in self.models.values()]})
 
     async def list_vocabularies(self, _: Request) -> Response:
         """The vocabularies of the projects."""
-        described = {model.id: _vocabulary(model) for model in self.models.values()}
+        described = {model.id: await asyncio.to_thread(_vocabulary, model) for model in self.models.values()}
         return JSONResponse({"vocabs": list(described.values())})
 
     async def show_project(self, request: Request) -> Response:
         """One project."""
-        return JSONResponse(_project(self._model(request)))
+        return JSONResponse(await asyncio.to_thread(_project, self._model(request)))
 
     async def suggest_for_text(self, request: Request) -> Response:
         """Suggest subjects for a text."""
@@ -112,9 +112,9 @@ class AnnifApi:
             raise bad_request("'text' is a required property")
         check_size(form["text"])
         options = _options(form)
-        _check_language(model, form.get("language", ""))
+        language = await _language(model, form)
         (found,) = await _suggestions(model, [form["text"]], options)
-        return JSONResponse({"results": _results(found)})
+        return JSONResponse({"results": _results(model.named_in(language, found))})
 
     async def suggest_for_texts(self, request: Request) -> Response:
         """Suggest subjects for each of several texts."""
@@ -126,12 +126,12 @@ class AnnifApi:
         for document in documents:
             check_size(document["text"])
         options = _options(given)
-        _check_language(model, given.get("language", ""))
+        language = await _language(model, given)
         found = await _suggestions(model, [document["text"] for document in documents], options)
         return JSONResponse(
             [
-                {"document_id": document.get("document_id"), "results": _results(suggestions)}
-                for document, suggestions in zip(documents, found, strict=True)
+                {"document_id": document.get("document_id"), "results": _results(model.named_in(language, each))}
+                for document, each in zip(documents, found, strict=True)
             ]
         )
 
@@ -188,7 +188,7 @@ def _project(model: ServedModel) -> dict[str, Any]:
 def _vocabulary(model: ServedModel) -> dict[str, Any]:
     """Clients take the part of a project's id before the first hyphen for the vocabulary's id."""
     size = len(model.tagger.vocabulary)
-    return {"vocab_id": model.id.partition("-")[0], "languages": [model.language], "size": size, "loaded": True}
+    return {"vocab_id": model.id.partition("-")[0], "languages": model.languages, "size": size, "loaded": True}
 
 
 async def _suggestions(
@@ -201,7 +201,7 @@ def _results(suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
     """Suggestions as the interface has them. Scores are confidences, or squashed where a tagger estimates none."""
     return [
         {
-            "uri": each.id, "label": each.name, "notation": None,
+            "uri": each.id, "label": each.name, "notation": each.notation or None,
             "score": squashed(each.score) if each.confidence is None else each.confidence,
         }
         for each in suggestions
@@ -252,6 +252,9 @@ def _number(text: str) -> Any:
         return text
 
 
-def _check_language(model: ServedModel, language: str) -> None:
-    if language not in ("", model.language):
+async def _language(model: ServedModel, given: Mapping[str, str]) -> str:
+    """The code of the language in which labels are to be named, "" for preferred names. Raises Problem."""
+    language = given.get("language", "")
+    if language and not await asyncio.to_thread(model.has_language, language):
         raise bad_request(f'language "{language[:40]}" not supported by vocabulary')
+    return language

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from tagwright.combining.acceptance import SuggestOptions
@@ -44,6 +44,25 @@ class ServedModel:
     def version(self) -> str:
         """The id of the tagger and its date, for the log of decisions."""
         return self.id if self.modified is None else f"{self.id} {self.modified.isoformat(timespec='seconds')}"
+
+    @property
+    def languages(self) -> list[str]:
+        """The codes of the languages in which labels can be named; that of their preferred names comes first.
+
+        The first call may take a second for a million labels.
+        """
+        return list(dict.fromkeys([self.language, *self.tagger.vocabulary.languages]))
+
+    def has_language(self, language: str) -> bool:
+        """Whether labels can be named in a language, given by its code, or in a variant of it (en-gb for en)."""
+        return any(_main(code) == _main(language) for code in self.languages)
+
+    def named_in(self, language: str, suggested: Sequence[Suggestion]) -> list[Suggestion]:
+        """The suggestions with names in a language; without a language, or a name in it, with preferred names."""
+        vocabulary = self.tagger.vocabulary
+        if not language:
+            return list(suggested)
+        return [replace(each, name=vocabulary[vocabulary.index[each.id]].name_in(language)) for each in suggested]
 
     async def suggest(self, texts: Sequence[str], options: SuggestOptions) -> list[list[Suggestion]]:
         """Suggestions for texts, best first; none for an empty one. Raises Problem as `suggest_all` does."""
@@ -102,6 +121,11 @@ class ServedModel:
 
     def _answer(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         return (self.workers or self._predictor)(wanted)
+
+
+def _main(language: str) -> str:
+    """The code of a language without that of its variant."""
+    return language.partition("-")[0]
 
 
 def branch(vocabulary: Vocabulary, top: str) -> frozenset[str]:
