@@ -19,7 +19,7 @@ from tagwright import __version__
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.methods import zero_shot
-from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.dense import Dense, DenseOptions, trust
 from tagwright.types import Label
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
@@ -167,6 +167,19 @@ def test_one_option_sets_the_language_of_names_and_endings_or_it_is_recognised(
     files = ("finnish.jsonl", "--labels", "labels.csv")
     table = answer(run, "evaluate", *files, *WORDS, *option, "--json", "--quiet")
     assert json.loads(table)["measures"]["P@1"]["value"] == 1
+
+
+def test_quiet_leaves_out_the_hint_that_the_encoder_does_not_know_the_language(
+    run: Command, tiny: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    trust._warned.clear()
+    write("finnish.jsonl", [{"id": "1", "title": "Hunajan hinta", "text": "Kukasta kukkaan lentävät ahkerat."}])
+    command = ("suggest", "finnish.jsonl", "--labels", "labels.jsonl", "--set", tiny)
+    run(*command, "--quiet")
+    assert "does not know the language" not in caplog.text
+    trust._warned.clear()
+    run(*command)
+    assert "does not know the language" in caplog.text
 
 
 def test_evaluate_prints_every_measure_with_its_interval(run: Command) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
 import typer
 
 from tagwright.core.checked import canonical
-from tagwright.core.progress import silence
+from tagwright.core.progress import silence, unlogged
 from tagwright.readers.limits import document_limit
 
 Format: TypeAlias = Literal["text", "jsonl", "tsv", "spreadsheet"]
@@ -145,8 +145,10 @@ Unknown = Annotated[
 
 
 def _quiet(context: typer.Context, wanted: bool) -> None:
-    """Show no progress while the command runs."""
+    """Show no progress and no hints while the command runs."""
     context.with_resource(silence(wanted))
+    if wanted:
+        context.with_resource(unlogged("tagwright.stages.dense.trust"))
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", callback=_quiet, help="No progress bars, no hints.")]

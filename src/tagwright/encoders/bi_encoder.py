@@ -58,14 +58,14 @@ class BiEncoder:
 
     name: the name it was loaded by. cache: the vectors of earlier runs; None: every text is computed. asked: the
     requested precision. precision: the one used on this machine. origin: the name and revision of the model on the
-    Hugging Face Hub, empty for others.
+    Hugging Face Hub, empty for others. saved: whether it comes from a saved tagger.
     """
 
     def __init__(
         self, name: str, source: Path | SentenceTransformer, architecture: Architecture, precision: Precision = "auto"
     ) -> None:
         self.name, self._source, self._architecture, self.asked = name, source, architecture, precision
-        self.cached, self._device = False, chosen_device()
+        self.cached, self.saved, self._device = False, False, chosen_device()
         revision = revision_of(source) if isinstance(source, Path) else ""
         self.origin: Mapping[str, str] = {"name": name.partition("@")[0], "revision": revision} if revision else {}
         self._found = _state(source) if isinstance(source, Path) else None
@@ -122,7 +122,7 @@ class BiEncoder:
         try:
             asked, computed = chosen_precision() or record.get("asked", "auto"), record.get("computed", "")
             encoder = cls.load(name, precision=asked, prompts=_texts(record.get("prompts", {})), cached=cached)
-            encoder.origin = _texts(record.get("origin", {}))
+            encoder.origin, encoder.saved = _texts(record.get("origin", {})), True
         except (AttributeError, ConfigError) as error:
             raise ModelError(f"{name}: cannot be loaded ({error}); save the model on this machine") from None
         if computed and computed != encoder.precision:

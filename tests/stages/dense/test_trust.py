@@ -74,11 +74,13 @@ def test_a_saved_tagger_weighs_as_before(tiny: str, tmp_path: Path) -> None:
 
 
 def test_an_unknown_language_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Batches differ in their weight and in the languages that are recognised."""
     module._warned.clear()
     texts = ["Turskan kalastus Itämerellä on vähentynyt voimakkaasti viime vuosina, ja viranomaiset harkitsevat."]
     with caplog.at_level(logging.WARNING):
-        for share in (0.2, 0.25):  # batches differ
-            report("minilm", texts, np.array([share], np.float32), 2.5)
+        report("minilm", texts, np.array([0.2], np.float32), 2.5)
+        report("minilm", texts, np.array([0.25], np.float32), 2.5)
+        report("minilm", ["Torsk"], np.array([0.2], np.float32), 2.5)
         report("minilm", texts, np.array([0.9], np.float32), 2.5)
     assert [record.getMessage() for record in caplog.records] == [
         "the encoder minilm reads English; these texts are Finnish: its weight is 0.5, not 2.5; "
@@ -110,3 +112,18 @@ def test_no_language_is_named_for_a_few_words(caplog: pytest.LogCaptureFixture) 
     with caplog.at_level(logging.WARNING):
         report("minilm", ["Torsk", "Minimilön i Sverige"], np.array([0.1, 0.1], np.float32), 2.5)
     assert "these texts are in another language: its weight is 0.25, not 2.5" in caplog.messages[0]
+
+
+def test_a_saved_tagger_does_not_advise_another_encoder(
+    tiny: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its encoder cannot be changed. With other labels it is the same encoder."""
+    module._warned.clear()
+    tagger = zero_shot.fit(LABELS, Config(encoder=tiny))
+    tagger.save(tmp_path / "saved")
+    loaded = Tagger.load(tmp_path / "saved")
+    loaded.tag([FINNISH])
+    loaded.with_labels(Vocabulary([*LABELS, Label("bear", ("Bears",))])).tag([FINNISH])
+    assert caplog.messages == []
+    tagger.tag([FINNISH])
+    assert "does not know the language of these texts" in caplog.messages[0]

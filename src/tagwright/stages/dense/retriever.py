@@ -202,7 +202,8 @@ class Dense(Retriever):
         if not isinstance(self.encoder, BiEncoder):
             return None
         trusted = trust(self.encoder.fertility(reading.beginnings))
-        report(self.encoder.name, reading.beginnings, trusted, weight)
+        if not self.encoder.saved:  # another encoder cannot be chosen for a saved tagger
+            report(self.encoder.name, reading.beginnings, trusted, weight)
         return trusted
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:

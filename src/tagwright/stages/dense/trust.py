@@ -31,8 +31,8 @@ TELLING = 5
 FEW = 0.3
 "Below this mean trust in a batch of documents, a warning is logged."
 
-_warned = set[tuple[str, str]]()
-"Encoders and languages that were warned of already: every batch has another mean."
+_warned = set[str]()
+"Encoders that were warned of already: every batch has another mean, and perhaps other languages."
 
 
 def trust(fertility: ArrayLike) -> Floats:
@@ -49,14 +49,13 @@ def trust(fertility: ArrayLike) -> Floats:
 
 
 def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -> None:
-    """Warn once for each encoder and language that the encoder does not know the language of a batch."""
-    if not len(texts) or (mean := float(trusted.mean())) >= FEW:
+    """Warn once for each encoder that the encoder does not know the language of a batch."""
+    if encoder in _warned or not len(texts) or (mean := float(trusted.mean())) >= FEW:
         return
+    _warned.add(encoder)
     long = [text for text in texts[:100] if len(text.split()) >= TELLING]
     languages = " and ".join(str(each) for each in language.main_languages(language.recognise(long))) if long else ""
-    if (encoder, languages) not in _warned:
-        _warned.add((encoder, languages))
-        _warn(encoder, languages, f"{weight * mean:.2g}", f"{weight:.2g}")
+    _warn(encoder, languages, f"{weight * mean:.2g}", f"{weight:.2g}")
 
 
 def _warn(encoder: str, languages: str, weight: str, usual: str) -> None:
