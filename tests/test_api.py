@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -237,11 +238,11 @@ def test_nothing_is_fetched_offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
     asked: list[str] = []
 
-    def pickled(name: str, **_: object) -> list[str]:
+    def pickled(name: str, **_: object) -> SimpleNamespace:
         asked.append(name)
-        return ["pytorch_model.bin"]
+        return SimpleNamespace(siblings=[SimpleNamespace(rfilename="pytorch_model.bin")])
 
-    monkeypatch.setattr(huggingface_hub, "list_repo_files", pickled)
+    monkeypatch.setattr(huggingface_hub, "model_info", pickled)
     monkeypatch.delenv("HF_HUB_OFFLINE")
     options: dict[str, Any] = {"encoder": "somebody/not-here", "offline": True}
     with pytest.raises(tw.TagwrightError, match="nothing is fetched while offline"):

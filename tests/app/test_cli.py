@@ -425,7 +425,7 @@ def test_no_encoder_is_fetched_offline(run: Command, command: str, monkeypatch: 
     def refused(*_: object, **__: object) -> list[str]:
         raise AssertionError("the network was asked")
 
-    monkeypatch.setattr(huggingface_hub, "list_repo_files", refused)
+    monkeypatch.setattr(huggingface_hub, "model_info", refused)
     monkeypatch.delenv("HF_HUB_OFFLINE")
     first = {"train": ["train", "ict", "--output", "model"], "labels": ["labels", "--encode"]}.get(command, [command])
     documents = [] if command == "labels" else ["docs.jsonl"]

@@ -112,14 +112,16 @@ class Hub:
         self.cache, self.asked, self.fetched = cache, list[str](), list[dict[str, Any]]()
         self.files = ["config.json", "model.safetensors", "pytorch_model.bin", "modeling.py", "onnx/model.onnx"]
         self.error: Exception | None = None
+        self.timeouts = list[float]()
         self.model_type = "bert"
         self.local: Callable[..., str] = huggingface_hub.snapshot_download
 
-    def list_repo_files(self, repository: str, *, revision: str | None) -> list[str]:
+    def model_info(self, repository: str, *, revision: str | None, timeout: float) -> SimpleNamespace:
+        self.timeouts.append(timeout)
         self.asked.append(f"{repository}@{revision}" if revision else repository)
         if self.error:
             raise self.error
-        return self.files
+        return SimpleNamespace(siblings=[SimpleNamespace(rfilename=name) for name in self.files])
 
     def snapshot_download(self, repository: str, **options: Any) -> str:
         if options.get("local_files_only"):
@@ -136,7 +138,7 @@ class Hub:
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
     hub = Hub(tmp_path / "hub")
-    monkeypatch.setattr(huggingface_hub, "list_repo_files", hub.list_repo_files)
+    monkeypatch.setattr(huggingface_hub, "model_info", hub.model_info)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", hub.snapshot_download)
     monkeypatch.delenv("HF_HUB_OFFLINE")
     return hub
@@ -250,6 +252,29 @@ def test_what_can_be_no_name_of_the_hub_is_not_asked_for(hub: Hub, name: str) ->
     with pytest.raises(ModelError, match="neither a folder here"):
         find(name)
     assert hub.asked == []
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("minilmm", "minilm"), ("MiniLM", "minilm"), ("minilm-v2", "minilm"), ("statc", "static")]
+)
+def test_a_name_near_one_of_ours_is_not_asked_for(hub: Hub, name: str, near: str) -> None:
+    with pytest.raises(ModelError, match=f'no encoder "{name}"; did you mean "{near}"?'):
+        find(name)
+    assert hub.asked == []
+
+
+@pytest.mark.parametrize("name", ["gpt2", "x/minilm"])
+def test_other_names_are_asked_for(hub: Hub, name: str) -> None:
+    find(name)
+    assert hub.asked == [name]
+
+
+def test_the_hub_is_asked_once_and_has_seconds_to_answer(hub: Hub) -> None:
+    """`model_info` does not try again, unlike most of the library: nobody waits long to be told of a wrong name."""
+    hub.error = TimeoutError("no answer")
+    with pytest.raises(ModelError, match=r"cannot be fetched \(no answer\)"):
+        find("gpt2")
+    assert (hub.asked, hub.timeouts) == (["gpt2"], [model_folder.ANSWER_TIMEOUT])
 
 
 def test_a_revision_is_taken_and_recorded(hub: Hub, tmp_path: Path) -> None:

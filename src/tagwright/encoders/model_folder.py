@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -37,6 +38,12 @@ EXPORTED = (
     ("onnx/model.onnx", "onnx/model.onnx_data"),
 )
 "The graph of a model and its weights, as OpenVINO reads them; the second file of ONNX is for models above 2 GB."
+
+ANSWER_TIMEOUT = 5.0
+"Seconds within which the Hub must answer whether it has a model."
+
+NEAR = 0.75
+"The least similarity (difflib) by which a name is taken for a misspelt one of ours: minilm-v2 is at 0.8."
 
 _SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # as the original's authors publish it
 _PART = re.compile(r"[.]|\d+_\w+")  # folders of a model's parts; others may hold checkpoints of its training
@@ -139,6 +146,9 @@ def _from_hub(name: str) -> Path:
         ) from None
     if cached and (is_offline() or any(cached.rglob("*.safetensors"))):
         return cached
+    near = get_close_matches(name.lower(), [PACKAGED, STATIC], n=1, cutoff=NEAR)
+    if near and "/" not in name:
+        raise ModelError(f'no encoder "{name}"; did you mean "{near[0]}"?')
     if is_offline():
         raise ModelError(
             f'no encoder "{name}": neither a folder here, nor the packaged "{PACKAGED}", nor in the Hugging Face '
@@ -165,11 +175,12 @@ def _cached(repository: str, revision: str | None) -> Path | None:
 
 def _fetch(name: str, repository: str, revision: str | None) -> Path:
     """Download what is needed of a model. Raises ModelError, one line and what to do about it."""
-    from huggingface_hub import list_repo_files, snapshot_download
+    from huggingface_hub import model_info, snapshot_download
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
     try:
-        files = list_repo_files(repository, revision=revision)
+        known = model_info(repository, revision=revision, timeout=ANSWER_TIMEOUT)  # one try; list_repo_files has five
+        files = [file.rfilename for file in known.siblings or ()]
         _check_weights(name, files)
         note(f"fetching {name} from the Hugging Face Hub; it is kept for later runs")
         with _bars():
