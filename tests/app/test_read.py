@@ -53,11 +53,36 @@ def test_what_cannot_be_read_is_said_on_stderr_and_the_rest_is_printed(desk: Pat
     (desk / "in").mkdir()
     (desk / "in/a.pdf").write_bytes(pdf([page(("Bees", 18, True), "They fly.")]))
     (desk / "in/b.pdf").write_bytes(b"%PDF-1.4")
-    done = subprocess.run([*TAGWRIGHT, "read", "in"], capture_output=True, text=True, check=True)
+    done = subprocess.run([*TAGWRIGHT, "read", "in"], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
     assert json.loads(done.stdout)["abstract"] == "They fly."
     first, second = done.stderr.splitlines()
     assert first.startswith("in/b.pdf: is no PDF file, or a damaged one (")
     assert second == "1 of 2 files could not be read"
+
+
+@pytest.mark.parametrize("command", ["suggest", "evaluate", "describe"])
+def test_where_one_of_four_files_cannot_be_read_the_others_are_done_and_the_exit_code_is_3(
+    run: Command, command: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    Path("in").mkdir()
+    for name in ("bees", "banks", "rain"):
+        Path(f"in/{name}.txt").write_text(name)
+        Path(f"in/{name}.key").write_text(name)
+    ready = (
+        command,
+        "in",
+        "--labels",
+        "labels.jsonl",
+        *([] if command == "describe" else ("--set", 'stages=["exact_match"]', "--set", "weights=[1.0]")),
+    )
+    assert run(*ready).code == 0
+    Path("in/wasps.pdf").write_bytes(b"%PDF-1.4")
+    outcome = run(*ready)
+    assert outcome.code == 3
+    assert "bank" in outcome.out.casefold() or "3 documents" in outcome.out
+    assert "1 of 4 files could not be read" in caplog.messages
+    assert run("read", "docs.jsonl").code == 0  # the count ends with its command
 
 
 def test_a_file_named_alone_that_cannot_be_read_is_an_error(run: Command) -> None:

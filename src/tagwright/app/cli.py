@@ -37,8 +37,9 @@ from tagwright.app.commands.reviews import reviews
 from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
 from tagwright.app.commands.train import options, train
-from tagwright.core.terminal import INTERRUPTED, escape_warnings, escaped, interrupted
+from tagwright.core.terminal import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
 from tagwright.errors import ConfigError, TagwrightError, on_command_line
+from tagwright.readers.limits import listing_skipped
 
 if TYPE_CHECKING:
     from tagwright.evaluation.dataset import EvaluationSet
@@ -356,10 +357,15 @@ def demo(_quiet: Quiet = False) -> None:
 
 
 def main() -> None:
-    """Run the command line. Errors that the user can fix are printed in one line: exit code 2, no traceback."""
+    """Run the command line. Errors that the user can fix are printed in one line: exit code 2, no traceback.
+
+    The exit code is 3 where files could not be read and a command has done its work with the others.
+    """
     escape_warnings()
     try:
-        code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
+        with listing_skipped() as skipped:
+            code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
+        code = code or (SOME_FAILED if skipped else 0)
         sys.stdout.flush()
         if code == INTERRUPTED:
             interrupted()

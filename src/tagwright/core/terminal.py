@@ -32,6 +32,9 @@ class _Escaping(logging.Formatter):
 INTERRUPTED = 130
 "The exit code after Ctrl-C, as in shells and typer."
 
+SOME_FAILED = 3
+"The exit code where a command has done its work, but without some documents that could not be read or tagged."
+
 
 def interrupted() -> int:
     """Report the interruption and return the exit code."""

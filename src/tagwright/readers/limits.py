@@ -1,12 +1,13 @@
 """Limit the size of documents, so that memory is bounded, and report documents that cannot be read.
 
 The size of a document is the uncompressed size in bytes of the line, row, XML element or file that holds it. A document
-that cannot be read is an error, unless the caller collects such errors and reads on.
+that cannot be read is an error, unless the caller collects such errors and reads on. Of many files, those that cannot
+be read are skipped; a caller may list them.
 """
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -42,6 +43,26 @@ def reject(error: InputError) -> None:
     """Collect the error of one document; raise it outside of `collecting`."""
     if not is_collected(error):
         raise error from None
+
+
+_skipped: ContextVar[list[InputError] | None] = ContextVar("skipped", default=None)
+
+
+@contextmanager
+def listing_skipped() -> Iterator[list[InputError]]:
+    """Inside this block, list the errors of files that cannot be read and are skipped, as others can."""
+    found = list[InputError]()
+    token = _skipped.set(found)
+    try:
+        yield found
+    finally:
+        _skipped.reset(token)
+
+
+def skip(errors: Iterable[InputError]) -> None:
+    """List the errors of skipped files inside `listing_skipped`."""
+    if (found := _skipped.get()) is not None:
+        found.extend(errors)
 
 
 DEFAULT = 20_000_000

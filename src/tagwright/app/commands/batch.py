@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tagwright.app.arguments import BestCut, Docs, ExcludeSelf, Json, MinConfidence, MinScore, Offline, Quiet, Reading
+from tagwright.core.terminal import SOME_FAILED
 
 if TYPE_CHECKING:
     from tagwright.scale.batch import Summary
-
-SOME_FAILED = 3
-"The exit code where documents of this run have no suggestions; the others do."
 
 
 def batch(

@@ -28,7 +28,7 @@ from tagwright.readers.documents.plain_text import SUFFIXES, read_text
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv
 from tagwright.readers.documents.tei import read_tei
-from tagwright.readers.limits import is_collected
+from tagwright.readers.limits import is_collected, skip
 from tagwright.readers.lines import WORKBOOKS, open_bytes
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -137,6 +137,7 @@ def open_sources(
         raise damaged[0]
     if damaged:
         _log.warning("%d of %d files could not be read", len(damaged), len(files))
+        skip(damaged)
 
 
 def guess_format(path: Path) -> str:
