@@ -103,5 +103,5 @@ def comparing_all(tagger: Tagger) -> Tagger:
     """The same tagger without proposals."""
     dense = tagger.retrievers["dense"]
     assert isinstance(dense, Dense)
-    exact = Dense(dense.labels, dense.encoder, replace(dense.options, proposed=None), dense.vectors)
+    exact = Dense(dense.labels, dense.encoder, replace(dense.options, proposed=None), dense.search)
     return replace(tagger, retrievers={**tagger.retrievers, "dense": exact})

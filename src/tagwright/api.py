@@ -14,8 +14,8 @@ from tagwright.core.checked import shown
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import Keywords
-from tagwright.data.in_memory import Labels, Texts, to_vocabulary, with_labels
-from tagwright.data.vocabulary import Unknown
+from tagwright.data.in_memory import Texts, with_labels
+from tagwright.data.vocabulary import Labels, Unknown, to_vocabulary
 from tagwright.encoders.device import Device, on_device
 from tagwright.encoders.model_folder import offline as without_network
 from tagwright.encoders.precision import Precision, in_precision

@@ -21,10 +21,9 @@ from tagwright.core.saved import is_first, read_manifest
 from tagwright.core.steps import LOG, Start, beside, digest, resumable
 from tagwright.data.corpus import Corpus, ids_of, taken
 from tagwright.data.descriptions import Keywords, read_keywords
-from tagwright.data.in_memory import Labels, to_vocabulary
 from tagwright.data.run_files import read_run
 from tagwright.data.same_text import same_texts
-from tagwright.data.vocabulary import Unknown, Vocabulary
+from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, TagwrightError, option
 from tagwright.evaluation.holdout import check, validation, without
 from tagwright.evaluation.metrics import labelled

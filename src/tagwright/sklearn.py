@@ -19,8 +19,8 @@ from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.confidence import squashed
 from tagwright.core.checked import shown
 from tagwright.core.steps import digest
-from tagwright.data.in_memory import Labels, Texts, is_indicator, to_documents, to_vocabulary
-from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.in_memory import Texts, is_indicator, to_documents
+from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.methods.table import ZERO_SHOT, method_name, named
 from tagwright.tagger import Tagger, batches

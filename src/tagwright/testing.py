@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.core.plugins import STAGES
-from tagwright.data.in_memory import Labels, Texts, to_documents, to_vocabulary
-from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.in_memory import Texts, to_documents
+from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import TagwrightError, one_line_of
 from tagwright.tagger.parts import saved_kind
 from tagwright.types import Distribution, Document, Longs, Retriever, Run, Stage

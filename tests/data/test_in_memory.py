@@ -10,8 +10,8 @@ import pytest
 
 import tagwright as tw
 from tagwright.data.corpus import Corpus
-from tagwright.data.in_memory import to_documents, to_vocabulary, with_labels
-from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.in_memory import to_documents, with_labels
+from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.sklearn import TaggerClassifier
 from tagwright.types import Document, Label

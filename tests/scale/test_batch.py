@@ -18,8 +18,8 @@ from tests.scale.conftest import BROKEN, DOCUMENTS, NAMELESS, NAMES, REPEATED, w
 
 from tagwright.app import cli
 from tagwright.combining.acceptance import SuggestOptions
-from tagwright.data.in_memory import to_vocabulary
 from tagwright.data.run_files import read_run
+from tagwright.data.vocabulary import to_vocabulary
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.readers.documents.files import open_sources
 from tagwright.scale import batch

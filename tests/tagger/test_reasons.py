@@ -86,7 +86,7 @@ def test_a_suggestion_without_evidence_has_no_reasons() -> None:
 
 def test_every_name_among_the_reasons_is_explained_once() -> None:
     tagger = zero_shot.fit(LABELS, CONFIG)
-    found = list(legend(tagger.explain(TEXT), tagger.meanings))
+    found = list(legend([reason for each in tagger.explain(TEXT) for reason in each.reasons], tagger.meanings))
     assert [line.partition(":")[0] for line in found] == ["+ and -", "#1", "tfidf", "exact_match"]
     assert all(line.partition(": ")[2] for line in found)
 

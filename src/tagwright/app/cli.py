@@ -235,7 +235,7 @@ def describe_(
 ) -> None:
     """Describe the data: contents, problems, and applicable methods."""
     from tagwright.app import inputs, render
-    from tagwright.data.in_memory import to_vocabulary
+    from tagwright.data.vocabulary import to_vocabulary
     from tagwright.evaluation.description import describe
 
     corpus = inputs.read(docs, reading)

@@ -12,8 +12,7 @@ from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import keyword_records, with_keywords
-from tagwright.data.in_memory import to_vocabulary
-from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources

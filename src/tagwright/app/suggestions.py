@@ -52,7 +52,7 @@ def _texts(found: Iterable[tuple[Document, list[Suggestion]]], tagger: Tagger, *
     explained = set[str]()
     for document, suggested in found:
         yield from as_text(document, suggested, tagger.vocabulary, paths=paths)
-        new = [line for line in legend(suggested, tagger.meanings) if line not in explained]
+        new = [line for line in legend(_reasons(suggested), tagger.meanings) if line not in explained]
         explained.update(new)
         if new:
             yield from textwrap.wrap(f"({'; '.join(new)})", WIDTH, initial_indent="  ", subsequent_indent="   ")
@@ -105,7 +105,7 @@ def reason_line(reason: Reason, document: Document) -> str:
 def run_line(document: Document, suggested: Sequence[Suggestion], tagger: Tagger) -> str:
     """A document and its labels as a line of a run file; with the reasons and their meanings, if there are any."""
     content = {"id": document.id, "suggestions": [_record(each, document) for each in suggested]}
-    known = meanings(suggested, tagger.meanings)
+    known = meanings(_reasons(suggested), tagger.meanings)
     return json.dumps({**content, "meanings": known} if known else content, ensure_ascii=False)
 
 
@@ -149,3 +149,7 @@ def _span(span: EvidenceSpan, document: Document) -> str:
     section = " > ".join(headings_at(document, span.start)) if document.sections else ""
     shown = f'"{shortened(document.text[span.start : span.end])}" {span.start}-{span.end}'
     return f"{shown} in {section}" if section else shown
+
+
+def _reasons(suggested: Iterable[Suggestion]) -> list[Reason]:
+    return [reason for each in suggested for reason in each.reasons]

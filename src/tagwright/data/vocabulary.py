@@ -15,27 +15,27 @@ from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
 from tagwright.core.cache import user_cache
 from tagwright.core.checked import shown
+from tagwright.data import rows
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
+from tagwright.readers.documents.columns import Columns
 from tagwright.readers.labels import skos
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, say_chosen
+from tagwright.readers.labels.records import read_label_rows
 from tagwright.readers.labels.tables import bare_id, read_label_table, to_table
 from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
 from tagwright.readers.lines import WORKBOOKS, open_bytes, table_lines, write_lines
 from tagwright.readers.references import last_part, main_heading, read_reference
-from tagwright.text.language import ALL, AUTO, check
+from tagwright.text.language import ALL, AUTO, check, likely
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Run
-
-if TYPE_CHECKING:
-    from tagwright.data.in_memory import Labels
 
 Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names"] | skos.Format
 
@@ -55,6 +55,10 @@ _SUFFIXES: Mapping[str, Format] = {
     ".tsv": "tsv", ".txt": "tsv", ".csv": "csv",
     ".ttl": "turtle", ".rdf": "rdfxml", ".xml": "rdfxml", ".owl": "rdfxml", ".nt": "ntriples",
 }  # fmt: skip
+
+
+DESCRIPTION = 6
+"The least words, on average, of texts that are descriptions of labels rather than their names."
 
 
 class Vocabulary(Sequence[Label]):
@@ -100,8 +104,6 @@ class Vocabulary(Sequence[Label]):
         >>> described[0].text, Vocabulary.of({"Bees": "Insects that fly and make honey of nectar."})[0].name
         ('Bees. They fly.', 'Bees')
         """
-        from tagwright.data.in_memory import to_vocabulary  # which makes vocabularies itself
-
         return to_vocabulary(labels, language, columns=columns)
 
     @classmethod
@@ -494,3 +496,59 @@ def _without_lines(labels: Iterable[tuple[int, Label]], lines: array[int]) -> It
     for line, label in labels:
         lines.append(line)
         yield label
+
+
+Labels: TypeAlias = (
+    Vocabulary
+    | Iterable[Label | str | Mapping[str, Any]]
+    | Mapping[str, str]
+    | Mapping[str, Sequence[str]]
+    | rows.Table
+    | Path
+    | str
+)
+"The forms in which labels are accepted; a single text is the name of a file."
+
+
+def to_vocabulary(
+    labels: Labels, language: str = "", documents: Sequence[Document] = (), columns: Columns | None = None
+) -> Vocabulary:
+    """A vocabulary of the labels, as `Vocabulary.of` says. Raises InputError, ConfigError for an unknown format.
+
+    language: of the names that are taken from a file; by default that of the documents, if the file has it; without
+    documents, names in all languages are searched. columns: of a table or of records, field -> column.
+
+    >>> to_vocabulary({"1": "Bees", "2": ["Wasps", "Vespidae"]})[1].names
+    ('Wasps', 'Vespidae')
+    """
+    if rows.has_columns(labels):
+        return Vocabulary(read_label_rows(enumerate(rows.of_table(labels), 1), columns or {}))
+    listed: Iterable[Any] = ()
+    if not isinstance(labels, Vocabulary | str | Path | Mapping):
+        listed = rows.items(labels, "labels are", "names, Labels, a Vocabulary or the name of a file")
+        listed, first = rows.peeked(listed)
+        if isinstance(first, Mapping):
+            return Vocabulary(read_label_rows(rows.records(listed, "labels"), columns or {}))
+    if columns:
+        raise ConfigError(f"columns are given ({', '.join(columns)}), but the labels are no table and no records")
+    if isinstance(labels, Vocabulary):
+        return labels
+    if isinstance(labels, str | Path):
+        if language in ("", AUTO):
+            return Vocabulary.read(labels, language=None if documents else ALL, likely=lambda: likely(documents))
+        return Vocabulary.read(labels, language=language)
+    return Vocabulary(_from_mapping(labels) if isinstance(labels, Mapping) else listed)
+
+
+def _from_mapping(labels: Mapping[Any, Any]) -> Iterator[Label]:
+    """Labels of ids with names, or of names with descriptions."""
+    texts = [value for value in labels.values() if isinstance(value, str)]
+    words = sum(len(text.split()) for text in texts)
+    coded = any(character.isdigit() for key in labels for character in str(key))
+    if len(texts) == len(labels) and not coded and words >= DESCRIPTION * len(labels):
+        return (Label(clean(name), (clean(name),), clean(description)) for name, description in labels.items())
+    return (Label(str(id_), _names(names)) for id_, names in labels.items())
+
+
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(clean, [names] if isinstance(names, str) else names))

@@ -27,8 +27,8 @@ from tagwright.core.saved import (
     unpack,
     write_manifest,
 )
-from tagwright.data.in_memory import Labels, Texts, is_single, to_documents, to_vocabulary
-from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.in_memory import Texts, is_single, to_documents
+from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.stages.names.title_match import share
 from tagwright.stages.network_evidence import NetworkEvidence

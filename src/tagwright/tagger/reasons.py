@@ -5,14 +5,11 @@ The command line, Python, the server and the review page take reasons and their 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tagwright.combining.contributions import Contribution
 from tagwright.combining.features import FIXED_SUM
 from tagwright.types import EvidenceSpan
-
-if TYPE_CHECKING:
-    from tagwright.tagger.pipeline import Suggestion
 
 OTHERS = "others"
 "The name of the reasons that add so little that they are shown as one."
@@ -109,19 +106,18 @@ def in_order(evidence: Iterable[Evidence], contributions: Sequence[Contribution]
     return tuple(sorted(evidence, key=lambda each: -added.get(each.stage, 0.0)))
 
 
-def meanings(suggestions: Iterable["Suggestion"], stages: Mapping[str, str]) -> dict[str, str]:
-    """Name -> meaning of the reasons that these suggestions have. stages: of the tagger, see `Tagger.meanings`."""
-    names = dict.fromkeys(reason.name for each in suggestions for reason in each.reasons)
+def meanings(shown: Iterable[Reason], stages: Mapping[str, str]) -> dict[str, str]:
+    """Name -> meaning of the reasons that are shown. stages: of the tagger, see `Tagger.meanings`."""
+    names = dict.fromkeys(reason.name for reason in shown)
     known = {**GROUPS, **stages}
     return {name: known[name] for name in names if known.get(name)}
 
 
-def legend(suggestions: Iterable["Suggestion"], stages: Mapping[str, str]) -> Iterator[str]:
-    """Yield the parts of a line that explains the reasons of these suggestions: numbers, then names."""
-    shown = list(suggestions)
-    if any(reason.added is not None for each in shown for reason in each.reasons):
+def legend(shown: Sequence[Reason], stages: Mapping[str, str]) -> Iterator[str]:
+    """Yield the parts of a line that explains the reasons that are shown: numbers, then names."""
+    if any(reason.added is not None for reason in shown):
         yield "+ and -: what a reason adds to the score"
-    if any(reason.rank for each in shown for reason in each.reasons):
+    if any(reason.rank for reason in shown):
         yield "#1: the first of its stage"
     yield from (f"{name}: {meaning}" for name, meaning in meanings(shown, stages).items())
 

@@ -36,8 +36,8 @@ def enrich(
     from tagwright.catalogues.copies import write_copy
     from tagwright.catalogues.subjects import Provenance, suggested_by
     from tagwright.combining.acceptance import SuggestOptions
+    from tagwright.core.display import many
     from tagwright.data.run_files import read_run
-    from tagwright.evaluation.description import many
     from tagwright.tagger import batches
     from tagwright.types import Run
 

@@ -76,7 +76,7 @@ def serve(
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
     require("serve", "starlette", "uvicorn", "h11", "jinja2", "python_multipart")
     from tagwright.app import inputs
-    from tagwright.data.in_memory import to_vocabulary
+    from tagwright.data.vocabulary import to_vocabulary
     from tagwright.server import serving
     from tagwright.server.access import Access
     from tagwright.server.review.refit import refit_combiner
