@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tagwright.core.display import many
 from tagwright.core.terminal import escaped
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.evaluation import layout, significance
 from tagwright.evaluation.description import Description
 from tagwright.evaluation.metrics import Ceiling, Ceilings
 from tagwright.evaluation.report import tables
@@ -51,9 +52,9 @@ def scores(found: Scores, *, as_json: bool) -> None:
     if as_json:
         _print_json(found.to_json())
         return
-    show_table(tables.score_rows(found.measures), many(found.documents, "document"))
+    show_table(layout.score_rows(found.measures), many(found.documents, "document"))
     if found.calibration:
-        show_table(tables.score_rows(found.calibration.measures), "confidences; lower is better")
+        show_table(layout.score_rows(found.calibration.measures), "confidences; lower is better")
         show_table(tables.threshold_rows(found.calibration.thresholds), "which suggestions to accept")
     if found.slices:
         show_table(tables.slice_rows(found))
@@ -68,8 +69,8 @@ def comparison(found: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -
         print(escaped(f"{name}  {run}"))
     for pair in found.pairs:
         title = f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)"
-        show_table(tables.comparison_rows(pair), title)
-    for heading, sentence in tables.tests_of(found.pairs).items():
+        show_table(significance.comparison_rows(pair), title)
+    for heading, sentence in significance.tests_of(found.pairs).items():
         _wrapped(f"{heading}: {sentence}", 0)
 
 
@@ -141,7 +142,7 @@ def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
         print(escaped(json.dumps({"id": id_, "neighbours": ids}, ensure_ascii=False)))
 
 
-def show_table(rows: tables.Rows, title: str = "") -> None:
+def show_table(rows: layout.Rows, title: str = "") -> None:
     """Print a table, split into several if the terminal is too narrow; a pipe has no width."""
     from rich.console import Console
 

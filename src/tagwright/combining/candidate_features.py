@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
+from tagwright.combining.combiner import Combiner
 from tagwright.combining.features import Features, StageScores, document_features, features
 from tagwright.combining.label_statistics import LabelCounts, count_labels, label_properties
 from tagwright.combining.nearest_documents import NearestDocuments
@@ -21,10 +22,7 @@ from tagwright.core.saved import read_array, read_manifest, read_options, write_
 from tagwright.data.sparse_arrays import check_indptr
 from tagwright.data.string_table import check_places
 from tagwright.errors import ModelError
-from tagwright.types import Document, Floats, Label, Longs, Mask, Run
-
-if TYPE_CHECKING:
-    from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.types import Document, Doubles, Floats, Label, Longs, Mask, Run
 
 KIND = "candidate features"
 "What the manifest of a saved `CandidateFeatures` says."
@@ -44,6 +42,14 @@ class FeatureOptions(Checked):
     "The stage whose vectors of documents tell which are near each other; empty: neighbours are not asked."
 
 
+class FirstRanking(Combiner, Protocol):
+    """The combiner that ranks the candidates first: a weighted sum, or a learned combiner."""
+
+    def parts(self, pool: CandidatePool) -> dict[str, Doubles]:
+        """Return what each stage or group of features adds, aligned with the candidates of the pool."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class CandidateFeatures:
     """How candidates are described. first: the fixed sum, or the learned combiner in its place. labels: the vocabulary.
@@ -51,7 +57,7 @@ class CandidateFeatures:
     counts: of labels in a corpus. nearest: the documents of that corpus; None where no stage tells which are near.
     """
 
-    first: "WeightedSum | LearnedCombiner"
+    first: FirstRanking
     labels: Sequence[Label]
     options: FeatureOptions = field(default_factory=FeatureOptions)
     counts: LabelCounts | None = None
@@ -149,24 +155,26 @@ class CandidateFeatures:
         write_manifest(folder, KIND, content)
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
+    def load(cls, folder: Path, labels: Sequence[Label], learned: type[FirstRanking]) -> Self:
+        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged.
+
+        learned: the class of a learned combiner that ranks first.
+        """
         manifest = read_manifest(folder, KIND)
         options = read_options(folder, FeatureOptions, manifest.get("options"))
         counts = _read_counts(folder, manifest, len(labels))
         nearest = _read_nearest(folder, len(labels)) if manifest.get("nearest") else None
-        return cls(_read_first(folder / "first", manifest.get("first"), labels), labels, options, counts, nearest)
+        first = _read_first(folder / "first", manifest.get("first"), labels, learned)
+        return cls(first, labels, options, counts, nearest)
 
 
-def _read_first(folder: Path, kind: object, labels: Sequence[Label]) -> "WeightedSum | LearnedCombiner":
+def _read_first(folder: Path, kind: object, labels: Sequence[Label], learned: type[FirstRanking]) -> FirstRanking:
     """What ranks the candidates first. A learned combiner may stand on another one, but not that on a third."""
     if kind != "LearnedCombiner":
         return WeightedSum.load(folder, labels)
-    from tagwright.combining.learned_combiner import LearnedCombiner
-
     if (folder / "features" / "first" / "features").exists():
         raise ModelError(f"{folder}: has learned combiners within each other, expected at most two; train it again")
-    return LearnedCombiner.load(folder, labels)
+    return learned.load(folder, labels)
 
 
 def _lengths(documents: Sequence[Document]) -> dict[str, Longs]:

@@ -115,7 +115,7 @@ class LearnedCombiner:
         if not isinstance(confident, bool):
             raise ModelError(f"{folder}: its manifest does not say whether it has confidences; save the tagger again")
         return cls(
-            CandidateFeatures.load(folder / "features", labels),
+            CandidateFeatures.load(folder / "features", labels, cls),
             CandidateRanker.load(folder / "ranker"),
             read_array(folder, "bias", np.float64, (len(labels),)),
             load_score_map(folder / "confidence") if confident else None,

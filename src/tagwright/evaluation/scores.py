@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tagwright.core.display import html_table, many
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation.calibration import Calibration, Judged, assess
+from tagwright.evaluation.layout import as_text, score_rows
 from tagwright.evaluation.metrics import (
     Contingency,
     Extended,
@@ -113,13 +114,9 @@ class Scores(Mapping[str, Score]):
         return f"Scores of {many(self.documents, 'document')}: {first} (%), {many(len(self), 'measure')}"
 
     def __str__(self) -> str:
-        from tagwright.evaluation.report.tables import as_text, score_rows  # which lays out scores
-
         return f"{many(self.documents, 'document')}\n{as_text(score_rows(self))}"
 
     def _repr_html_(self) -> str:
-        from tagwright.evaluation.report.tables import score_rows
-
         return html_table(score_rows(self), many(self.documents, "document"))
 
     def to_json(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Compare runs over the same documents: the difference of each measure, its interval and p values."""
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, TypeVar
@@ -10,6 +10,7 @@ import numpy as np
 
 from tagwright.core.display import html_table, many
 from tagwright.errors import ConfigError
+from tagwright.evaluation.layout import Rows, as_text, between, percent
 from tagwright.evaluation.metrics import is_gold
 from tagwright.evaluation.resampling import (
     MacroF1,
@@ -38,6 +39,14 @@ TESTS = {
     "whether each is right equally often; for P@k and PSP@k (Yang and Liu 1999)",
 }
 "Test -> what it asks. Where p is small, the difference is hardly one of chance."
+
+_HEADINGS = {
+    "randomisation": "p",
+    "t": "p (t)",
+    "mcnemar": "p (McNemar)",
+    "macro-t": "p (macro t)",
+    "sign": "p (sign)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +134,50 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
         return f"Comparisons of {', '.join(names)} over {many(self.documents, 'document')}"
 
     def __str__(self) -> str:
-        from tagwright.evaluation.report.tables import as_text, comparison_rows, tests_of  # which lays out comparisons
-
         said = [f"{heading}: {sentence}" for heading, sentence in tests_of(self.pairs).items()]
         return "\n\n".join([repr(self), *(as_text(comparison_rows(pair)) for pair in self.pairs), "\n".join(said)])
 
     def _repr_html_(self) -> str:
-        from tagwright.evaluation.report.tables import comparison_rows
-
         return "".join(html_table(comparison_rows(pair), f"{pair.a} and {pair.b}") for pair in self.pairs)
+
+
+def comparison_rows(comparison: Comparison) -> Rows:
+    """Both runs, their difference in points with its interval, and each test's p after Holm's correction.
+
+    Plain p is of the randomisation test, made for every measure; a star marks 0.05 or less.
+    """
+    tests = _made(comparison)
+    return [
+        [
+            "%",
+            comparison.a,
+            comparison.b,
+            f"{comparison.a} - {comparison.b}",
+            "95% interval",
+            *(_HEADINGS[test] for test in tests),
+        ],
+        *(
+            [
+                name,
+                percent(row.a),
+                percent(row.b),
+                percent(row.difference.value, "+") + ("*" if is_significant(row) else ""),
+                between(row.difference),
+                *(_p(row.adjusted.get(test)) for test in tests),
+            ]
+            for name, row in comparison.measures.items()
+        ),
+    ]
+
+
+def tests_of(comparisons: Iterable[Comparison]) -> dict[str, str]:
+    """The tests that were made: the heading of their column in `comparison_rows`, and what they ask."""
+    made = dict.fromkeys(test for each in comparisons for test in _made(each))
+    return {_HEADINGS[test]: TESTS[test] for test in _HEADINGS if test in made}
+
+
+def _made(comparison: Comparison) -> list[str]:
+    return [test for test in _HEADINGS if any(test in row.adjusted for row in comparison.measures.values())]
 
 
 def run_names(count: int) -> list[str]:
@@ -363,3 +407,12 @@ def _means(a: Ratios, b: Ratios) -> dict[str, tuple[Doubles, Doubles]]:
 
 def _of(name: str, tests: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     return {test: p[name] for test, p in tests.items() if name in p}
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def is_significant(row: Difference) -> bool:
+    """Whether the randomisation test is significant after Holm's correction."""
+    return row.adjusted["randomisation"] <= 0.05

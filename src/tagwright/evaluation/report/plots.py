@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
 from tagwright.evaluation.calibration import ReliabilityBin, RiskCoverage
+from tagwright.evaluation.layout import between, percent
 from tagwright.evaluation.metrics import Bin
-from tagwright.evaluation.report.tables import between, percent
 from tagwright.evaluation.resampling import Score
 
 SPAN, _TALL = 1000, 14

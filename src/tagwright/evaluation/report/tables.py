@@ -1,36 +1,20 @@
-"""Lay out scores and comparisons as tables of text, and scores of labels as TSV."""
+"""Lay out slices and thresholds as tables, draw tables for the terminal, and write scores of labels as TSV."""
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import Threshold
-from tagwright.evaluation.resampling import Score
+from tagwright.evaluation.layout import Rows, percent
 from tagwright.evaluation.scores import LabelScore, Scores
-from tagwright.evaluation.significance import TESTS, Comparison, Difference
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-Rows = Sequence[Sequence[str]]
-"A table as text: the first row names the columns, the first column the rows."
-
-
-def score_rows(measures: Mapping[str, Score]) -> Rows:
-    """Every measure with its interval, in percent.
-
-    >>> score_rows({"P@1": Score(0.5, 0.25, 0.754)})
-    [['%', 'value', '95% interval'], ['P@1', '50.0', '25.0 to 75.4']]
-    """
-    return [
-        ["%", "value", "95% interval"],
-        *([name, percent(estimate.value), between(estimate)] for name, estimate in measures.items()),
-    ]
 
 
 def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
@@ -54,6 +38,7 @@ def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
 def slice_rows(scores: Scores) -> Rows:
     """The measures of every slice, in percent, under the number of its documents; no rows when there are no slices.
 
+    >>> from tagwright.evaluation.resampling import Score
     >>> half = {"P@1": Score(0.5, 0.25, 0.75)}
     >>> slice_rows(Scores(9, half, {"tail": Scores(4, half)}))
     [['%', 'tail'], ['documents', '4'], ['P@1', '50.0']]
@@ -70,57 +55,6 @@ def slice_rows(scores: Scores) -> Rows:
             if all(name in part.measures for part in parts)
         ),
     ]
-
-
-def comparison_rows(comparison: Comparison) -> Rows:
-    """Both runs, their difference in points with its interval, and each test's p after Holm's correction.
-
-    Plain p is of the randomisation test, made for every measure; a star marks 0.05 or less.
-    """
-    tests = _made(comparison)
-    return [
-        [
-            "%",
-            comparison.a,
-            comparison.b,
-            f"{comparison.a} - {comparison.b}",
-            "95% interval",
-            *(_HEADINGS[test] for test in tests),
-        ],
-        *(
-            [
-                name,
-                percent(row.a),
-                percent(row.b),
-                percent(row.difference.value, "+") + ("*" if is_significant(row) else ""),
-                between(row.difference),
-                *(_p(row.adjusted.get(test)) for test in tests),
-            ]
-            for name, row in comparison.measures.items()
-        ),
-    ]
-
-
-def tests_of(comparisons: Iterable[Comparison]) -> dict[str, str]:
-    """The tests that were made: the heading of their column in `comparison_rows`, and what they ask."""
-    made = dict.fromkeys(test for each in comparisons for test in _made(each))
-    return {_HEADINGS[test]: TESTS[test] for test in _HEADINGS if test in made}
-
-
-def _made(comparison: Comparison) -> list[str]:
-    return [test for test in _HEADINGS if any(test in row.adjusted for row in comparison.measures.values())]
-
-
-def as_text(rows: Rows) -> str:
-    """Rows as lines of text: the first column to the left, the others to the right, two spaces between.
-
-    >>> print(as_text([["%", "value"], ["P@10", "7.5"]]))
-    %     value
-    P@10    7.5
-    """
-    first, *others = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ([row[0].ljust(first), *map(str.rjust, row[1:], others)] for row in rows)
-    return "\n".join("  ".join(line) for line in lines)
 
 
 def fitting(rows: Rows, width: int) -> list[Rows]:
@@ -169,31 +103,3 @@ def write_per_label(scores: Iterable[LabelScore], labels: Sequence[tuple[str, st
         for row in scores:
             shares = (f"{share:.4f}" for share in (row.precision, row.recall, row.f1))
             writer.writerow([*labels[row.label], row.train, row.tp, row.fp, row.fn, *shares])
-
-
-_HEADINGS = {
-    "randomisation": "p",
-    "t": "p (t)",
-    "mcnemar": "p (McNemar)",
-    "macro-t": "p (macro t)",
-    "sign": "p (sign)",
-}
-
-
-def percent(share: float, sign: str = "") -> str:
-    """In percent, with one decimal; no minus sign where it rounds to 0."""
-    return f"{round(100 * share, 1) + 0.0:{sign}.1f}"
-
-
-def between(estimate: Score) -> str:
-    """The interval, in percent."""
-    return f"{percent(estimate.low)} to {percent(estimate.high)}"
-
-
-def _p(value: float | None) -> str:
-    return "" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def is_significant(row: Difference) -> bool:
-    """Whether the randomisation test is significant after Holm's correction."""
-    return row.adjusted["randomisation"] <= 0.05

@@ -20,6 +20,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tagwright.combining.candidate_features import CandidateFeatures
+from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.core.progress import note
@@ -267,7 +268,8 @@ def _corpus(data: Data, tagger: Tagger, settings: combine.Config) -> CandidateFe
             return State({name: np.frombuffer(content, np.uint8) for name, content in pack(folder).items()})
 
     files = data.steps.once("corpus", describe).arrays
-    return CandidateFeatures.load(unpack({name: file.tobytes() for name, file in files.items()}), data.labels)
+    folder = unpack({name: file.tobytes() for name, file in files.items()})
+    return CandidateFeatures.load(folder, data.labels, LearnedCombiner)
 
 
 def _trained_on_texts(data: Data, found: Plan, config: Config) -> dict[str, Retriever]:
