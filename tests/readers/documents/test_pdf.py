@@ -187,6 +187,23 @@ def test_files_without_text_are_refused(tmp_path: Path, content: bytes, problem:
     assert problem in refusal(written(tmp_path, content, "a.pdf"))
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [("(anonymous)", {}), ("anonymous", {}), ("Ann M\u00fcller and Bo Low", {"author": ("Ann M\u00fcller", "Bo Low")})],
+)
+def test_the_program_that_wrote_a_file_is_not_its_author(
+    tmp_path: Path, said: str, expected: dict[str, tuple[str, ...]]
+) -> None:
+    """ReportLab writes (anonymous) where no author is given."""
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter(clone_from=PdfReader(written(tmp_path, pdf([page("Bees fly.")]), "a.pdf")))
+    writer.add_metadata({"/Author": said})
+    writer.write(tmp_path / "a.pdf")
+    [document] = read(tmp_path / "a.pdf")
+    assert document.metadata == expected
+
+
 def test_a_file_with_a_password_is_refused(tmp_path: Path) -> None:
     from pypdf import PdfReader, PdfWriter
 

@@ -11,6 +11,9 @@ from tagwright.types import Document, Section
 Block: TypeAlias = tuple[int, str]
 "A heading with its depth (1 is the top; depths may be skipped), or a paragraph with depth 0."
 
+_NOBODY = frozenset({"python-docx", "anonymous", "unknown", "microsoft office user"})
+"The authors that python-docx, ReportLab and Word for macOS write into a file by themselves, in small letters."
+
 _ABSTRACT = re.compile(r"abstract|summary|zusammenfassung|résumé|resumen", re.IGNORECASE)
 _NUMBER = re.compile(r"(?:\d+|[A-Z])(?:\.\d+)*\.?$")
 
@@ -60,6 +63,15 @@ def present(**metadata: list[str]) -> dict[str, tuple[str, ...]]:
     """Metadata fields without blank and repeated values, and without fields that have none."""
     kept = {field: tuple(dict.fromkeys(filter(None, values))) for field, values in metadata.items()}
     return {field: values for field, values in kept.items() if values}
+
+
+def authors(names: Iterable[str]) -> list[str]:
+    """The names that are not what a program writes where no author is given.
+
+    >>> authors(["(anonymous)", "Anonymous", "Ann Non"])
+    ['Ann Non']
+    """
+    return [name for name in names if name.strip(" ()").casefold() not in _NOBODY]
 
 
 def one_line(text: str) -> str:
