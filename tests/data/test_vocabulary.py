@@ -213,9 +213,21 @@ def test_a_file_without_labels_is_refused(tmp_path: Path, name: str, content: st
 
 
 def test_an_unknown_kind_of_file_is_refused_with_the_kinds_there_are(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "labels.docx", ConfigError).startswith('labels.docx: the name ends in ".docx", expected')
+    path = written(tmp_path, "x", "labels.docx")
+    problem = refusal(path, ConfigError)
+    assert problem.startswith('labels.docx: the name ends in ".docx", expected one of .jsonl, ')
+    assert "; rename it, or in Python give format=jsonl, " in problem
     with pytest.raises(ConfigError, match='no vocabulary format "docx"; there are jsonl, tsv'):
-        Vocabulary.read(tmp_path / "labels.jsonl", format="docx")  # type: ignore[arg-type]
+        Vocabulary.read(path, format="docx")  # type: ignore[arg-type]
+
+
+def test_of_a_file_that_is_not_there_near_names_in_its_folder_are_said(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "labels.tx") == "labels.tx: no such file"
+    assert refusal(tmp_path / "nowhere" / "labels.tx") == "labels.tx: no such file"
+    for name in ("labels.txt", "documents.jsonl"):
+        written(tmp_path, "Bees\n", name)
+    (tmp_path / "labels.t").mkdir()
+    assert refusal(tmp_path / "labels.tx") == "labels.tx: no such file; did you mean labels.txt?"
 
 
 def test_a_format_that_is_given_goes_before_the_name(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import difflib
 import gc
 import json
 import logging
+import os
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -135,6 +136,8 @@ class Vocabulary(Sequence[Label]):
         InputError with file and line for anything wrong in the file, ConfigError for an unknown format or a missing
         language.
         """
+        if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
+            raise InputError(_no_such_file(Path(path)), path)
         lines = array("q")
         with _uncollected():
             labels = list(_labels(Path(path), language, likely, _format(Path(path), format), lines))
@@ -430,6 +433,15 @@ def _folded(name: str) -> str:
     return " ".join(clean(name).casefold().split())
 
 
+def _no_such_file(path: Path) -> str:
+    try:
+        beside = [other.name for other in path.parent.iterdir() if other.is_file()]
+    except (OSError, ValueError):
+        beside = []
+    near = difflib.get_close_matches(path.name, beside, cutoff=0.75)
+    return f"no such file; did you mean {' or '.join(near)}?" if near else "no such file"
+
+
 def _format(path: Path, wanted: Format | None) -> Format:
     formats = dict.fromkeys([*_SUFFIXES.values(), "names"])
     if wanted is not None and wanted not in formats:
@@ -441,7 +453,8 @@ def _format(path: Path, wanted: Format | None) -> Format:
         raise InputError("is a spreadsheet workbook, which cannot be read; save the sheet as CSV", path)
     if wanted is None and suffix not in _SUFFIXES:
         problem = f"the name ends in {shown(suffix)}, expected one of {', '.join(_SUFFIXES)}"
-        raise ConfigError(f"{path}: {problem}; or name the format: {', '.join(formats)}")
+        given = "rename it, or in Python give format=" + ", ".join(formats)
+        raise ConfigError(f"{path}: {problem}; {given}")
     return wanted or _SUFFIXES[suffix]
 
 
