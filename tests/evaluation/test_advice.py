@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,9 @@ def test_a_stage_is_not_tried_without_the_packages_that_train_it(monkeypatch: py
     monkeypatch.setattr(advice, "find_spec", lambda package: package)
     assert row.lacking(held) == ""
     assert "(here 3)" in row.lacking({**held, "labelled": 3})
+
+
+def test_of_trained_stages_it_is_said_what_is_decided_and_figures_of_other_corpora_stand_in_brackets() -> None:
+    said = re.compile(r"compared by cross-validation on your labelled documents \(elsewhere: [^()]*\)")
+    for row in advice.STAGES[1:]:
+        assert said.fullmatch(row.measured), row.name
