@@ -15,7 +15,14 @@ from tagwright.types import Label
 
 ZOO = [
     Label("1", ("Animals",)),
-    Label("2", ("Bees", "Apis"), "Flying insects.", broader=("1",)),
+    Label(
+        "2",
+        ("Bees", "Apis"),
+        "Flying insects.",
+        broader=("1",),
+        languages=(("en", "Bees"), ("sv", "Bin")),
+        notation="59",
+    ),
     Label("3", ("Honey bees",), broader=("2",)),
     Label("4", ("Orchards",)),
 ]
@@ -44,7 +51,31 @@ def test_suggestions_with_evidence_and_confidence(client: TestClient) -> None:
     assert {"Bees", "fly"} <= {span["text"] for span in spans}
     assert all(found["text"][span["start"] : span["end"]] == span["text"] for span in spans)
     assert client.post("/api/suggest", json={"id": "", "text": ""}).json() == {"id": "document", "suggestions": []}
-    assert "evidence" not in client.post("/api/suggest", json={"text": TEXT}).json()["suggestions"][0]
+    plain = client.post("/api/suggest", json={"text": TEXT}).json()
+    assert plain.keys() == {"id", "suggestions"}
+    assert plain["suggestions"][0].keys() == {"id", "name", "notation", "score", "confidence"}
+
+
+def test_reasons_add_up_to_the_score_and_their_names_are_explained(client: TestClient) -> None:
+    found = client.post("/api/suggest", json={"title": "Bees", "text": "They fly.", "evidence": True}).json()
+    best = found["suggestions"][0]
+    assert sum(each["added"] for each in best["reasons"]) == pytest.approx(best["score"])
+    assert {each["name"] for each in best["reasons"]} == found["meanings"].keys() == {"exact_match", "tfidf"}
+    assert found["meanings"]["exact_match"] == "its name in the text"
+
+
+def test_labels_have_their_notation_and_the_names_of_the_requested_language(client: TestClient) -> None:
+    def named(**content: Any) -> dict[str, tuple[str, str]]:
+        found = client.post("/api/suggest", json={"text": "Bees in orchards", **content}).json()["suggestions"]
+        return {each["id"]: (each["name"], each["notation"]) for each in found}
+
+    assert named() == named(language="") == {"2": ("Bees", "59"), "3": ("Honey bees", ""), "4": ("Orchards", "")}
+    assert named(language="sv") == {**named(), "2": ("Bin", "59")}
+    assert named(language="sv", evidence=True, exclude=["3", "4"]) == {"2": ("Bin", "59")}
+    answer = client.post("/api/suggest", json={"text": "Bees", "language": "fi"})
+    assert (answer.status_code, answer.json()["detail"]) == (400, 'language is "fi", in which no label has a name')
+    (document,) = client.post("/api/files?language=sv", files={"file": ("a.txt", b"Bees")}).json()["documents"]
+    assert {each["name"] for each in document["suggestions"]} == {"Bin", "Honey bees"}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +204,9 @@ def test_files_are_read(client: TestClient) -> None:
 
 def test_labels_are_searched(client: TestClient) -> None:
     found = client.get("/api/labels?q=bee").json()["labels"]
-    assert found[0] == {"id": "2", "name": "Bees", "path": ["Animals", "Bees"], "description": "Flying insects."}
+    assert found[0] == {
+        "id": "2", "name": "Bees", "notation": "59", "path": ["Animals", "Bees"], "description": "Flying insects.",
+    }  # fmt: skip
     assert [each["id"] for each in found] == ["2", "3"]
     assert len(client.get("/api/labels?q=bee&limit=1").json()["labels"]) == 1
     assert client.get("/api/labels").status_code == 400

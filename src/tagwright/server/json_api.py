@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from tagwright.combining.acceptance import SuggestOptions
+from tagwright.core.checked import shown
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
@@ -24,6 +25,7 @@ from tagwright.server.request_bodies import check_charset, check_size, json_body
 from tagwright.server.served_model import ServedModel, branch
 from tagwright.server.uploads import UploadReader
 from tagwright.tagger import Suggestion
+from tagwright.tagger.reasons import meanings
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -56,25 +58,33 @@ _OPTIONS = {
     "within": array(_TEXT, "The only labels that may be suggested: ids; of more name a branch.", maxItems=LARGEST_LIST),
     "branch": schema("string", "Id of a label: it and the labels below it alone may be suggested."),
     "exclude": array(_TEXT, "Ids of labels that may not be suggested.", maxItems=LARGEST_LIST),
-    "evidence": schema("boolean", "Say why, stage by stage, with positions in the text."),
+    "language": schema("string", "Of the names, a code such as sv; without one, or a name in it: preferred names."),
+    "evidence": schema("boolean", "Say why: reasons by what they add, and stage by stage, with positions in the text."),
 }
 _REQUEST = closed(object_({**_DOCUMENT, **_OPTIONS}, ()))
 _SPAN = object_({"start": _COUNT, "end": _COUNT, "text": _TEXT, "weight": _NUMBER})
 _EVIDENCE = object_({"stage": _TEXT, "rank": _COUNT, "score": _NUMBER, "spans": array(_SPAN)})
+_REASON = object_({"name": _TEXT, "added": _NUMBER, "rank": _COUNT, "remark": _TEXT}, ("name",))
 _SUGGESTION = object_(
     {
         "id": _TEXT,
         "name": _TEXT,
+        "notation": schema("string", "Place in a classification, such as 595.79; empty where there is none."),
         "score": _NUMBER,
         "confidence": nullable(_NUMBER),
+        "reasons": array(_REASON, "Stages, or features of a learned combiner: what raises the score most comes first."),
         "evidence": array(_EVIDENCE),
         "translated": array(_TEXT, "Translated names by which texts find the label too."),
     },
-    required=("id", "name", "score", "confidence"),
+    required=("id", "name", "notation", "score", "confidence"),
 )
-_SUGGESTED = object_({"id": _TEXT, "suggestions": array(_SUGGESTION), "text": _TEXT}, required=("id", "suggestions"))
+_MEANINGS = {**object_({}), "additionalProperties": _TEXT, "description": "What the names of the reasons mean."}
+_SUGGESTED = object_(
+    {"id": _TEXT, "suggestions": array(_SUGGESTION), "text": _TEXT, "meanings": _MEANINGS},
+    required=("id", "suggestions"),
+)
 _MODEL = object_({"id": _TEXT, "name": _TEXT, "language": _TEXT, "labels": _COUNT, "version": _TEXT})
-_LABEL = object_({"id": _TEXT, "name": _TEXT, "path": array(_TEXT), "description": _TEXT})
+_LABEL = object_({"id": _TEXT, "name": _TEXT, "notation": _TEXT, "path": array(_TEXT), "description": _TEXT})
 
 
 @dataclass(frozen=True)
@@ -93,7 +103,7 @@ class JsonApi:
             Operation("POST", "/api/suggest", self.suggest, _SUGGESTED, body=_REQUEST),
             Operation(
                 "POST", "/api/files", self.suggest_for_file, object_({"documents": array(_SUGGESTED)}),
-                parameters=(model, limit, query("evidence", _YES)),
+                parameters=(model, limit, query("language", _OPTIONS["language"]), query("evidence", _YES)),
                 body=object_({"file": {"type": "string", "format": "binary"}}), body_type="multipart/form-data",
             ),
             Operation(
@@ -160,9 +170,12 @@ class JsonApi:
         positions = await asyncio.to_thread(search, clean(given["q"])[:200], options.limit)
         vocabulary = model.tagger.vocabulary
         labels = [
-            {"id": label.id, "name": label.name, "path": vocabulary.path(position), "description": label.description}
+            {
+                "id": label.id, "name": label.name, "notation": label.notation,
+                "path": vocabulary.path(position), "description": label.description,
+            }
             for position, label in ((position, vocabulary[position]) for position in positions)
-        ]
+        ]  # fmt: skip
         return JSONResponse({"labels": labels})
 
     async def health(self, _: Request) -> Response:
@@ -175,6 +188,8 @@ class JsonApi:
 
     async def _suggested(self, documents: Sequence[Document], options: "_Options") -> list[dict[str, Any]]:
         model = self._model(options.model)
+        if options.language and not await asyncio.to_thread(model.has_language, options.language):
+            raise bad_request(f"language is {shown(options.language)}, in which no label has a name")
         within = await asyncio.to_thread(options.allowed, model)
         rules = SuggestOptions(
             k=options.limit,
@@ -185,7 +200,9 @@ class JsonApi:
         exclude = frozenset(options.exclude)
         wanted = [SuggestRequest(each, rules, within, exclude, options.evidence) for each in documents]
         found = await model.suggest_all(wanted)
-        return [_answer(document, each, options) for document, each in zip(documents, found, strict=True)]
+        named = [model.named_in(options.language, each) for each in found]
+        stages = model.tagger.meanings if options.evidence else None
+        return [_answer(document, each, stages) for document, each in zip(documents, named, strict=True)]
 
     def _model(self, wanted: str | None) -> ServedModel:
         if wanted is None:
@@ -207,6 +224,7 @@ class _Options:
     within: Sequence[str] | None = None
     branch: str | None = None
     exclude: Sequence[str] = ()
+    language: str = ""
     evidence: bool = False
 
     @classmethod
@@ -218,9 +236,10 @@ class _Options:
 
     @classmethod
     def of_address(cls, given: Mapping[str, str]) -> Self:
-        """The options that an address may have: model, limit and evidence. Raises Problem."""
+        """The options that an address may have: model, limit, language and evidence. Raises Problem."""
+        texts = {name: given.get(name) for name in ("model", "language")}
         evidence = given.get("evidence", "") in ("1", "true")
-        return cls.read({"model": given.get("model"), "limit": whole(given.get("limit", "10")), "evidence": evidence})
+        return cls.read({**texts, "limit": whole(given.get("limit", "10")), "evidence": evidence})
 
     def allowed(self, model: ServedModel) -> frozenset[str] | None:
         """The only labels that may be suggested, None for all. Raises Problem for an unknown branch."""
@@ -234,16 +253,25 @@ class _Options:
         return below if within is None else within & below
 
 
-def _answer(document: Document, found: Sequence[Suggestion], options: _Options) -> dict[str, Any]:
-    content = {"id": document.id, "suggestions": [_suggestion(each, document, options.evidence) for each in found]}
-    return {**content, "text": document.text} if options.evidence else content
+def _answer(document: Document, found: Sequence[Suggestion], stages: Mapping[str, str] | None) -> dict[str, Any]:
+    """The answer for a document. stages: their meanings, see `Tagger.meanings`; None without evidence."""
+    if stages is None:
+        return {"id": document.id, "suggestions": [_suggestion(each) for each in found]}
+    explained = [{**_suggestion(each), **_explanation(each, document)} for each in found]
+    known = meanings((reason for each in found for reason in each.reasons), stages)
+    return {"id": document.id, "suggestions": explained, "text": document.text, "meanings": known}
 
 
-def _suggestion(found: Suggestion, document: Document, evidence: bool) -> dict[str, Any]:
-    content = {"id": found.id, "name": found.name, "score": found.score, "confidence": found.confidence}
-    if not evidence:
-        return content
-    reasons = [
+def _suggestion(found: Suggestion) -> dict[str, Any]:
+    return {
+        "id": found.id, "name": found.name, "notation": found.notation,
+        "score": found.score, "confidence": found.confidence,
+    }  # fmt: skip
+
+
+def _explanation(found: Suggestion, document: Document) -> dict[str, Any]:
+    """The fields that say why a label is suggested."""
+    evidence = [
         {
             "stage": each.stage, "rank": each.rank, "score": each.score,
             "spans": [
@@ -255,4 +283,4 @@ def _suggestion(found: Suggestion, document: Document, evidence: bool) -> dict[s
         for each in found.evidence
     ]  # fmt: skip
     translated = {"translated": list(found.translated)} if found.translated else {}
-    return {**content, "evidence": reasons, **translated}
+    return {"reasons": [each.to_json() for each in found.reasons], "evidence": evidence, **translated}
