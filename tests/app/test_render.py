@@ -69,9 +69,16 @@ def test_a_table_has_a_header_and_a_column_for_each_thing() -> None:
     assert "\t'=Taxes\t" in lines("spreadsheet")[2]
 
 
-def test_json_lines_always_have_the_name() -> None:
-    (first, _) = lines("jsonl")
-    assert json.loads(first)["suggestions"][0]["name"] == "Bees"
+def test_json_lines_always_have_the_name_and_the_notation_where_there_is_one() -> None:
+    bees, taxes = (json.loads(line)["suggestions"][0] for line in lines("jsonl"))
+    assert (bees["name"], bees["notation"]) == ("Bees", "595.79")
+    assert taxes.keys() == {"label", "name", "score"}
+
+
+def test_text_has_the_notation_between_name_and_id_where_there_is_one() -> None:
+    (_, bees, _, taxes) = lines("text")
+    assert bees.partition("Bees")[2] == "  595.79  [1]"
+    assert taxes.partition("=Taxes")[2] == "  [2]"
 
 
 def test_an_explanation_says_what_its_words_mean_where_they_first_stand() -> None:

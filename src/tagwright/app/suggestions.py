@@ -69,7 +69,8 @@ def as_text(
     for each in suggested:
         name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
         sure = "" if each.confidence is None else f"{confidence_level(each.confidence):8}  "
-        yield f"  {each.score:6.3f}  {sure}{one_line(name)}  [{one_line(each.id)}]"
+        notation = f"  {one_line(each.notation)}" if each.notation else ""
+        yield f"  {each.score:6.3f}  {sure}{one_line(name)}{notation}  [{one_line(each.id)}]"
         if each.translated:
             names = " ".join(f'"{one_line(one)}"' for one in each.translated)
             yield f"{_INDENT}{shortened(names, WIDTH)} ~ {one_line(each.name)}"
@@ -111,6 +112,8 @@ def run_line(document: Document, suggested: Sequence[Suggestion], tagger: Tagger
 
 def _record(each: Suggestion, document: Document) -> dict[str, Any]:
     content: dict[str, Any] = {"label": each.id, "name": each.name, "score": each.score}
+    if each.notation:
+        content["notation"] = each.notation
     if each.confidence is not None:
         content["confidence"] = each.confidence
     if each.evidence:
@@ -135,11 +138,9 @@ def _table(
     yield "\t".join(COLUMNS)
     for document, suggested in found:
         for rank, each in enumerate(suggested, 1):
-            place = vocabulary.index[each.id]
-            name = vocabulary.shown_name(place, whole=paths)
-            notation = vocabulary[place].notation
+            name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
             document_id, label, notation, name = (
-                text(one_line(cell)) for cell in (document.id, each.id, notation, name)
+                text(one_line(cell)) for cell in (document.id, each.id, each.notation, name)
             )
             sure = "" if each.confidence is None else f"{each.confidence:.3f}"
             yield "\t".join((document_id, str(rank), label, notation, name, f"{each.score:.6g}", sure))
