@@ -12,7 +12,10 @@ from tests.server.conftest import word_tagger
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.application import application
+from tagwright.server.predictor import Predictor, SuggestRequest
 from tagwright.server.served_model import ServedModel
+from tagwright.tagger import Suggestion
+from tagwright.types import Document
 
 ANNIF = Path(__file__).resolve().parents[2] / "../shared/annif"
 JSON = {"content-type": "application/json"}
@@ -66,6 +69,22 @@ def test_a_batch_is_answered_in_its_order(client: TestClient) -> None:
     found = client.post("/v1/projects/bees-en/suggest-batch?limit=1", json={"documents": documents}).json()
     assert [each["document_id"] for each in found] == ["d1", None, None]
     assert [[one["label"] for one in each["results"]] for each in found] == [["Tax law"], ["Bees"], []]
+
+
+def test_metadata_of_a_batch_are_those_of_its_documents(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Document] = []
+
+    def remember(wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+        read.extend(each.document for each in wanted)
+        return [[] for _ in wanted]
+
+    monkeypatch.setattr(Predictor, "__call__", lambda _, wanted: remember(wanted))
+    documents = [{"text": "Bees", "metadata": {"author": " A. Low ", "note": " "}}, {"text": "Tax law"}]
+    assert client.post("/v1/projects/bees-en/suggest-batch", json={"documents": documents}).status_code == 200
+    assert [(each.text, each.metadata) for each in read] == [("Bees", {"author": ("A. Low",)}), ("Tax law", {})]
+    documents = [{"text": "Bees", "metadata": {"author": 1}}]
+    answer = client.post("/v1/projects/bees-en/suggest-batch", json={"documents": documents})
+    assert answer.json()["detail"] == "1 is not of type 'string' - 'documents.0.metadata.author'"
 
 
 def test_what_is_to_be_learnt_is_handed_over(client: TestClient, learnt: list[tuple[str, Any]]) -> None:

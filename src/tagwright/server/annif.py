@@ -6,7 +6,7 @@ a threshold is refused. Beyond Annif, forms may be multipart, and pages of other
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,8 +16,10 @@ from starlette.responses import JSONResponse, Response
 from tagwright import __version__
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.confidence import squashed
+from tagwright.data.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
 from tagwright.server.openapi import Operation, array, check, nullable, object_, query, schema
+from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported, whole
 from tagwright.server.served_model import ServedModel
@@ -113,7 +115,7 @@ class AnnifApi:
         check_size(form["text"])
         options = _options(form)
         language = await _language(model, form)
-        (found,) = await _suggestions(model, [form["text"]], options)
+        (found,) = await _suggestions(model, [{"text": form["text"]}], options)
         return JSONResponse({"results": _results(model.named_in(language, found))})
 
     async def suggest_for_texts(self, request: Request) -> Response:
@@ -127,7 +129,7 @@ class AnnifApi:
             check_size(document["text"])
         options = _options(given)
         language = await _language(model, given)
-        found = await _suggestions(model, [document["text"] for document in documents], options)
+        found = await _suggestions(model, documents, options)
         return JSONResponse(
             [
                 {"document_id": document.get("document_id"), "results": _results(model.named_in(language, each))}
@@ -192,9 +194,20 @@ def _vocabulary(model: ServedModel) -> dict[str, Any]:
 
 
 async def _suggestions(
-    model: ServedModel, texts: Sequence[str], options: SuggestOptions | None
+    model: ServedModel, given: Sequence[Mapping[str, Any]], options: SuggestOptions | None
 ) -> list[list[Suggestion]]:
-    return [[] for _ in texts] if options is None else await model.suggest(texts, options)
+    """Suggestions for each text, read with its metadata if it has any."""
+    if options is None:
+        return [[] for _ in given]
+    documents = zip(to_documents([each["text"] for each in given]), map(_metadata, given), strict=True)
+    wanted = [SuggestRequest(replace(document, metadata=metadata), options) for document, metadata in documents]
+    return await model.suggest_all(wanted)
+
+
+def _metadata(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The metadata of a document, one value a field; blank values are left out."""
+    values = {clean(name): clean(value).strip() for name, value in given.get("metadata", {}).items()}
+    return {name: (value,) for name, value in values.items() if value}
 
 
 def _results(suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
