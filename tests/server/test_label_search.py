@@ -14,7 +14,7 @@ from tagwright.types import Label
 LABELS = [
     Label("b1", ("Honey bees", "Apis mellifera")),
     Label("b2", ("Bees",)),
-    Label("t1", ("Tax law",)),
+    Label("t1", ("Tax law",), notation="33.5 TL"),
     Label("t2", ("Law of taxation", "Tax law")),
     Label("c", ("Crème brûlée",)),
     Label("q", ('The "quoted" (name)',)),
@@ -36,6 +36,8 @@ def search() -> LabelSearch:
         ("creme BRULEE", [4]),  # without case and accents
         ("rulé", [4]),  # inside a word
         ("b1", [0]),  # an id
+        ("33.5 tl", [2]),  # a notation
+        ("33", [2]),  # its beginning
         ("melli", [0]),  # an alternative name
         ('"quoted" (na', [5]),  # signs that mean something to the index
         ("bees AND NOT", []),

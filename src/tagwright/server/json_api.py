@@ -160,7 +160,7 @@ class JsonApi:
         return JSONResponse({"documents": await self._suggested(documents, options)})
 
     async def search_labels(self, request: Request) -> Response:
-        """Find labels by the beginning or a part of a name, alternative name or id."""
+        """Find labels by the beginning or a part of a name, alternative name, notation or id."""
         given = request.query_params
         if "q" not in given:
             raise bad_request("'q' is a required parameter")

@@ -1,4 +1,4 @@
-"""Find labels by a few typed characters of a name or id, within milliseconds.
+"""Find labels by a few typed characters of a name, a notation or an id, within milliseconds.
 
 Names are inserted in the order in which they should be listed: shorter ones first, preferred names before others. An
 index of SQLite (FTS5) answers in the order of insertion, so that the first matches are the best ones, and a search
@@ -31,7 +31,7 @@ FEWEST_KEPT = 20_000
 KIND = "label search"
 "The name of the indexes in the cache."
 
-FORMAT = 2
+FORMAT = 3
 "Increased whenever an index is built otherwise than before."
 
 _LAST = "\U0010ffff"
@@ -166,22 +166,22 @@ def _build(database: sqlite3.Connection, labels: Sequence[Label]) -> None:
 
 
 def _digest(labels: Iterable[Label]) -> bytes:
-    """Return a key of a vocabulary that depends on names, ids and positions of its labels."""
+    """Return a key of a vocabulary that depends on names, notations, ids and positions of its labels."""
     digest = blake2b(digest_size=16)
     for label in labels:
-        digest.update(repr((label.id, label.names)).encode("utf-8", "surrogatepass"))
+        digest.update(repr((label.id, label.names, label.notation)).encode("utf-8", "surrogatepass"))
     return digest.digest()
 
 
 def _names(labels: Sequence[Label]) -> Iterator[tuple[int, bool, str, int, bool]]:
     """Length, whether it is not the preferred name, folded name, position of the label, whether a whole address.
 
-    An id is a name too; of one that is an address, so is the last part.
+    A notation and an id are names too; of an id that is an address, so is the last part.
     """
     for position, label in enumerate(labels):
         first, *others = label.names
         last = re.split("[/#]", label.id)[-1]
-        names = [(False, first), *((True, name) for name in dict.fromkeys([*others, last, label.id]))]
+        names = [(False, first), *((True, name) for name in dict.fromkeys([*others, label.notation, last, label.id]))]
         for other, name in names:
             if text := folded(name):
                 yield len(text), other, text, position, other and name == label.id != last

@@ -100,6 +100,17 @@ def test_a_document_shows_its_text_with_evidence_and_suggestions_with_reasons(cl
     assert [row["data-rank"] for row in rows] == ["1", "2"]
 
 
+def test_labels_are_found_and_shown_with_their_notation(tmp_path: Path) -> None:
+    tagger = word_tagger().with_labels([Label("b", ("Bees",), notation="595.79"), Label("o", ("Orchards",))])
+    review = Review(ServedModel("bees", tagger, "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review.documents.add(DOCUMENTS)
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        page = enter(client).get("/review/documents/1").text
+        assert "<code>595.79</code> <code>b</code>" in page
+        assert "Not used yet. <code>o</code>" in page
+        assert "Add Bees" in client.get("/review/documents/1/labels?q=595").text
+
+
 def test_text_of_documents_and_labels_is_never_markup(tmp_path: Path) -> None:
     evil = '"><script>alert(2)</script><b id=x>'
     tagger = word_tagger().with_labels([Label(evil, (f"bees {evil}", "bees"), evil), Label("o", ("Orchards",))])

@@ -46,6 +46,7 @@ class Row(NamedTuple):
     reason: str
     path: tuple[str, ...]
     description: str
+    notation: str
     uses: int
     verdict: Verdict | None
 
@@ -234,7 +235,9 @@ class Review:
         description = label.description
         if len(description) > _LONGEST_DESCRIPTION:
             description = description[:_LONGEST_DESCRIPTION].rstrip() + "…"
-        return Row(id_, label.name, rank, None, "", above, description, uses.get(id_, 0), verdicts.get(id_))
+        return Row(
+            id_, label.name, rank, None, "", above, description, label.notation, uses.get(id_, 0), verdicts.get(id_)
+        )
 
     def _is_taken(self, number: int, reviewer: str) -> bool:
         """Whether another reviewer has it open."""
