@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.readers.printed import page, pdf
 from tests.readers.reading import read, refusal, written
 
 from tagwright.readers.documents.plain_text import parse_markdown, parse_text
@@ -71,6 +72,35 @@ def test_labels_lie_beside_the_texts_in_an_annif_folder(tmp_path: Path) -> None:
         ("networking", "computer science"),
         (),
     ]
+
+
+def test_labels_lie_beside_html_as_beside_texts_and_are_no_documents_in_a_glob(tmp_path: Path) -> None:
+    written(tmp_path, "<title>Bees</title><p>They fly.", "a.html")
+    written(tmp_path, "<http://x/1>\tnetworking\n", "a.tsv")
+    written(tmp_path, "<title>Wasps</title><p>They fly.", "b.html")
+    written(tmp_path, "computer science\n", "b.key")
+    for source in (str(tmp_path), str(tmp_path / "*"), str(tmp_path / "*.*")):
+        assert [document.labels for document in read(source)] == [("http://x/1",), ("computer science",)]
+    assert len(read(*sorted(tmp_path.iterdir()))) == 2  # as a shell names the files of a glob
+    assert [document.title for document in read(tmp_path / "*.html")] == ["Bees", "Wasps"]
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a.docx"])
+def test_labels_lie_beside_pdf_and_word(tmp_path: Path, name: str) -> None:
+    if name == "a.docx":
+        docx = pytest.importorskip("docx").Document()
+        docx.add_paragraph("They fly.")
+        docx.save(tmp_path / name)
+    else:
+        written(tmp_path, pdf([page("They fly.")]), name)
+    written(tmp_path, "bees\n", "a.key")
+    assert [document.labels for document in read(tmp_path / "*")] == [("bees",)]
+
+
+def test_a_table_beside_no_text_is_a_document_of_its_own_in_a_glob(tmp_path: Path) -> None:
+    written(tmp_path, "id\ttitle\n1\tBees\n", "a.tsv")
+    written(tmp_path, "Wasps", "b.txt")
+    assert [document.title for document in read(tmp_path / "*")] == ["Bees", "Wasps"]
 
 
 def test_a_tsv_beside_a_text_that_holds_no_labels_is_refused(tmp_path: Path) -> None:

@@ -24,7 +24,14 @@ from tagwright.readers.documents.jsonl import read_json, read_jsonl
 from tagwright.readers.documents.latex import read_latex
 from tagwright.readers.documents.marc import read_marc, read_marcxml
 from tagwright.readers.documents.pdf import read_pdf
-from tagwright.readers.documents.plain_text import SUFFIXES, read_text
+from tagwright.readers.documents.plain_text import (
+    LABELLED_BESIDE,
+    LABELS_BESIDE,
+    MARKDOWN,
+    SUFFIXES,
+    labels_beside,
+    read_text,
+)
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv
 from tagwright.readers.documents.tei import read_tei
@@ -82,6 +89,8 @@ _SUFFIXES: Mapping[str, str] = {
     ".tex": "latex", ".latex": "latex", ".mrc": "marc", ".marc": "marc",
     **dict.fromkeys(SUFFIXES, "text"),
 }  # fmt: skip
+_LABELLED = frozenset({"text", "html", "docx", "pdf"})
+"Formats whose labels may be in a file beside the document."
 _EMPTY = "is empty, expected documents"
 _IN_FOLDERS = frozenset({".xml", *(suffix for suffix, format_ in _SUFFIXES.items() if format_ in PAPERS)})
 _SIGNS: Mapping[bytes, str] = {
@@ -118,7 +127,7 @@ def open_sources(
         format = point.name  # noqa: A001
     if not sources:
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
-    files = _unique_names([file for source in sources for file in _files(str(source), format)])
+    files = _unique_names(_without_labels([file for source in sources for file in _files(str(source), format)]))
     _check_columns(files, columns)
     damaged: list[InputError] = []
     for file in files:
@@ -181,6 +190,14 @@ def _files(source: str, format: str | None) -> list[_File]:  # noqa: A002
     for path in [Path(source)] if source == "-" else _paths(source):
         found += _in_folder(path, format) if path.is_dir() else [_File(path, _id(path), format)]
     return found
+
+
+def _without_labels(files: list[_File]) -> list[_File]:
+    """Leave out the files that hold the labels of a document beside them, as globs match them too."""
+    labelled = {file.path.with_suffix("") for file in files if file.path.suffix.lower() in LABELLED_BESIDE}
+    return [
+        file for file in files if file.path.suffix not in LABELS_BESIDE or file.path.with_suffix("") not in labelled
+    ]
 
 
 def _unique_names(files: list[_File]) -> list[_File]:
@@ -266,10 +283,11 @@ def _read(file: _File, columns: Columns | None) -> Iterator[Located]:
         raise InputError(_EMPTY, file.path)
     read = READERS[found] if found in READERS else partial(_read_registered, found)
     nameless = 0
+    beside = labels_beside(file.path) if found in _LABELLED and _suffix(file.path) not in MARKDOWN else ()
     for line, document in _not_empty(read(file.path, columns) if found in TABLES else read(file.path), file.path):
         nameless += not document.id
         name = file.name if nameless == 1 else f"{file.name}#{nameless}"
-        yield line, document if document.id else replace(document, id=name)
+        yield line, replace(document, id=document.id or name, labels=beside or document.labels)
 
 
 def _read_registered(name: str, path: Path) -> Iterator[Located]:

@@ -1,8 +1,7 @@
-"""Read text and Markdown files. Annif's `.tsv` or `.key` file beside a plain text holds its labels."""
+"""Read text and Markdown files, and the labels in Annif's `.tsv` or `.key` file beside a document."""
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from tagwright.core.checked import shown
@@ -13,8 +12,12 @@ from tagwright.readers.lines import open_lines, open_text
 from tagwright.text.words import clean
 from tagwright.types import Document
 
-_MARKDOWN = frozenset({".md", ".markdown"})
-SUFFIXES = _MARKDOWN | {".txt"}
+MARKDOWN = frozenset({".md", ".markdown"})
+SUFFIXES = MARKDOWN | {".txt"}
+LABELLED_BESIDE = frozenset({".txt", ".html", ".htm", ".xhtml", ".docx", ".pdf"})
+"Suffixes of documents whose labels may be in a file beside them."
+LABELS_BESIDE = (".tsv", ".key")
+"Suffixes of those files."
 LONGEST_TITLE = 250
 "The most characters of a title; a longer first line of a plain text is text."
 
@@ -28,14 +31,13 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n(?=[\w-]+[ \t]*:)(.*?\n)(?:---|\.\.\.)[ 
 def read_text(path: Path) -> Iterator[Located]:
     """A file is one document, without id. Markdown has sections, see `parse_markdown`.
 
-    A plain text may have labels in a file of the same name: URIs in a `.tsv`, or else names in a `.key`, one a line,
-    which `Vocabulary.resolve` accepts. Raises InputError with path and line.
+    Raises InputError with path and line.
     """
     text = clean(open_text(path).replace("\r", "\n"))
-    if path.suffix.lower() in _MARKDOWN:
+    if path.suffix.lower() in MARKDOWN:
         yield 0, parse_markdown(text)
     else:
-        yield 0, replace(parse_text(text), labels=tuple(dict.fromkeys(_labels(path))))
+        yield 0, parse_text(text)
 
 
 def parse_text(text: str) -> Document:
@@ -69,6 +71,14 @@ def parse_markdown(text: str) -> Document:
     if not title or blocks[:1] == [(1, title)]:
         title = _take_title(blocks)
     return to_document(title, blocks)
+
+
+def labels_beside(path: Path) -> tuple[str, ...]:
+    """The labels in a file of the same name: URIs in a `.tsv`, or else names in a `.key`, one a line.
+
+    `Vocabulary.resolve` accepts both. Raises InputError with path and line.
+    """
+    return tuple(dict.fromkeys(_labels(path)))
 
 
 def _labels(path: Path) -> Iterator[str]:
