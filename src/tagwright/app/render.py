@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tagwright.core.display import many
 from tagwright.core.terminal import escaped
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation import layout, significance
+from tagwright.evaluation import significance, text_tables
 from tagwright.evaluation.description import Description
 from tagwright.evaluation.metrics import Ceiling, Ceilings
 from tagwright.evaluation.report import tables
@@ -52,9 +52,9 @@ def scores(found: Scores, *, as_json: bool) -> None:
     if as_json:
         _print_json(found.to_json())
         return
-    show_table(layout.score_rows(found.measures), many(found.documents, "document"))
+    show_table(text_tables.score_rows(found.measures), many(found.documents, "document"))
     if found.calibration:
-        show_table(layout.score_rows(found.calibration.measures), "confidences; lower is better")
+        show_table(text_tables.score_rows(found.calibration.measures), "confidences; lower is better")
         show_table(tables.threshold_rows(found.calibration.thresholds), "which suggestions to accept")
     if found.slices:
         show_table(tables.slice_rows(found))
@@ -142,7 +142,7 @@ def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
         print(escaped(json.dumps({"id": id_, "neighbours": ids}, ensure_ascii=False)))
 
 
-def show_table(rows: layout.Rows, title: str = "") -> None:
+def show_table(rows: text_tables.Rows, title: str = "") -> None:
     """Print a table, split into several if the terminal is too narrow; a pipe has no width."""
     from rich.console import Console
 

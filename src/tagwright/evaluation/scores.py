@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tagwright.core.display import html_table, many
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation.calibration import Calibration, Judged, assess
-from tagwright.evaluation.layout import as_text, score_rows
 from tagwright.evaluation.metrics import (
     Contingency,
     Extended,
@@ -37,6 +36,7 @@ from tagwright.evaluation.metrics import (
     success,
 )
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates
+from tagwright.evaluation.text_tables import as_text, score_rows
 from tagwright.types import Doubles, Longs, Mask, Run
 
 _log = logging.getLogger(__name__)

@@ -10,7 +10,6 @@ import numpy as np
 
 from tagwright.core.display import html_table, many
 from tagwright.errors import ConfigError
-from tagwright.evaluation.layout import Rows, as_text, between, percent
 from tagwright.evaluation.metrics import is_gold
 from tagwright.evaluation.resampling import (
     MacroF1,
@@ -23,6 +22,7 @@ from tagwright.evaluation.resampling import (
     values,
 )
 from tagwright.evaluation.scores import Setting, check, panel, split
+from tagwright.evaluation.text_tables import Rows, as_text, between, percent
 from tagwright.types import Doubles, Mask, Run
 
 _Key = TypeVar("_Key", bound=Hashable)

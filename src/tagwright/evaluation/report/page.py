@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import Calibration
-from tagwright.evaluation.layout import Rows, percent
 from tagwright.evaluation.metrics import Bin
 from tagwright.evaluation.report.examples import Example, Shown
 from tagwright.evaluation.report.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
@@ -16,6 +15,7 @@ from tagwright.evaluation.report.tables import slice_rows, threshold_rows
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores, split
 from tagwright.evaluation.significance import Comparison, Comparisons, comparison_rows, tests_of
+from tagwright.evaluation.text_tables import Rows, percent
 
 SENTENCES = {
     "P": "Precision: of the first k suggestions, the share that is right.",

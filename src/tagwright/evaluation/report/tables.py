@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import Threshold
-from tagwright.evaluation.layout import Rows, percent
 from tagwright.evaluation.scores import LabelScore, Scores
+from tagwright.evaluation.text_tables import Rows, percent
 
 if TYPE_CHECKING:
     from rich.table import Table
