@@ -20,7 +20,7 @@ from tagwright.server.served_model import ServedModel
 from tagwright.types import Document, Label, Section
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 EVIL = "<script>document.title = 'caught'</script><img src=x onerror=\"document.title = 'caught'\">"
 BEE, TAX, ORCHARD = LABELS.ids
@@ -103,6 +103,35 @@ def test_everything_works_by_mouse_without_scripts(browser: Browser, review: Rev
         page.goto(f"{address}/review/overview")
     assert review.decisions.labels() == {f"d{i}": [BEE] for i in range(1, 6)}
     assert [len(each) for each in review.decisions.verdicts().values()] == [1] * 5
+
+
+def test_only_the_evidence_of_the_suggestion_in_hand_is_coloured(browser: Browser, address: str) -> None:
+    """In "Honey bees 1. Bees visit orchards." the first suggestion is Bees, the second one Orchards."""
+    for scripts in (True, False):
+        with visiting(browser, address, "Ann", scripts=scripts) as page:
+            assert {each.lower() for each in _coloured(page)} == {"bees"}
+            if scripts:
+                page.keyboard.press("2")
+                assert _coloured(page) == ["orchards"]
+                page.hover("#row-1")
+            else:
+                page.click("#row-2 summary")
+                page.click("#row-2 a")
+                assert _coloured(page) == ["orchards"]
+                page.click("#row-1 summary")
+                page.click("#row-1 a")
+            assert {each.lower() for each in _coloured(page)} == {"bees"}
+
+
+def _coloured(page: Page) -> list[str]:
+    """The marked words that have a background of their own."""
+    marks = page.locator("mark").all()
+    plain = "rgba(0, 0, 0, 0)"
+    return [each.inner_text() for each in marks if _background(each) != plain]
+
+
+def _background(element: Locator) -> str:
+    return str(element.evaluate("element => getComputedStyle(element).backgroundColor"))
 
 
 def test_no_text_runs_as_a_script(browser: Browser, tmp_path: Path) -> None:

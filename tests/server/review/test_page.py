@@ -13,15 +13,17 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
+from tagwright.combining.contributions import Contribution
 from tagwright.review.current import Decision
 from tagwright.review.export import exported
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
+from tagwright.server.review.session import Review, reason_lines
 from tagwright.server.served_model import ServedModel
-from tagwright.types import Document, Label, Section
+from tagwright.tagger import Evidence, Suggestion
+from tagwright.types import Document, EvidenceSpan, Label, Section
 
 DOCUMENTS = [
     Document("d1", "Honey bees", "Bees visit orchards.", (Section("On <b>bees</b>", 1, ("Apis.",)),)),
@@ -93,9 +95,10 @@ def test_whoever_has_no_name_is_asked_for_it_once(client: TestClient) -> None:
 def test_a_document_shows_its_text_with_evidence_and_suggestions_with_reasons(client: TestClient) -> None:
     html = enter(client).get("/review/documents/1").text
     page = Page(html)
-    assert ("mark", {"data-ranks": "1"}) in page.elements
+    assert ("mark", {"data-ranks": "1", "class": "on"}) in page.elements
     assert "Bees" in "".join(page.texts)
-    assert "exact match 1st: “bees”" in html
+    assert '<p class="reason">its name in the text: “bees”, “Apis”</p>' in html
+    assert "<li>words shared with the label&#39;s text: “bees”</li>" in html
     rows = [attributes for tag, attributes in page.elements if tag == "li" and "row" in (attributes.get("class") or "")]
     assert [row["data-rank"] for row in rows] == ["1", "2"]
 
@@ -109,6 +112,47 @@ def test_labels_are_found_and_shown_with_their_notation(tmp_path: Path) -> None:
         assert "<code>595.79</code> <code>b</code>" in page
         assert "Not used yet. <code>o</code>" in page
         assert "Add Bees" in client.get("/review/documents/1/labels?q=595").text
+
+
+def marked(html: str) -> set[str | None]:
+    """The ranks whose evidence is marked when the page opens."""
+    elements = Page(html).elements
+    return {attributes["data-ranks"] for tag, attributes in elements if tag == "mark" and attributes.get("class")}
+
+
+def test_one_suggestion_is_marked_the_first_without_a_verdict_or_the_one_asked_for(client: TestClient) -> None:
+    enter(client)
+    address = "/review/documents/1"
+    assert marked(client.get(address).text) == {"1"}
+    assert marked(client.get(f"{address}?evidence=2").text) == {"2"}
+    assert marked(client.get(f"{address}?evidence=two").text) == {"1"}
+    decide(client, 1, action="accept", label="http://x.org/bee")
+    assert marked(client.get(address).text) == {"2"}
+    decide(client, 1, action="reject", label="o")
+    assert marked(client.get(address).text) == {"1"}
+
+
+def test_the_header_says_document_and_model_and_a_card_the_notation(tmp_path: Path) -> None:
+    tagger = word_tagger().with_labels([Label("b", ("Bees",), notation="595.799")])
+    review = Review(ServedModel("bees", tagger, "Life & more"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review.documents.add([Document("report.pdf", "Honey bees")])
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        html = enter(client).get("/review/documents/1").text
+    assert '<p class="source" id="source">report.pdf · model: Life &amp; more</p>' in html
+    assert 'Bees <span class="notation">595.799</span>' in html
+
+
+def test_reasons_against_a_label_come_last_and_small_ones_not_at_all() -> None:
+    evidence = (Evidence("tfidf", 1, 1.0, (EvidenceSpan(6, 10, 1.0),)), Evidence("dense", 2, 0.5, ()))
+    contributions = (Contribution("dense", 3.0), Contribution("tfidf", 1.0), Contribution("label", -2.0),
+                     Contribution("document", 0.01))  # fmt: skip
+    found = Suggestion("b", "Bees", 2.0, evidence=evidence, contributions=contributions, translated=("Bienen",))
+    assert reason_lines(DOCUMENTS[0], found, {"tfidf": "shared words"}) == (
+        "shared words: “bees”",
+        "searched as “Bienen”",
+        "dense",
+        "against it: its name, how often it is suggested or right",
+    )
 
 
 def test_text_of_documents_and_labels_is_never_markup(tmp_path: Path) -> None:
@@ -236,7 +280,8 @@ def test_now_and_then_a_random_candidate_is_shown_and_marked_in_the_log(tmp_path
         (accepted,) = review.decisions.current()
         assert (accepted.label, accepted.rank, accepted.drawn_from) == (label, drawn, 10)
         decide(client, 1, action="done")
-        assert "estimated from 1 drawn at random" in client.get("/review/overview").text
+        assert "estimated from 1 that was drawn at random" in (html := client.get("/review/overview").text)
+        assert "of the 1 right labels so far, 0% were suggested; 0 were added by hand, 1 was drawn at random" in html
         assert review.labelled().judged == [{label for _, label in shown}]
 
 

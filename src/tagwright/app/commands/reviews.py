@@ -15,7 +15,6 @@ from tagwright.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from tagwright.review.decisions import Statistics
-    from tagwright.review.recall import Recall, RightLabels
 
 
 def reviews(
@@ -57,6 +56,8 @@ def reviews(
 
 
 def _show(found: Statistics, documents: int, differences: int, *, as_json: bool) -> None:
+    from tagwright.review.recall import describe_recall, describe_right
+
     if as_json:
         pairs = [{"reviewers": list(pair), "kappa": value} for pair, value in found.kappa.items()]
         recall = found.recall._asdict() if found.recall else None
@@ -68,36 +69,12 @@ def _show(found: Statistics, documents: int, differences: int, *, as_json: bool)
     print(f"documents       {documents:,}, {found.documents:,} with verdicts, {found.done:,} finished")
     print(f"verdicts        {found.verdicts:,}, {differences:,} of them unsettled differences")
     print(f"suggestions     {_share(found.accepted_share)}")
-    print(f"right labels    {_right(found.right)}")
+    print(f"right labels    {describe_right(found.right)}")
     if found.recall:
-        print(f"                {_recall(found.recall)}")
+        print(f"                {describe_recall(found.recall)}")
     print(f"agreement       Krippendorff's alpha of all reviewers {_number(found.alpha)}")
     for (a, b), kappa in found.kappa.items():
         print(escaped(f"                Cohen's kappa of {a} and {b} {_number(kappa)}"))
-
-
-def _right(found: RightLabels) -> str:
-    if not found.total:
-        return "none so far"
-    share, drawn = 100 * found.suggested / found.total, found.total - found.suggested - found.added
-    return (
-        f"of the {found.total:,} right labels so far, {share:.0f}% were suggested; {found.added:,} "
-        f"{_was(found.added)} added by hand{f', {drawn:,} {_was(drawn)} drawn at random' if drawn else ''}"
-    )
-
-
-def _was(count: int) -> str:
-    return "was" if count == 1 else "were"
-
-
-def _recall(found: Recall) -> str:
-    from tagwright.review.recall import DEPTH
-
-    return (
-        f"of those among the first {DEPTH} candidates, {100 * found.value:.0f}% are suggested, between "
-        f"{100 * found.low:.0f} and {100 * found.high:.0f}: estimated from {found.drawn:,} that "
-        f"{_was(found.drawn)} drawn at random"
-    )
 
 
 def _number(value: float | None) -> str:

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from tagwright.errors import ConfigError, InputError
 from tagwright.review.current import Decision, Step
 from tagwright.review.file import StorageError
+from tagwright.review.recall import describe_recall, describe_right
 from tagwright.server.access import LONGEST_NAME, OPEN, Access, Holder, Role, address_of, check_origin
 from tagwright.server.pages import render
 from tagwright.server.problems import Problem, bad_request, not_stored
@@ -93,10 +94,10 @@ class ReviewPages:
         return RedirectResponse(f"/review/documents/{entry.number}" if entry else "/review/overview", 303)
 
     async def document(self, request: Request, session: Session) -> Response:
-        """One document with its suggestions; with ?q=, labels to add."""
+        """One document with its suggestions. ?q=: labels to add; ?evidence=: rank of the suggestion that is marked."""
         number, query = _number(request), _query(request)
         try:
-            sheet = await self.review.view(number, session.reviewer)
+            sheet = await self.review.view(number, session.reviewer, _evidence(request))
         except KeyError:
             raise Problem(404, f"There is no document {number}") from None
         results = await self._found(query)
@@ -161,10 +162,12 @@ class ReviewPages:
         review = self.review
         entries = await asyncio.to_thread(review.documents.entries)
         states = await asyncio.to_thread(review.decisions.states)
+        statistics = await asyncio.to_thread(review.decisions.statistics)
         return await self._page(
             "overview.html", session, entries=entries[:LISTED], more=max(0, len(entries) - LISTED),
             done={id_ for id_, state in states.items() if state.done_by}, refitter=self.refitter,
-            statistics=await asyncio.to_thread(review.decisions.statistics), message=message, problem=problem,
+            statistics=statistics, right=describe_right(statistics.right),
+            recall=statistics.recall and describe_recall(statistics.recall), message=message, problem=problem,
         )  # fmt: skip
 
     async def _found(self, query: str) -> list[Row]:
@@ -280,6 +283,12 @@ def _number(request: Request) -> int:
     if not text.isascii() or not text.isdecimal() or len(text) > _LONGEST_NUMBER:
         raise Problem(404, "There is no such document")
     return int(text)
+
+
+def _evidence(request: Request) -> int | None:
+    """Return the rank of the suggestion whose evidence is asked for; None if it is no number."""
+    text = request.query_params.get("evidence", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else None
 
 
 def _query(request: Request) -> str:

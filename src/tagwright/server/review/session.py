@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -18,7 +18,8 @@ from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, drawn_plac
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.review.highlighting import Highlighted, highlight
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import Evidence, Suggestion
+from tagwright.tagger import Evidence, Reason, Suggestion
+from tagwright.tagger.reasons import OTHERS, meanings
 from tagwright.types import Document, EvidenceSpan
 
 MINUTES = 30
@@ -36,17 +37,18 @@ class Row(NamedTuple):
     """A label beside the document.
 
     rank: from 1 among the candidates; None for a label that the reviewer added. path: the names above it, from the top.
-    uses: number of documents of the review with it. reason: why it is suggested, in one line. verdict: this reviewer's.
+    uses: number of documents of the review with it. reasons: why it is suggested, see `reason_lines`. verdict: this
+    reviewer's.
     """
 
     id: str
     name: str
+    notation: str
     rank: int | None
     confidence: float | None
-    reason: str
+    reasons: tuple[str, ...]
     path: tuple[str, ...]
     description: str
-    notation: str
     uses: int
     verdict: Verdict | None
 
@@ -72,12 +74,14 @@ class Progress(NamedTuple):
 
 
 class ReviewView(NamedTuple):
-    """One document as a reviewer sees it."""
+    """One document as a reviewer sees it. marked: rank of the suggestion whose evidence is marked. model: its name."""
 
     number: int
     document: Document
     text: Highlighted
     rows: list[Row]
+    marked: int
+    model: str
     note: str
     done: bool
     can_undo: bool
@@ -136,8 +140,11 @@ class Review:
         open_ = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
         return min(open_, key=order, default=None)
 
-    async def view(self, number: int, reviewer: str) -> ReviewView:
-        """Return a document with its suggestions and this reviewer's verdicts. Raises KeyError, and Busy."""
+    async def view(self, number: int, reviewer: str, marked: int | None = None) -> ReviewView:
+        """Return a document with its suggestions and this reviewer's verdicts. Raises KeyError, and Busy.
+
+        marked: rank of the suggestion whose evidence is marked; None: the first one without a verdict.
+        """
         document, version = self.documents[number], self.model.version
         self._opened[number] = reviewer, time.monotonic()
         candidates = await self._candidates(number, document, version)
@@ -149,12 +156,15 @@ class Review:
         await asyncio.to_thread(self.decisions.add_shown, shown)
         current = self.decisions.current(document.id)
         own = [event for event in current if event.reviewer == reviewer]
-        spans = {each.rank: _marked(each.suggestion.evidence) for each in candidates}
+        rows = self._rows(document, candidates, own)
+        spans = {each.rank: _strongest(each.suggestion.evidence) for each in candidates}
         return ReviewView(
             number=number,
             document=document,
             text=highlight(document, spans),
-            rows=self._rows(document, candidates, own),
+            rows=rows,
+            marked=marked or next((row.rank for row in rows if row.rank and not row.verdict), 1),
+            model=self.model.name,
             note=next((event.note for event in own if event.action == "note"), ""),
             done=any(event.action == "done" for event in own),
             can_undo=bool(own),
@@ -218,15 +228,17 @@ class Review:
         verdicts: dict[str, Verdict] = {
             event.label: event.action for event in own if event.label and event.action in ("accept", "reject")
         }
-        uses, index = self.decisions.uses(), self.model.tagger.vocabulary.index
+        uses, tagger = self.decisions.uses(), self.model.tagger
         rows = [
             self._row(each.id, rank, uses, verdicts)._replace(
-                confidence=each.confidence, reason=reason(document, each.evidence, each.translated)
+                confidence=each.confidence, reasons=reason_lines(document, each, tagger.meanings)
             )
             for each, rank, _ in candidates
         ]
         added = verdicts.keys() - {each.suggestion.id for each in candidates}
-        return rows + [self._row(id_, None, uses, verdicts) for id_ in verdicts if id_ in added and id_ in index]
+        return rows + [
+            self._row(id_, None, uses, verdicts) for id_ in verdicts if id_ in added and id_ in tagger.vocabulary.index
+        ]
 
     def _row(self, id_: str, rank: int | None, uses: Mapping[str, int], verdicts: Mapping[str, Verdict]) -> Row:
         vocabulary = self.model.tagger.vocabulary
@@ -236,7 +248,7 @@ class Review:
         if len(description) > _LONGEST_DESCRIPTION:
             description = description[:_LONGEST_DESCRIPTION].rstrip() + "…"
         return Row(
-            id_, label.name, rank, None, "", above, description, label.notation, uses.get(id_, 0), verdicts.get(id_)
+            id_, label.name, label.notation, rank, None, (), above, description, uses.get(id_, 0), verdicts.get(id_)
         )
 
     def _is_taken(self, number: int, reviewer: str) -> bool:
@@ -245,24 +257,36 @@ class Review:
         return who != reviewer and time.monotonic() - when < 60 * MINUTES
 
 
-def reason(document: Document, evidence: Sequence[Evidence], translated: Sequence[str] = ()) -> str:
-    """Say in one line why a label is suggested: stages by rank of the label, with their evidence in quotes.
+def reason_lines(document: Document, suggestion: Suggestion, stages: Mapping[str, str]) -> tuple[str, ...]:
+    """Say in plain words why a label is suggested, a line for each reason: those with evidence in the text first.
 
-    translated: names by which it is searched too, of which the first is shown.
+    Reasons against the label come last. stages: name -> meaning, see `Tagger.meanings`.
 
     >>> bees = Document("d", title="Bees and bees")
     >>> spans = (EvidenceSpan(0, 4, 1.0), EvidenceSpan(9, 13, 1.0))
-    >>> reason(bees, [Evidence("tfidf", 2, 0.5, ()), Evidence("exact_match", 1, 1.0, spans)])
-    'exact match 1st: “Bees”; tfidf 2nd'
+    >>> evidence = Evidence("knn", 1, 0.5, ()), Evidence("exact_match", 2, 1.0, spans)
+    >>> found = Suggestion("b", "Bees", 1.0, evidence=evidence)
+    >>> reason_lines(bees, found, {"exact_match": "its name in the text", "knn": "labels of similar documents"})
+    ('its name in the text: “Bees”', 'labels of similar documents')
     """
-    parts = [f"searched as {_quoted(name)}" for name in translated[:1]]
-    for each in sorted(evidence, key=lambda each: each.rank):
-        spans = sorted(each.spans, key=lambda span: -span.weight)[:_SPANS]
-        texts = [document.text[span.start : span.end] for span in spans]
-        distinct = {text.casefold(): _quoted(text) for text in reversed(texts)}
-        about = f": {', '.join(list(reversed(distinct.values()))[:2])}" if texts else ""
-        parts.append(f"{each.stage.replace('_', ' ')} {_ordinal(each.rank)}{about}")
-    return "; ".join(parts)
+    shown = [each for each in suggestion.reasons if each.name != OTHERS]
+    shown.sort(key=lambda each: (_is_against(each), not each.spans))
+    known = meanings(shown, stages)
+    lines = [_line(document, each, known.get(each.name, each.name.replace("_", " "))) for each in shown]
+    return (*lines[:1], *(f"searched as {_quoted(name)}" for name in suggestion.translated[:1]), *lines[1:])
+
+
+def _line(document: Document, reason: Reason, meaning: str) -> str:
+    against = "against it: " if _is_against(reason) else ""
+    remark = f" ({reason.remark})" if reason.remark else ""
+    texts = [document.text[span.start : span.end] for span in _first_spans(reason.spans)]
+    distinct = {text.casefold(): _quoted(text) for text in reversed(texts)}
+    quoted = f": {', '.join(list(reversed(distinct.values()))[:2])}" if texts else ""
+    return f"{against}{meaning}{quoted}{remark}"
+
+
+def _is_against(reason: Reason) -> bool:
+    return reason.added is not None and reason.added < 0
 
 
 def _quoted(text: str) -> str:
@@ -270,14 +294,10 @@ def _quoted(text: str) -> str:
     return f"“{text if len(text) <= _QUOTED else text[: _QUOTED - 1].rstrip() + '…'}”"
 
 
-def _ordinal(number: int) -> str:
-    """The number as a rank: 1st, 2nd, 3rd, 11th."""
-    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
-
-
-def _marked(evidence: Sequence[Evidence]) -> list[EvidenceSpan]:
+def _strongest(evidence: Sequence[Evidence]) -> list[EvidenceSpan]:
     """The strongest pieces of evidence of each stage."""
-    return [
-        span for each in evidence for span in sorted(each.spans, key=lambda span: (-span.weight, span.start))[:_SPANS]
-    ]
+    return [span for each in evidence for span in _first_spans(each.spans)]
+
+
+def _first_spans(spans: Iterable[EvidenceSpan]) -> list[EvidenceSpan]:
+    return sorted(spans, key=lambda span: (-span.weight, span.start))[:_SPANS]

@@ -43,8 +43,9 @@ async function send(address, content, said) {
 function show(page, address) {
   const isSame = page.getElementById("sheet")?.dataset.number === byId("sheet")?.dataset.number;
   const restore = isSame ? remember() : () => byId("main").focus();
-  byId("main").replaceWith(document.adoptNode(page.getElementById("main")));
-  byId("progress").replaceWith(document.adoptNode(page.getElementById("progress")));
+  for (const id of ["main", "progress", "source"]) {
+    byId(id).replaceWith(document.adoptNode(page.getElementById(id)));
+  }
   document.title = page.title;
   if (isSame) {
     history.replaceState(null, "", address);
@@ -85,23 +86,24 @@ document.addEventListener("submit", (event) => {
 
 addEventListener("popstate", () => location.reload());
 
-// Evidence of the suggestion that has the focus.
+// Only the evidence of one suggestion is marked: the one that has the focus, or is under the pointer.
 
 document.addEventListener("focusin", (event) => {
   const row = event.target.closest(".row");
-  if (row) highlight(row.dataset.rank, true);
+  if (row) highlight(row, true);
 });
 
 document.addEventListener("mouseover", (event) => {
   const row = event.target.closest?.(".row");
-  if (row) highlight(row.dataset.rank, false);
+  if (row) highlight(row, false);
 });
 
-function highlight(rank, scroll) {
+function highlight(row, scroll) {
   const text = document.querySelector(".text");
   let first = null;
+  for (const each of rows()) each.classList.toggle("on", each === row);
   for (const mark of document.querySelectorAll("mark")) {
-    const on = mark.dataset.ranks.split(" ").includes(rank);
+    const on = mark.dataset.ranks.split(" ").includes(row.dataset.rank);
     mark.classList.toggle("on", on);
     if (on && !first) first = mark;
   }
