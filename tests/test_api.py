@@ -87,7 +87,7 @@ def test_k_is_a_whole_number(words: tw.Tagger, k: Any) -> None:
 
 
 def test_a_tagger_is_shown_by_its_size_and_its_stages(words: tw.Tagger) -> None:
-    assert repr(words) == "Tagger(3 labels; exact_match 0.5, tfidf 1; combined by evidence)"
+    assert repr(words) == "Tagger of 3 labels: exact_match 0.5, tfidf 1; combined by evidence"
 
 
 def test_explained_suggestions_are_the_same_with_evidence(words: tw.Tagger) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tagwright.evaluation.significance import Comparisons
     from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm
     from tagwright.readers.documents.jsonl import write_jsonl
-    from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
+    from tagwright.tagger import Evidence, Reason, Suggestion, Suggestions, Tagger
     from tagwright.types import Document, EvidenceSpan, Label, Retriever, Run, Section, Stage
 
 __version__ = "0.1.0"
@@ -33,7 +33,7 @@ __version__ = "0.1.0"
 # fmt: off
 __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "zero_shot", "train", "load", "evaluate", "compare", "report",
-    "Tagger", "Suggestion", "Evidence", "Reason", "Scores", "Score", "Comparisons", "Run",
+    "Tagger", "Suggestion", "Suggestions", "Evidence", "Reason", "Scores", "Score", "Comparisons", "Run",
     "Document", "Section", "Corpus", "Label", "Vocabulary",
     "read_run", "write_run", "write_jsonl",
     "Stage", "Retriever", "EvidenceSpan",
@@ -44,7 +44,7 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
 
 _PLACES = {
     "tagwright.api": ("zero_shot", "train", "load", "evaluate", "compare", "report"),
-    "tagwright.tagger.pipeline": ("Tagger", "Suggestion"),
+    "tagwright.tagger.pipeline": ("Tagger", "Suggestion", "Suggestions"),
     "tagwright.tagger.reasons": ("Evidence", "Reason"),
     "tagwright.evaluation.scores": ("Scores",),
     "tagwright.evaluation.resampling": ("Score",),

@@ -269,3 +269,8 @@ def test_nothing_of_the_corpora_is_lost(name: str, count: int) -> None:
             (section["heading"], section["level"]) for section in record["sections"]
         ]
         assert {field: list(values) for field, values in document.metadata.items()} == record["metadata"]
+
+
+def test_a_corpus_is_shown_by_its_size() -> None:
+    assert repr(Corpus.of(["Bees fly."])) == "Corpus of 1 document"
+    assert repr(Corpus.of(["Bees fly."] * 1200)) == "Corpus of 1,200 documents"

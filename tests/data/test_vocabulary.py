@@ -581,3 +581,13 @@ def test_translated_names_and_languages_are_saved(tmp_path: Path) -> None:
     assert found[1] == labels[1]
     assert found.is_translated
     assert not Vocabulary(labels[::2]).is_translated
+
+
+def test_a_vocabulary_is_shown_in_a_line_by_its_size_and_first_names(tmp_path: Path) -> None:
+    assert repr(ZOO) == "Vocabulary of 3 labels: Animals, Birds, Owls"
+    assert repr(Vocabulary(["Bees"])) == "Vocabulary of 1 label: Bees"
+    many = Vocabulary([f"Label\n{number}" for number in range(1200)])
+    assert repr(many) == "Vocabulary of 1,200 labels: Label 0, Label 1, Label 2, ..."
+    assert len(repr(Vocabulary(["long" * 1000]))) < 100
+    many.save(tmp_path)
+    assert repr(Vocabulary.load(tmp_path)) == repr(many)

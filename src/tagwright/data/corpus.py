@@ -14,6 +14,7 @@ import numpy as np
 
 from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
+from tagwright.core.display import many
 from tagwright.core.scratch import full_disk_explained
 from tagwright.data import document_file
 from tagwright.data.document_file import DocumentFile
@@ -126,6 +127,9 @@ class Corpus(Sequence[Document]):
 
     def __len__(self) -> int:
         return len(self._file)
+
+    def __repr__(self) -> str:
+        return f"Corpus of {many(len(self), 'document')}"
 
     @overload
     def __getitem__(self, position: int) -> Document: ...

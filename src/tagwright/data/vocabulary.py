@@ -22,6 +22,7 @@ import numpy as np
 
 from tagwright.core.cache import user_cache
 from tagwright.core.checked import shown
+from tagwright.core.display import many
 from tagwright.data import rows
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
@@ -183,6 +184,11 @@ class Vocabulary(Sequence[Label]):
 
     def __len__(self) -> int:
         return len(self._labels)
+
+    def __repr__(self) -> str:
+        first = [" ".join(self[place].name.split())[:40] for place in range(min(3, len(self)))]
+        rest = ["..."] if len(self) > len(first) else []
+        return f"Vocabulary of {many(len(self), 'label')}: {', '.join(first + rest)}"
 
     @overload
     def __getitem__(self, position: int) -> Label: ...

@@ -9,11 +9,13 @@ from typing import Any, Self, Unpack, overload
 
 from tagwright.combining.acceptance import SuggestArguments, SuggestOptions
 from tagwright.combining.combiner import Combiner
+from tagwright.combining.confidence import confidence_level
 from tagwright.combining.contributions import Contribution
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
+from tagwright.core.display import html_table, many, marked
 from tagwright.core.plugins import COMBINERS, STAGES
 from tagwright.core.progress import silence
 from tagwright.core.saved import (
@@ -72,6 +74,38 @@ class Suggestion:
         return reasons(self.evidence, self.contributions) if self.evidence else ()
 
 
+class Suggestions(list[Suggestion]):
+    """The suggestions of one document, best first: a list that a notebook shows as a table.
+
+    text: of the document where the suggestions are explained, shown with its evidence marked; else empty. A slice is a
+    plain list.
+    """
+
+    def __init__(self, suggestions: Iterable[Suggestion] = (), text: str = "") -> None:
+        super().__init__(suggestions)
+        self.text = text
+
+    def _repr_html_(self) -> str:
+        table = html_table(self._rows())
+        if not self.text:
+            return table
+        spans = [(span.start, span.end) for each in self for why in each.evidence for span in why.spans]
+        style = "white-space:pre-wrap;text-align:left;max-height:20em;overflow:auto"
+        return f'{table}<div style="{style}">{marked(self.text, spans)}</div>'
+
+    def _rows(self) -> list[list[str]]:
+        """Return the table with its header; without notations and confidences where no suggestion has one."""
+        columns = {
+            "label": [each.name for each in self],
+            "id": [each.id for each in self],
+            "notation": [each.notation for each in self],
+            "score": [f"{each.score:.3f}" for each in self],
+            "confidence": ["" if each.confidence is None else confidence_level(each.confidence) for each in self],
+        }
+        kept = {name: cells for name, cells in columns.items() if any(cells) or name in ("label", "id", "score")}
+        return [list(kept), *map(list, zip(*kept.values(), strict=True))]
+
+
 @dataclass(frozen=True, slots=True)
 class Tagger:
     """A pipeline over one vocabulary. Labels are data: exchanging them needs no training.
@@ -120,8 +154,7 @@ class Tagger:
         return self
 
     def __repr__(self) -> str:
-        size = len(self.vocabulary)
-        return f"Tagger({size} label{'s' * (size != 1)}; {self.combiner.describe(list(self.stages))})"
+        return f"Tagger of {many(len(self.vocabulary), 'label')}: {self.combiner.describe(list(self.stages))}"
 
     @property
     def stages(self) -> dict[str, Stage]:
@@ -178,14 +211,14 @@ class Tagger:
     @overload
     def suggest(  # type: ignore[overload-overlap]  # a text is an iterable of texts, but means itself
         self, documents: str | Document, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
-    ) -> list[Suggestion]: ...
+    ) -> Suggestions: ...
     @overload
     def suggest(
         self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
-    ) -> list[list[Suggestion]]: ...
+    ) -> list[Suggestions]: ...
     def suggest(
         self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
-    ) -> list[Suggestion] | list[list[Suggestion]]:
+    ) -> Suggestions | list[Suggestions]:
         """Return the k best labels of a document, best first; for several documents, a list of such lists.
 
         documents: a text or Document; or texts, Documents, records, a column or table (pandas, polars, Arrow, Hugging
@@ -209,14 +242,14 @@ class Tagger:
     @overload
     def explain(  # type: ignore[overload-overlap]
         self, documents: str | Document, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
-    ) -> list[Suggestion]: ...
+    ) -> Suggestions: ...
     @overload
     def explain(
         self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
-    ) -> list[list[Suggestion]]: ...
+    ) -> list[Suggestions]: ...
     def explain(
         self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
-    ) -> list[Suggestion] | list[list[Suggestion]]:
+    ) -> Suggestions | list[Suggestions]:
         """Return the suggestions of `suggest`, each with its reasons and the evidence of the stages that suggest it.
 
         >>> from tagwright.methods import zero_shot
@@ -233,7 +266,7 @@ class Tagger:
 
     def suggestions(
         self, documents: Iterable[Document], options: SuggestOptions, *, explain: bool = False
-    ) -> Iterator[tuple[Document, list[Suggestion]]]:
+    ) -> Iterator[tuple[Document, Suggestions]]:
         """Yield each document with its suggestions, best first; tag a batch when its first document is requested.
 
         explain: add the evidence. Raises ConfigError as `check` does.
@@ -242,7 +275,8 @@ class Tagger:
         for batch in batches(documents):
             pool = self.candidates(batch)
             found = self.named(self.cut(batch, self.rank(pool), options))
-            yield from zip(batch, self.explained(pool, found) if explain else found, strict=True)
+            for document, row in zip(batch, self.explained(pool, found) if explain else found, strict=True):
+                yield document, Suggestions(row, document.text if explain else "")
 
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """Return for each label the evidence of every stage that suggests it for the document."""

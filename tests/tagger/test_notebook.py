@@ -1,0 +1,68 @@
+"""What a notebook shows of suggestions: a table, and the text with its evidence marked, escaped and without scripts."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from xml.etree import ElementTree
+
+import tagwright as tw
+
+TEXT = "<script>alert('Bees & honey')</script>\nOrchards <b>bloom"
+
+
+def tagger(*labels: tw.Label | str) -> tw.Tagger:
+    return tw.zero_shot(tw.Vocabulary(labels), stages=["exact_match", "tfidf"], language="en")
+
+
+def shown(suggestions: tw.Suggestions) -> ElementTree.Element:
+    """The HTML, which is well-formed XML here, and so has each element closed."""
+    return ElementTree.fromstring(f"<body>{suggestions._repr_html_()}</body>")
+
+
+def cells(page: ElementTree.Element, tag: str) -> list[str]:
+    return ["".join(cell.itertext()) for cell in page.iter(tag)]
+
+
+def test_suggestions_are_a_table() -> None:
+    found = tw.Suggestions([tw.Suggestion("b", "Bees", 1.5, 0.6, "638.1"), tw.Suggestion("t", "Tax <law>", 0.25)])
+    page = shown(found)
+    assert cells(page, "th") == ["label", "id", "notation", "score", "confidence"]
+    assert cells(page, "td") == ["Bees", "b", "638.1", "1.500", "likely", "Tax <law>", "t", "", "0.250", ""]
+
+
+def test_columns_that_no_suggestion_has_are_left_out() -> None:
+    assert cells(shown(tw.Suggestions([tw.Suggestion("b", "Bees", 1.0)])), "th") == ["label", "id", "score"]
+
+
+def test_the_evidence_of_an_explained_text_is_marked() -> None:
+    page = shown(tagger("Bees", "Orchards", "Tax law").explain(TEXT))
+    assert cells(page, "mark") == ["Bees", "Orchards"]
+    assert "".join(page.itertext()).endswith(TEXT)
+    assert {each.tag for each in page.iter()}.isdisjoint({"script", "b"})
+
+
+def test_without_explanation_there_is_only_the_table() -> None:
+    page = shown(tagger("Bees", "Orchards", "Tax law").suggest(TEXT))
+    assert cells(page, "mark") == []
+    assert "alert" not in "".join(page.itertext())
+
+
+def test_every_document_of_several_is_shown() -> None:
+    several = tagger("Bees", "Orchards").explain(["Bees fly.", "Orchards bloom."])
+    assert [cells(shown(each), "mark") for each in several] == [["Bees"], ["Orchards"]]
+
+
+def test_nothing_suggested_is_an_empty_table() -> None:
+    page = shown(tagger("Bees").explain("Rain."))
+    assert (cells(page, "td"), cells(page, "mark")) == ([], [])
+
+
+def test_suggestions_are_a_list() -> None:
+    found = tagger("Bees", "Orchards").explain(TEXT)
+    assert found == list(found)
+    assert repr(found) == repr(list(found))
+    assert found[:1] == [found[0]]
+    for other in (pickle.loads(pickle.dumps(found)), copy.copy(found)):
+        assert other == found
+        assert other._repr_html_() == found._repr_html_()
