@@ -12,7 +12,7 @@ from tagwright.app.suggestions import as_text, suggestion_lines
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.methods import zero_shot
-from tagwright.server.review.session import reason
+from tagwright.server.review.session import reason_lines
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label
 
@@ -57,7 +57,7 @@ def test_the_way_is_shown(tagger: Tagger) -> None:
     [(_, found)] = tagger.suggestions([document], SuggestOptions(k=1), explain=True)
     lines = list(as_text(document, found, tagger.vocabulary))
     assert any('"environment statistics"' in line and line.endswith("~ Umweltstatistik") for line in lines)
-    assert reason(document, (), found[0].translated).startswith("searched as “environment statistics”")
+    assert "searched as “environment statistics”" in reason_lines(document, found[0], tagger.meanings)
 
 
 def test_a_saved_tagger_answers_alike(tagger: Tagger, tmp_path: Path) -> None:
