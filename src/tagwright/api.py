@@ -21,8 +21,6 @@ from tagwright.encoders.model_folder import offline as without_network
 from tagwright.encoders.precision import Precision, in_precision
 from tagwright.errors import ConfigError
 from tagwright.evaluation import dataset, scores
-from tagwright.evaluation.report import details
-from tagwright.evaluation.report.page import Details, comparison_page, scores_page, write_page
 from tagwright.evaluation.scores import Scores, check_names, depth
 from tagwright.evaluation.significance import Comparisons, compare_all, run_names
 from tagwright.job import Job
@@ -237,6 +235,9 @@ def report(
     found: one or more taggers or runs, and last the documents, as for `compare`. output: the HTML file. The rest is as
     for `evaluate`.
     """
+    from tagwright.evaluation.report import details  # pages and plots, which nothing else here needs
+    from tagwright.evaluation.report.page import Details, comparison_page, scores_page, write_page
+
     *given, gold = found or (None,)
     named = _named(given)
     with silence(not progress):
