@@ -24,7 +24,7 @@ exclude_patterns = ["_build"]
 smartquotes = False  # they would make a dash of the two hyphens of an option
 
 myst_enable_extensions = ["colon_fence", "deflist"]
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 
 html_theme = "furo"
 html_title = f"Tagwright {__version__}"
