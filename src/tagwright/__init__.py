@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tagwright.api import compare, evaluate, load, report, train, zero_shot
     from tagwright.data.corpus import Corpus
     from tagwright.data.run_files import read_run, write_run
+    from tagwright.data.trec import read_qrels, write_qrels
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
     from tagwright.evaluation.resampling import Score
@@ -35,7 +36,7 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "zero_shot", "train", "load", "evaluate", "compare", "report",
     "Tagger", "Suggestion", "Suggestions", "Evidence", "Reason", "Scores", "Score", "Comparisons", "Run",
     "Document", "Section", "Corpus", "Label", "Vocabulary",
-    "read_run", "write_run", "write_jsonl",
+    "read_run", "write_run", "read_qrels", "write_qrels", "write_jsonl",
     "Stage", "Retriever", "EvidenceSpan",
     "TagwrightError", "InputError", "ConfigError", "ModelError",
     "auto", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl", "sklearn",
@@ -53,6 +54,7 @@ _PLACES = {
     "tagwright.data.corpus": ("Corpus",),
     "tagwright.data.vocabulary": ("Vocabulary",),
     "tagwright.data.run_files": ("read_run", "write_run"),
+    "tagwright.data.trec": ("read_qrels", "write_qrels"),
     "tagwright.readers.documents.jsonl": ("write_jsonl",),
     "tagwright.errors": ("TagwrightError", "InputError", "ConfigError", "ModelError"),
 }

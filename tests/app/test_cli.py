@@ -54,7 +54,7 @@ def test_a_choice_that_does_not_exist_is_refused_in_plain_words(run: Command) ->
     found = run("suggest", "docs.jsonl", "--labels", "labels.jsonl", "--format", "xml")
     assert found.code == 2
     assert found.err == (
-        "tagwright: Invalid value for '--format': 'xml' is not one of 'text', 'jsonl', 'tsv', 'spreadsheet'. "
+        "tagwright: Invalid value for '--format': 'xml' is not one of 'text', 'jsonl', 'trec', 'tsv', 'spreadsheet'. "
         "(tagwright --help)\n"
     )
 
@@ -106,6 +106,25 @@ def test_suggested_run_files_can_be_scored(run: Command, desk: Path) -> None:
     found = json.loads(answer(run, "evaluate", *ON, "--run", "run.jsonl", "--json"))
     assert found["measures"]["P@1"]["value"] == 1
     assert found == json.loads(answer(run, "evaluate", *ON, *WORDS, "--json"))
+
+
+def test_runs_and_qrels_of_trec_are_scored_like_runs_and_gold_labels_of_our_own(run: Command, desk: Path) -> None:
+    (desk / "run.trec").write_text(answer(run, "suggest", *ON, *WORDS, "--format", "trec"))
+    assert (desk / "run.trec").read_text().startswith("1 Q0 bee 1 ")
+    (desk / "gold.qrels").write_text(answer(run, "read", "docs.jsonl", "--labels", "labels.jsonl", "--format", "qrels"))
+    assert (desk / "gold.qrels").read_text() == "1 0 bee 1\n2 0 bank 1\n3 0 bee 1\n3 0 rain 1\n"
+    write("bare.jsonl", [{**document, "labels": []} for document in DOCUMENTS])
+    bare = ("bare.jsonl", "--labels", "labels.jsonl", "--qrels", "gold.qrels", "--json")
+    expected = json.loads(answer(run, "evaluate", *ON, *WORDS, "--json"))
+    found = json.loads(answer(run, "evaluate", *bare, "--run", "run.trec"))
+    assert found["measures"] == expected["measures"]
+    compared = json.loads(answer(run, "compare", *bare, "--run", "run.trec", "--run", "wrong.jsonl"))
+    assert compared["measures"]["P@1"]["a"] == expected["measures"]["P@1"]["value"]
+
+
+def test_qrels_need_the_vocabulary_of_their_labels(run: Command) -> None:
+    failed = run("read", "docs.jsonl", "--format", "qrels")
+    assert (failed.code, "give their vocabulary: --labels FILE" in failed.err) == (2, True)
 
 
 def test_a_run_too_short_for_the_measures_is_said_to_be(

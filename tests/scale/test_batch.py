@@ -187,6 +187,22 @@ def test_parquet_holds_the_same_with_the_names_of_labels(
         assert all(each["name"] == each["label"] and each["confidence"] is None for each in row["suggestions"])
 
 
+def test_a_run_of_trec_holds_the_same(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for options in (OPTIONS, BatchOptions(shard_size=SIZE, format="trec")):
+        here(monkeypatch, model, options)
+        tag(documents, model, tmp_path / options.format, options)
+    lines = (tmp_path / "jsonl" / "shard-000001.jsonl").read_text(encoding="utf-8").splitlines()
+    expected = [
+        (record["id"], each["label"], str(rank), str(each["score"]))
+        for record in map(json.loads, lines)
+        for rank, each in enumerate(record["suggestions"], 1)
+    ]
+    written = (tmp_path / "trec" / "shard-000001.trec").read_text(encoding="utf-8").splitlines()
+    assert [(a, c, d, e) for a, _, c, d, e, _ in map(str.split, written)] == expected
+
+
 def test_the_exit_code_says_that_documents_failed(
     documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

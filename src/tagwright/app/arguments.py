@@ -16,9 +16,12 @@ from tagwright.core.checked import canonical
 from tagwright.core.progress import silence, unlogged
 from tagwright.readers.limits import document_limit
 
-Format: TypeAlias = Literal["text", "jsonl", "tsv", "spreadsheet"]
+Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet"]
 
-FORMATS = "How to print; spreadsheet is tsv with an apostrophe before cells that look like formulas."
+FORMATS = (
+    "How to print; jsonl and trec are run files, spreadsheet is tsv with an apostrophe before cells that look like "
+    "formulas."
+)
 
 Method: TypeAlias = Literal[
     "auto", "zero_shot", "rts", "maclr", "micol", "futex", "ict", "simcse", "finetune", "combine", "svm", "classifier",
@@ -144,6 +147,12 @@ Unknown = Annotated[
 ]
 
 
+Qrels = Annotated[
+    Path | None,
+    typer.Option(help="Gold labels as qrels of TREC, instead of those the documents have.", show_default=False),
+]
+
+
 def _quiet(context: typer.Context, wanted: bool) -> None:
     """Show no progress and no hints while the command runs."""
     context.with_resource(silence(wanted))
@@ -181,6 +190,7 @@ class Scoring:
     exclude_self: ExcludeSelf = False
     skip_unlabelled: SkipUnlabelled = False
     unknown: Unknown = "warn"
+    qrels: Qrels = None
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

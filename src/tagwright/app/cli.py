@@ -250,11 +250,21 @@ def describe_(
 def read(
     docs: Docs,
     reading: Reading,
+    output: Annotated[
+        Literal["json", "qrels"], typer.Option("--format", help="How to print; qrels are the gold labels, as in TREC.")
+    ] = "json",
+    labels: LabelFile = None,
     _quiet: Quiet = False,
 ) -> None:
-    """Print documents as they were read, as JSON: title, abstract, nested sections, metadata."""
+    """Print documents as they were read, as JSON: title, abstract, nested sections, metadata.
+
+    With --format qrels, print their gold labels that are in --labels instead, to evaluate runs with other programs.
+    """
     from tagwright.app import inputs, render
 
+    if output == "qrels":
+        render.lines(inputs.gold_lines(inputs.read(docs, reading), labels))
+        return
     for _, documents in inputs.sources(docs, reading):
         for _, document in documents:
             render.document(document)

@@ -115,6 +115,16 @@ def vocabulary_lines(
     return (json.dumps(record, ensure_ascii=False) for record in keyword_records(tagger.vocabulary, words))
 
 
+def gold_lines(corpus: Corpus, labels: Path | None) -> Iterator[str]:
+    """The gold labels of the documents that a vocabulary has, as lines of qrels."""
+    from tagwright.data.trec import qrels_lines
+
+    if labels is None:
+        raise ConfigError("qrels hold the ids of labels; give their vocabulary: --labels FILE")
+    known = to_vocabulary(labels, "", corpus)
+    return qrels_lines(known.gold(corpus, unknown="warn"), corpus.ids, known.ids)
+
+
 def encode_labels(chosen: Chosen) -> int:
     """Encode all labels for the zero-shot method into the cache; returns their number."""
     made = tagger(chosen)

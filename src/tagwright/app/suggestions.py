@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tagwright.app.render import WIDTH, one_line, shortened
 from tagwright.combining.confidence import confidence_level
 from tagwright.core.terminal import escaped
+from tagwright.data import trec
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.readers.lines import escape_formula
@@ -32,7 +33,7 @@ _INDENT = " " * 10
 def suggestion_lines(
     found: Iterable[tuple[Document, list[Suggestion]]], tagger: Tagger, output: "Format", *, paths: bool = False
 ) -> Iterator[str]:
-    """The suggestions as lines: text for people, a run file (jsonl), or a table with a header (tsv).
+    """The suggestions as lines: text for people, a run file (jsonl, trec), or a table with a header (tsv).
 
     spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
     paths: names with those of broader labels, which ambiguous names always have.
@@ -40,6 +41,12 @@ def suggestion_lines(
     lines: Iterator[str]
     if output == "jsonl":
         lines = (run_line(document, suggested, tagger) for document, suggested in found)
+    elif output == "trec":
+        lines = (
+            line
+            for document, suggested in found
+            for line in trec.run_lines(document.id, ((each.id, each.score) for each in suggested))
+        )
     elif output == "text":
         lines = _texts(found, tagger, paths=paths)
     else:

@@ -1,4 +1,4 @@
-"""Read and write run files: JSON lines, one document a line.
+"""Read and write run files: JSON lines, one document a line, or a run of TREC, see `data.trec`.
 
 One line per document, `{"id": document id, "suggestions": [{"label": id, "score": number}, ...]}`, best first. Each
 suggestion can have a `"confidence"` as well, from 0 to 1; a run has confidences where all of its suggestions have one.
@@ -7,28 +7,40 @@ suggestion can have a `"confidence"` as well, from 0 to 1; a run has confidences
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
+from tagwright.data import trec
 from tagwright.errors import InputError
-from tagwright.readers.lines import Place, id_field, json_lines
+from tagwright.readers.lines import Place, id_field, json_records, open_lines, score_field
 from tagwright.types import Run
 
-_LARGEST = 3.4028235e38
-"The largest float32, as it is written."
+RunFormat: TypeAlias = Literal["jsonl", "trec"]
 
 
-def write_run(run: Run, document_ids: Sequence[str], label_ids: Sequence[str], path: Path | str) -> None:
+def write_run(
+    run: Run,
+    document_ids: Sequence[str],
+    label_ids: Sequence[str],
+    path: Path | str,
+    format: RunFormat = "jsonl",  # noqa: A002
+) -> None:
     """Write a run file, in one step. Raises TagwrightError when it cannot be written."""
     with replace_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in run_lines(run, document_ids, label_ids))
+        file.writelines(line + "\n" for line in run_lines(run, document_ids, label_ids, format))
 
 
-def run_lines(run: Run, document_ids: Sequence[str], label_ids: Sequence[str]) -> Iterator[str]:
+def run_lines(
+    run: Run,
+    document_ids: Sequence[str],
+    label_ids: Sequence[str],
+    format: RunFormat = "jsonl",  # noqa: A002
+) -> Iterator[str]:
     """The lines of a run file, suggestions best first, numbers with just the digits that distinguish them.
 
     >>> list(run_lines(Run.from_rows([{1: 0.9, 0: 0.5}]), ["d"], ["bees", "wasps"]))[0]
@@ -39,6 +51,10 @@ def run_lines(run: Run, document_ids: Sequence[str], label_ids: Sequence[str]) -
         columns["confidence"] = run.confidences
     for row, document_id in zip(range(len(run)), document_ids, strict=True):
         places = range(int(run.indptr[row]), int(run.indptr[row + 1]))
+        if format == "trec":
+            ranking = ((label_ids[run.labels[i]], float(str(run.scores[i]))) for i in places)
+            yield from trec.run_lines(document_id, ranking)
+            continue
         suggestions = [
             {"label": label_ids[run.labels[i]], **{name: float(str(column[i])) for name, column in columns.items()}}
             for i in places
@@ -49,13 +65,19 @@ def run_lines(run: Run, document_ids: Sequence[str], label_ids: Sequence[str]) -
 def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str, int]) -> Run:
     """Read a run file into a row for each of the documents, in their order; labels: id -> index in the vocabulary.
 
-    Raises InputError, with the line where there is one: an unknown document or label, a document or label twice, a
+    A run of TREC is recognised by its first line, and read as `trec.read_run_lines` says. Raises InputError, with the
+    line where there is one: an unknown document or label, a document or label twice, a
     document without a line, a score that is not finite or is higher than the one before it, a confidence that is not a
     number from 0 to 1.
     """
+    lines: Iterator[tuple[int, str]] = (numbered for numbered in open_lines(path) if numbered[1].strip())
+    if first := next(lines, None):
+        lines = chain([first], lines)
+        if trec.is_run_line(first[1]):
+            return trec.read_run_lines(lines, path, document_ids, labels)
     row_of = {document_id: row for row, document_id in enumerate(document_ids)}
     found: dict[int, Run] = {}
-    for line, record in json_lines(path):
+    for line, record in json_records(lines, path):
         place = Place(path, line)
         document_id = id_field(record, place)
         if document_id not in row_of:
@@ -80,7 +102,7 @@ def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Pl
     confidences: list[float] = []
     before = math.inf
     for entry in suggestions:
-        label, score = _label(entry, labels, place), _score(entry, place)
+        label, score = _label(entry, labels, place), score_field(entry, place)
         if label in scores:
             raise place.error(f"label {shown(entry['label'])} is suggested twice")
         if score > before:
@@ -101,13 +123,6 @@ def _label(entry: Mapping[str, Any], labels: Mapping[str, int], place: Place) ->
     if label_id not in labels:
         raise place.error(f"no label has the id {shown(label_id)}; give the vocabulary that the run was made with")
     return labels[label_id]
-
-
-def _score(entry: Mapping[str, Any], place: Place) -> float:
-    score = entry.get("score")
-    if isinstance(score, bool) or not isinstance(score, int | float) or not -_LARGEST <= score <= _LARGEST:
-        raise place.error(f"score is {shown(score)}, expected a finite number")
-    return float(score)
 
 
 def _confidence(entry: Mapping[str, Any], place: Place) -> float:

@@ -12,7 +12,9 @@ import numpy as np
 from tagwright.core.progress import bar
 from tagwright.data import run_files
 from tagwright.data.corpus import Corpus
+from tagwright.data.in_memory import with_labels
 from tagwright.data.same_text import text_key
+from tagwright.data.trec import read_qrels
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import InputError, option
 from tagwright.evaluation import scores
@@ -66,17 +68,20 @@ def task(
     exclude_self: bool = False,
     skip_unlabelled: bool = False,
     unknown: Unknown = "warn",
+    qrels: Path | None = None,
 ) -> EvaluationSet:
     """What is to be scored; train: where label frequencies are counted; the log says how many documents are there too.
 
-    unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored. Raises
-    InputError naming the first document without gold labels, unless skipped.
+    unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored. qrels:
+    a file of TREC with the gold labels, instead of those the documents have. Raises InputError naming the first
+    document without gold labels, unless skipped.
     """
+    judged = read_qrels(qrels, corpus.ids, vocabulary.index) if qrels else None
     lengths, has_any, shared = array("q"), array("b"), list[str]()
     trained = set(map(text_key, train)) if train else set()
 
     def measured() -> Iterator[Document]:
-        for document in corpus:
+        for document in corpus if judged is None else with_labels(corpus, judged):
             lengths.append(len(document.text.split()))
             has_any.append(bool(document.labels))
             if trained and text_key(document) in trained:

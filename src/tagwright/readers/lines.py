@@ -29,6 +29,8 @@ _GZIP = b"\x1f\x8b"
 _UNPACKED = 1 << 13
 "Bytes that are unpacked together: of a file that breaks off, the last ones are lost (128 KiB by default in 3.14)."
 _LONGEST_CELL = 1 << 30
+_LARGEST = 3.4028235e38
+"The largest float32, as it is written."
 _BOM = b"\xef\xbb\xbf"
 _CHUNK = 1 << 16
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -105,7 +107,14 @@ def json_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int,
     Half a surrogate pair, which cannot be written as UTF-8 again, becomes U+FFFD. Raises InputError as `open_lines`
     does, and with the line number for what is not a JSON object, is nested too deep, or gives a key twice.
     """
-    for number, line in open_lines(path, large):
+    return json_records(open_lines(path, large), path, large)
+
+
+def json_records(
+    lines: Iterable[tuple[int, str]], path: Path | str, large: Large = "refuse"
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects in numbered lines, as `json_lines` reads them."""
+    for number, line in lines:
         if line.strip():
             try:
                 record = _object(_parsed(line, path, number), path, number)
@@ -239,6 +248,14 @@ def ids_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, .
     """Like `texts_field`, for ids: numbers become texts, and the error shows how to split a string of several ids."""
     kind = f"{key[:-1] if key.endswith('s') else key} ids"
     return _list_field(record, key, place, kind, lambda value: [part for part in re.split(r"[\s,;|]+", value) if part])
+
+
+def score_field(record: Mapping[str, Any], place: Place) -> float:
+    """The score of a suggestion. Raises InputError for anything that is not a finite float32."""
+    score = record.get("score")
+    if isinstance(score, bool) or not isinstance(score, int | float) or not -_LARGEST <= score <= _LARGEST:
+        raise place.error(f"score is {shown(score)}, expected a finite number")
+    return float(score)
 
 
 def _is_formula(cell: str) -> bool:

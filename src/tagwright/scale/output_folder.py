@@ -21,7 +21,7 @@ from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.scale.shards import Shard, Unread
 
-FileFormat = Literal["jsonl", "parquet"]
+FileFormat = Literal["jsonl", "trec", "parquet"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class BatchOptions(SuggestOptions):
     whole batches, so another size can change the last digit of a score."""
 
     format: FileFormat = "jsonl"
-    "JSON lines, a run file that `evaluate --run` reads, or Parquet."
+    "JSON lines or a run of TREC, which `evaluate --run` reads, or Parquet."
 
     def settings(self, model: Path) -> dict[str, Any]:
         """Return the settings that a continued batch must keep. Raises ModelError if there is no tagger."""

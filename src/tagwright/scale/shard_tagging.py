@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagwright.data.document_file import DocumentFile
-from tagwright.data.run_files import run_lines
+from tagwright.data.run_files import RunFormat, run_lines
 from tagwright.errors import TagwrightError, one_line_of
 from tagwright.scale.output_folder import BatchOptions
 from tagwright.scale.shards import Unread
@@ -46,7 +46,7 @@ class ShardTagger:
             if self.options.format == "parquet":
                 _write_parquet(tagged, self.tagger, path)
             else:
-                _write_lines(tagged, self.tagger, path)
+                _write_lines(tagged, self.tagger, path, self.options.format)
         finally:
             file.close()
         return failed
@@ -98,10 +98,10 @@ def failure(error: Exception) -> TagwrightError:
     return TagwrightError(f"tagging failed ({type(error).__name__}: {one_line_of(error, 300)})")
 
 
-def _write_lines(tagged: Iterator[tuple[list[str], Run]], tagger: Tagger, path: Path) -> None:
+def _write_lines(tagged: Iterator[tuple[list[str], Run]], tagger: Tagger, path: Path, format: RunFormat) -> None:  # noqa: A002
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for ids, run in tagged:
-            file.writelines(line + "\n" for line in run_lines(run, ids, tagger.vocabulary.ids))
+            file.writelines(line + "\n" for line in run_lines(run, ids, tagger.vocabulary.ids, format))
 
 
 def _write_parquet(tagged: Iterator[tuple[list[str], Run]], tagger: Tagger, path: Path) -> None:

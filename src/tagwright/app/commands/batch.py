@@ -29,8 +29,11 @@ def batch(
     best_cut: BestCut = False,
     exclude_self: ExcludeSelf = False,
     file_format: Annotated[
-        Literal["jsonl", "parquet"],
-        typer.Option("--format", help='What to write: run files, or Parquet. Parquet needs the extra "parquet".'),
+        Literal["jsonl", "trec", "parquet"],
+        typer.Option(
+            "--format",
+            help='What to write: run files (jsonl, trec) or Parquet. Parquet needs the extra "parquet".',
+        ),
     ] = "jsonl",
     shard_size: Annotated[int, typer.Option(min=1, help="Documents per file.")] = 2_000,
     shard: Annotated[

@@ -1,0 +1,120 @@
+"""Read and write TREC's formats: runs, `document Q0 label rank score name`, and qrels, `document 0 label relevance`.
+
+Fields are separated by white space. In ids that have some it is percent-encoded (`%20`), and so is a percent sign that
+would otherwise be taken for the beginning of such a code. An id that is unknown once it is decoded is taken as it
+stands, so that files of other programs keep their ids.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from tagwright.core.checked import shown
+from tagwright.readers.lines import Place, open_lines, score_field, write_lines
+from tagwright.text.words import clean
+from tagwright.types import Run
+
+_ENCODED = re.compile(r"[ \t-\r]|%(?=20|25|0[9A-Da-d])")
+_DECODED = re.compile(r"%(?:20|25|0[9A-Da-d])")
+
+
+def run_lines(document_id: str, ranking: Iterable[tuple[str, float]]) -> Iterator[str]:
+    """The lines of a document's suggestions, best first: id of the label and score.
+
+    >>> list(run_lines("my notes.txt", [("bees", 0.5)]))
+    ['my%20notes.txt Q0 bees 1 0.5 tagwright']
+    """
+    for rank, (label, score) in enumerate(ranking, 1):
+        yield f"{_encoded(document_id)} Q0 {_encoded(label)} {rank} {score} tagwright"
+
+
+def is_run_line(line: str) -> bool:
+    """Whether this is a line of a run, and not of JSON.
+
+    >>> is_run_line("{1} Q0 bees 1 0.5 x"), is_run_line('{"id": "1"}'), is_run_line("1 0 bees 1 0.5 x")
+    (True, False, True)
+    """
+    return not line.lstrip().startswith(("{", "[", '"')) or line.split()[1:2] == ["Q0"]
+
+
+def qrels_lines(gold: Run, document_ids: Sequence[str], label_ids: Sequence[str]) -> Iterator[str]:
+    """The gold labels of documents as lines of qrels, each with relevance 1."""
+    for (labels, _), document_id in zip(gold, document_ids, strict=True):
+        yield from (f"{_encoded(document_id)} 0 {_encoded(label_ids[label])} 1" for label in labels.tolist())
+
+
+def write_qrels(gold: Run, document_ids: Sequence[str], label_ids: Sequence[str], path: Path | str) -> None:
+    """Write gold labels as qrels, in one step. Raises TagwrightError when they cannot be written."""
+    write_lines(qrels_lines(gold, document_ids, label_ids), path)
+
+
+def read_run_lines(
+    lines: Iterable[tuple[int, str]], path: Path | str, document_ids: Sequence[str], labels: Mapping[str, int]
+) -> Run:
+    """A row for each of the documents, by falling score, whatever the ranks say; empty for one without lines.
+
+    Raises InputError, with the line: an unknown document or label, a label twice, a score that is not finite.
+    """
+    rows: dict[str, dict[int, float]] = {document_id: {} for document_id in document_ids}
+    for place, fields in _fields(lines, path, "a TREC run: document Q0 label rank score name"):
+        document_id, label = _document(fields[0], rows, place), _known(fields[2], labels)
+        if label not in labels:
+            raise place.error(f"no label has the id {shown(label)}; give the vocabulary that the run was made with")
+        if labels[label] in rows[document_id]:
+            raise place.error(f"label {shown(label)} is suggested twice for document {shown(document_id)}")
+        rows[document_id][labels[label]] = score_field({"score": _number(fields[4])}, place)
+    return Run.from_rows(rows.values())
+
+
+def read_qrels(path: Path | str, document_ids: Sequence[str], labels: Collection[str]) -> list[list[str]]:
+    """The ids of the gold labels of each document: those with a relevance of 1 or more. labels: the known ids.
+
+    An unknown label is returned as well: `y` of `evaluate`, and `Vocabulary.gold`, count those. Raises InputError with
+    the line: an unknown document, a label judged twice, a relevance that is not a whole number.
+    """
+    judged: dict[str, dict[str, bool]] = {document_id: {} for document_id in document_ids}
+    for place, fields in _fields(open_lines(path), path, "TREC's qrels: document 0 label relevance"):
+        document_id, label = _document(fields[0], judged, place), _known(fields[2], labels)
+        if label in judged[document_id]:
+            raise place.error(f"label {shown(label)} is judged twice for document {shown(document_id)}")
+        try:
+            judged[document_id][label] = int(fields[3]) > 0
+        except ValueError:
+            raise place.error(f"relevance is {shown(fields[3])}, expected a whole number") from None
+    return [[label for label, right in row.items() if right] for row in judged.values()]
+
+
+def _fields(lines: Iterable[tuple[int, str]], path: Path | str, expected: str) -> Iterator[tuple[Place, list[str]]]:
+    """The fields of each line that is not blank. expected: of what, and the fields after a colon."""
+    count = len(expected.partition(": ")[2].split())
+    for number, line in lines:
+        place, fields = Place(path, number), re.findall(r"[^ \t-\r]+", line)
+        if fields and len(fields) != count:
+            raise place.error(f"has {len(fields)} fields, expected the {count} of {expected}")
+        if fields:
+            yield place, fields
+
+
+def _document(field: str, known: Collection[str], place: Place) -> str:
+    document_id = _known(field, known)
+    if document_id not in known:
+        raise place.error(f"no document has the id {shown(document_id)}; give the documents of the file")
+    return document_id
+
+
+def _known(field: str, known: Collection[str]) -> str:
+    """The id that a field stands for."""
+    decoded = clean(_DECODED.sub(lambda code: unquote(code[0]), field))
+    return decoded if decoded in known else clean(field)
+
+
+def _encoded(id_: str) -> str:
+    return _ENCODED.sub(lambda found: quote(found[0], safe=""), id_)
+
+
+def _number(field: str) -> object:
+    try:
+        return float(field)
+    except ValueError:
+        return field
