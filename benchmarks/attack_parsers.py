@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib
-import json
 import logging
 import sys
 import tempfile
@@ -19,7 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results" / "attack.json"
+from benchmarks import figures
+
+RESULTS = figures.RESULTS / "attack.json"
 TYPES = (
     "application/json",
     "application/x-www-form-urlencoded",
@@ -65,11 +66,9 @@ def main(arguments: list[str]) -> None:
 
 def note(path: Path, target: str, found: dict[str, int]) -> None:
     """Add to the results what was tried without a failure: after one, atheris ends the process."""
-    from benchmarks.attack_server import write  # not before: what is imported then has no instruments
-
-    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    results = figures.read(path)
     results.setdefault("atheris", {})[target] = found
-    write(path, results)
+    figures.write(path, results)
     print(target, found, flush=True)
 
 

@@ -7,7 +7,6 @@ there when it is started again. For Linux and macOS.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -16,13 +15,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import attack_fuzz, attack_slow
+from benchmarks import attack_fuzz, attack_slow, figures
 from benchmarks.attack_kills import Siege
-from benchmarks.machine import describe
 
-from tagwright.core.atomic import replace_file
-
-RESULTS = Path(__file__).parent / "results" / "attack.json"
+RESULTS = figures.RESULTS / "attack.json"
 
 AT_ONCE = {"requests": 5000, "requests without a token": 5000, "kills": 25}
 "How many of a kind are tried between two writings."
@@ -36,19 +32,18 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--slow", type=int, default=250, help="slow clients of each kind")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
-    found = json.loads(options.results.read_text(encoding="utf-8")) if options.results.exists() else {}
-    found["machine"] = describe()
+    found = figures.read(options.results)
     wanted = {"requests": options.requests, "requests without a token": options.without_token, "kills": options.kills}
     for kind, count in wanted.items():
         while (done := found.get(kind, {}).get("tried", 0)) < count:
             numbers = range(done, min(count, done + AT_ONCE[kind]))
             found[kind] = added(found.get(kind, {}), PARTS[kind], numbers)
-            write(options.results, found)
+            figures.write(options.results, found)
             print(f"{kind}: {found[kind]['tried']:,} tried, {len(found[kind]['lost'])} lost", flush=True)
     if options.slow and "slow clients" not in found:
         with tempfile.TemporaryDirectory() as folder:
             found["slow clients"] = attack_slow.slow(Path(folder), options.slow, seconds=135)
-        write(options.results, found)
+        figures.write(options.results, found)
     sys.exit(1 if any(found[kind]["lost"] for kind in wanted if kind in found) else 0)
 
 
@@ -63,12 +58,6 @@ def added(before: Mapping[str, Any], part: Part, numbers: range) -> dict[str, An
         "seconds": round(before.get("seconds", 0) + time.monotonic() - begun),
         **{name: dict(Counter(before.get(name, {})) + count) for name, count in counts.items()},
     }
-
-
-def write(path: Path, found: Mapping[str, Any]) -> None:
-    """A reader finds all of it or what was there before."""
-    with replace_file(path) as unfinished:
-        unfinished.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 Found = tuple[dict[str, Counter[str]], list[str]]

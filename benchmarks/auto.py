@@ -19,16 +19,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, machine
+from benchmarks import corpora, figures
 from benchmarks.curve import sampled
 from benchmarks.zeroshot import own_labels
 
-from tagwright.core.atomic import replace_file
 from tagwright.methods import auto, zero_shot
 from tagwright.methods.auto.combine import ndcg_at_5
 from tagwright.methods.auto.speed import timed
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Doubles, Run
+
+RESULT = figures.RESULTS / "auto.json"
 
 DEV = 400
 "Dev documents that are scored."
@@ -43,17 +44,14 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("labelled", type=int)
     parser.add_argument("--corpus", type=int, default=1000, help="documents that the tagger is trained with")
     parser.add_argument("--in-order", action="store_true", help="the first documents of each file, not random ones")
-    parser.add_argument("--output", type=Path, help="add the row to this JSON file")
+    parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, to which the row is added")
     options = parser.parse_args(arguments)
     corpora.require((options.name,))
     row = measure(options.name, options.labelled, options.corpus, in_order=options.in_order)
     print(json.dumps(row, indent=1))
-    if options.output:
-        before = json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {}
-        key = f"{options.name} {options.labelled}{' in order' * options.in_order}"
-        rows = {**before.get("rows", {}), key: row}
-        with replace_file(options.output) as path:
-            path.write_text(json.dumps({"machine": machine.describe(), "rows": rows}, indent=1), encoding="utf-8")
+    result = figures.read(options.output)
+    result.setdefault("rows", {})[f"{options.name} {options.labelled}{' in order' * options.in_order}"] = row
+    figures.write(options.output, result)
 
 
 def measure(name: str, labelled: int, corpus: int, *, in_order: bool) -> dict[str, Any]:

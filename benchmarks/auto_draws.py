@@ -21,18 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, machine
+from benchmarks import corpora, figures
 from benchmarks.curve import NAMES, UNLABELLED
 from benchmarks.curve_methods import DEPTH, MEASURES, SIZES, Draw, Task, fit_auto, fit_zero_shot
 
-from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import calibration_error
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.resampling import Ratios
 from tagwright.evaluation.significance import randomisation
 from tagwright.types import Doubles
 
-RESULT = Path(__file__).parent / "results" / "auto-draws.json"
+RESULT = figures.RESULTS / "auto-draws.json"
 
 NOTHING: Mapping[str, Any] = {"kept": "zero_shot", "nDCG@5": {}, "brought": {}, "predicted": {}}
 "What is recorded of the zero-shot method."
@@ -62,9 +61,8 @@ def main(arguments: list[str]) -> None:
                     path = options.work / f"{name}-{size}-{draw}.npz"
                     if not path.is_file() and (size == "all" or int(size) <= len(task.pool) // 2):
                         print(json.dumps(measure(task.draw(size, draw), path)), flush=True)
-    about = {"machine": machine.describe(), "unlabelled": options.unlabelled}
-    with replace_file(options.output) as file:
-        file.write_text(json.dumps({**about, **compared(options.work, options.before)}, indent=1) + "\n", "utf-8")
+    rows, made = compared(options.work, options.before), states(options.work)
+    figures.write(options.output, {"unlabelled": options.unlabelled, "rows": rows}, made)
 
 
 def measure(draw: Draw, path: Path) -> dict[str, Any]:
@@ -94,7 +92,7 @@ def measure(draw: Draw, path: Path) -> dict[str, Any]:
     if first.confidences is not None:
         right = gold.scores_of(first) > 0
         row["ECE@5"] = round(calibration_error(first.confidences.astype(np.float64), right), 4)
-    np.savez(path, np.array(json.dumps(row)), *scores.values())
+    np.savez(path, np.array(json.dumps(row)), *scores.values(), made=np.array(json.dumps(figures.state())))
     return row
 
 
@@ -109,7 +107,16 @@ def compared(work: Path, before: Path | None) -> dict[str, Any]:
             former, others = _read(before / path.name)
             cell |= {"before": former, "p": round(paired(scores["nDCG@5"], others["nDCG@5"]), 4)}
         found.setdefault(f"{name} {size}", {})[draw] = cell
-    return {"rows": found}
+    return found
+
+
+def states(work: Path) -> list[figures.State]:
+    """What the sources were when each draw was measured."""
+    found = []
+    for path in sorted(work.glob("*.npz")):
+        with np.load(path) as file:
+            found.append(json.loads(str(file["made"])) if "made" in file else figures.UNRECORDED)
+    return found
 
 
 def paired(one: Doubles, other: Doubles) -> float:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, curve, machine
+from benchmarks import corpora, curve, figures
 from benchmarks.zeroshot import own_labels
 from sklearn.linear_model import LogisticRegression
 
@@ -59,7 +59,8 @@ SIZES, DRAWS = (50, 100, 300, 1000), 5
 LABELLED, FITS, SCORED, KNOWN = (50, 300), 3, 800, 1500
 "combiner: labelled documents; how often they are drawn; dev documents that are scored; unlabelled ones it knows."
 
-MODEL = Path(tagwright.combining.__file__).with_name("label_free.json")
+MODEL = (figures.RESULTS if figures.OWN else Path(tagwright.combining.__file__).parent) / "label_free.json"
+RESULT = figures.RESULTS / "calibration.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +96,9 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks calibration", description=__doc__)
     parser.add_argument("job", choices=("fit", "maps", "combiner"), nargs="?", default="fit")
     parser.add_argument("--corpora", nargs="+", choices=ALL, default=ALL)
-    parser.add_argument("--output", type=Path, help="write the result as JSON")
+    parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
     options = parser.parse_args(arguments)
-    corpora.require(ALL)
+    corpora.require(tuple(options.corpora) if options.job == "combiner" else ALL)
     if options.job == "combiner":
         for name in options.corpora:
             _keep(options.output, {"combiner": learned(name)})
@@ -118,7 +119,8 @@ def fit() -> dict[str, Any]:
             rows[name] = measured(dev, model(dev.features(usual if known else None)))
             _show(f"{name:6} labels per document {'known' if known else 'unknown'}", rows[name])
         found["known" if known else "unknown"] = rows
-    _write(MODEL, _shipped(learnt, found))
+    with replace_file(MODEL) as file:
+        file.write_text(json.dumps(_shipped(learnt, found), indent=1) + "\n", encoding="utf-8")
     return {"label-free": found}
 
 
@@ -128,7 +130,8 @@ def maps() -> dict[str, Any]:
     for name in corpora.NAMES:
         if name == "epmc":  # the first half of its dev documents to learn from, the other half to measure
             whole = sample(name, "dev", fitting=False)
-            train, dev = part(whole, np.arange(whole.documents) < 209), part(whole, np.arange(whole.documents) >= 209)
+            half = whole.documents // 2
+            train, dev = part(whole, np.arange(whole.documents) < half), part(whole, np.arange(whole.documents) >= half)
         else:
             train, dev = sample(name, "train", fitting=False), sample(name, "dev", fitting=False)
         for size in SIZES:
@@ -143,7 +146,7 @@ def maps() -> dict[str, Any]:
 def learned(name: str) -> dict[str, Any]:
     """ECE@5 and ECE@10 of the learned combiner, means and greatest of the draws, for each number of labels."""
     found: dict[str, Any] = {}
-    task = curve.prepare(corpora.FOLDER / name, SCORED, KNOWN, 2 * max(LABELLED))
+    task = curve.prepare(name, SCORED, KNOWN, 2 * max(LABELLED))
     for size in LABELLED:
         errors, choices = [], []
         for draw in range(FITS):
@@ -271,20 +274,13 @@ def _shipped(learnt: Mapping[str, Sample], measured_: Mapping[str, Any]) -> dict
     }
 
 
-def _keep(path: Path | None, found: Mapping[str, Any]) -> None:
+def _keep(path: Path, found: Mapping[str, Any]) -> None:
     """Write what was found beside what the file holds; rows of a table are added to it."""
-    if path is None:
-        return
-    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    before = figures.read(path)
     rows = {"combiner": {**before.get("combiner", {}), **found["combiner"]}} if "combiner" in found else found
-    _write(path, {**before, "machine": machine.describe(), **rows})
+    figures.write(path, {**before, **rows})
 
 
 def _show(title: str, row: Mapping[str, Any]) -> None:
     shown = (f"{name} {row[name]['value']:.3f}" for name in ("ECE@5", "ECE@10", "Brier@5", "AURC", "AUGRC"))
     print(title, f"P@5 {row['P@5']:.3f}", *shown, flush=True)
-
-
-def _write(path: Path, content: Mapping[str, Any]) -> None:
-    with replace_file(path) as file:
-        file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -1,17 +1,16 @@
-"""What labelled documents bring: `python -m benchmarks curve [--quick] [--corpora ...] [--folder DIR] [--output FILE]`.
+"""What labelled documents bring: `python -m benchmarks curve [--quick] [--corpora ...] [--output FILE]`.
 
 nDCG@5, P@1, P@5 and R@100 of the zero-shot method and of the combiner that is learned from n labelled documents, over
 n; means and deviations of the draws, and in how many of them nDCG@5 is significantly above or below the zero-shot
 method: by the paired randomisation test over documents, p < 0.05. Documents are drawn from train and all of dev is
 scored; where train documents have no labels (epmc), they are drawn from dev and the rest of it is scored. The other
 documents count as unlabelled. Candidates are described once for each corpus: that does not depend on the draw. Results
-are written as they come. `--folder` takes any corpus of that shape: labels, train and dev, each .jsonl.gz.
+are written as they come.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,12 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, machine
+from benchmarks import corpora, figures
 from numpy.typing import NDArray
 
-from tagwright.core.atomic import replace_file
-from tagwright.data.corpus import Corpus
-from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import compare
 from tagwright.methods import zero_shot
@@ -45,7 +41,7 @@ LARGE = 1000
 LEVEL = 0.05
 "A difference is significant below this p."
 
-RESULT = Path(__file__).parent / "results" / "curve.json"
+RESULT = figures.RESULTS / "curve.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +64,6 @@ class Task:
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks curve")
     parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
-    parser.add_argument("--folder", nargs="+", type=Path, help="corpora of this shape instead, shown by folder name")
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="labelled documents")
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--documents", type=int, help="score only N dev documents, drawn with seed 0")
@@ -78,29 +73,25 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     if options.quick:
         options = argparse.Namespace(**{**vars(options), **QUICK})
-    if not options.folder:
-        corpora.require(tuple(options.corpora))
+    corpora.require(tuple(options.corpora))
     settings = {"documents": options.documents, "unlabelled": options.unlabelled}
-    result: dict[str, Any] = {"machine": machine.describe(), **settings}
-    if options.output.is_file():
-        result = {**json.loads(options.output.read_text(encoding="utf-8")), **result}
-    for folder in options.folder or [corpora.FOLDER / name for name in options.corpora]:
-        name, task = folder.name, prepare(folder, options.documents, options.unlabelled, 2 * max(options.sizes))
+    result = {**figures.read(options.output), **settings}
+    for name in options.corpora:
+        task = prepare(name, options.documents, options.unlabelled, 2 * max(options.sizes))
         for size in options.sizes:
             if size <= len(task.pool.run) // 2:
                 draws = min(options.draws, 3) if size >= LARGE else options.draws
                 found = [measure(task, size, draw) for draw in range(draws)]
                 result.setdefault(name, {})[str(size)] = row = summary(found)
                 print(f"{name:6} {size:5}", *(f"{key} {value}" for key, value in row.items()), flush=True)
-                with replace_file(options.output) as file:
-                    file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+                figures.write(options.output, result)
 
 
-def prepare(folder: Path, most: int | None, known: int, labelled: int) -> Task:
+def prepare(name: str, most: int | None, known: int, labelled: int) -> Task:
     """Describe the candidates of the documents to score, and of up to so many to draw from; known: without labels."""
-    vocabulary = Vocabulary.read(folder / "labels.jsonl.gz")
-    dev = [each for each in sampled(Corpus.read(folder / "dev.jsonl.gz"), most) if each.labels]
-    train = sampled(Corpus.read(folder / "train.jsonl.gz"), max(known, 2 * labelled))
+    vocabulary = corpora.labels(name)
+    dev = [each for each in sampled(corpora.corpus(name, "dev"), most) if each.labels]
+    train = sampled(corpora.corpus(name, "train"), max(known, 2 * labelled))
     unlabelled = [replace(each, labels=()) for each in train[:known]]
     plain = zero_shot.fit(vocabulary, documents=unlabelled[: combine.BATCH])
     holdings = plan.survey(dev, vocabulary, vocabulary.gold(dev, unknown="ignore"), "")
@@ -112,7 +103,7 @@ def prepare(folder: Path, most: int | None, known: int, labelled: int) -> Task:
 
     test, drawn = examples(dev), [each for each in train if each.labels][:labelled]
     shared = len(drawn) < min(labelled, len(dev))  # of epmc's train documents hardly any have labels
-    return Task(folder.name, test if shared else examples(drawn), test, shared)
+    return Task(name, test if shared else examples(drawn), test, shared)
 
 
 def sampled(documents: Sequence[Document], most: int | None) -> list[Document]:

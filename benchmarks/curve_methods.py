@@ -10,7 +10,6 @@ measured again.
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import shutil
 import tempfile
@@ -22,20 +21,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, curve_plot, machine
+from benchmarks import corpora, curve_plot, figures
 from benchmarks.curve import NAMES, UNLABELLED, measures, sampled
 
-from tagwright.core.atomic import replace_file
 from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
-from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.methods import auto, svm, zero_shot
 from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Ints, Run
 
-RESULT = Path(__file__).parent / "results" / "curve-methods.json"
+RESULT = figures.RESULTS / "curve-methods.json"
 
 MEASURES = ("nDCG@5", "P@1", "P@5", "R@100")
 
@@ -73,7 +70,7 @@ class Task:
     @cached_property
     def train(self) -> list[Document]:
         """In random order."""
-        return sampled(Corpus.read(corpora.FOLDER / self.name / "train.jsonl.gz"), None)
+        return sampled(corpora.corpus(self.name, "train"), None)
 
     @cached_property
     def pool(self) -> list[Document]:
@@ -169,19 +166,16 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--output", type=Path, default=RESULT)
     parser.add_argument("--plots", action="store_true", help="draw what has been measured")
     options = parser.parse_args(arguments)
-    result: dict[str, Any] = {}
-    if options.output.is_file():
-        result = json.loads(options.output.read_text(encoding="utf-8"))
+    result = figures.read(options.output)
     if options.plots:
         curve_plot.write(result["rows"])
         return
     corpora.require(tuple(options.corpora))
-    about = {"machine": machine.describe(), "documents": options.documents, "unlabelled": options.unlabelled}
+    about = {"documents": options.documents, "unlabelled": options.unlabelled}
     result = {**about, "rows": {}, **result}
     for line in rows(result["rows"], options):
         print(line, flush=True)
-        with replace_file(options.output) as file:
-            file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        figures.write(options.output, result)
 
 
 def rows(found: dict[str, Any], options: argparse.Namespace) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Draw nDCG@5 over labelled documents, a line for each method or peer: SVG in docs/results."""
+"""Draw nDCG@5 over labelled documents, a line for each method or peer: SVG in docs/results, or beside own results."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks import figures
 
-FOLDER = Path(__file__).parents[1] / "docs" / "results"
+FOLDER = figures.RESULTS if figures.OWN else Path(__file__).parents[1] / "docs" / "results"
 
 COLOURS = {"auto": "#c2571a", "svm": "#2f6fb5", "knn": "#3a8f4d", "zero_shot": "#8a4fb0"}
 

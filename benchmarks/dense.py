@@ -7,13 +7,12 @@ the most common direction), weighted by idf: real text with its clusters and nea
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import os
-import platform
 import random
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +23,7 @@ from typing import Any, TypeVar
 
 import faiss
 import numpy as np
+from benchmarks import corpora, figures
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
@@ -32,13 +32,18 @@ from tagwright.stages.dense.index import Index, Vectors, index_name, recall
 from tagwright.text.words import sentence_spans, word_spans
 from tagwright.types import Floats, Run
 
-CORPORA = Path(__file__).resolve().parents[2] / "shared/data"
+NAMES = ("tib", "mdn", "epmc")
 QUERIES = 512
 Result = TypeVar("Result")
 
 
 def main(arguments: list[str]) -> None:
-    size = int(arguments[0]) if arguments else 1_000_000
+    parser = argparse.ArgumentParser(prog="python -m benchmarks dense", description=__doc__)
+    parser.add_argument("size", type=int, nargs="?", default=1_000_000)
+    parser.add_argument("--output", type=Path, default=figures.RESULTS / "dense.json")
+    options = parser.parse_args(arguments)
+    corpora.require(NAMES)
+    size = options.size
     embed = word_vectors()
     labels = embed(label_texts(size))
     queries = embed(query_texts())
@@ -47,7 +52,7 @@ def main(arguments: list[str]) -> None:
     stores = {"float16": recall(vectors.nearest(queries, 10), exact.top(10))}
     del labels
     report = {
-        "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, of which searches use one",
+        "cores used by a search": 1,
         "load": os.getloadavg()[0],
         "labels": f"{len(vectors):,} x {vectors.codes.shape[1]}",
         "recall@10 of exact search by storage": stores,
@@ -61,7 +66,8 @@ def main(arguments: list[str]) -> None:
     for index in ("HNSW32,SQ8", "HNSW32,SQfp16"):
         report[index] = measure(tenth, index, queries, tenth.nearest(queries, 100), efforts=[16, 32, 64, 128, 256])
     report["peak memory GB"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 1)
-    json.dump(report, sys.stdout, indent=1)
+    print(json.dumps(report, indent=1))
+    figures.write(options.output, report)
 
 
 def measure(vectors: Vectors, name: str, queries: Floats, exact: Run, efforts: list[int]) -> dict[str, object]:
@@ -148,8 +154,8 @@ def query_texts() -> list[str]:
 
 
 def corpus(file: str) -> Iterator[dict[str, Any]]:
-    for name in ("tib", "mdn", "epmc"):
-        with gzip.open(CORPORA / name / file, "rt", encoding="utf-8") as lines:
+    for name in NAMES:
+        with gzip.open(corpora.folder(name) / file, "rt", encoding="utf-8") as lines:
             yield from map(json.loads, lines)
 
 

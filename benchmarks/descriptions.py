@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, rows
+from benchmarks import corpora, figures, rows
 
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.vocabulary import Vocabulary
@@ -28,7 +28,7 @@ from tagwright.types import Document, Run
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "R@100", "macro-F1@5")
 TESTED = ("P@1", "P@5", "nDCG@5", "R@100", "macro-F1@5")
-RESULT = Path(__file__).parent / "results" / "descriptions.json"
+RESULT = figures.RESULTS / "descriptions.json"
 
 KEYWORDS = 20
 

@@ -24,11 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, machine
+from benchmarks import corpora, figures, machine
 from benchmarks.markdown import change, probability
 from benchmarks.zeroshot import own_labels, without
 
-from tagwright.core.atomic import replace_file
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.precision import GAIN, Precision, resolve, speeds
@@ -38,7 +37,7 @@ from tagwright.evaluation.significance import compare
 from tagwright.methods import zero_shot
 from tagwright.types import Document, Floats, Run
 
-DEFAULT = Path(__file__).parent / "results" / "encode.json"
+DEFAULT = figures.RESULTS / "encode.json"
 NAMES = (*corpora.NAMES, "kirja")
 THEIRS = "sentence-transformers"
 
@@ -168,12 +167,10 @@ def some_labels(vocabulary: Vocabulary, documents: Sequence[Document], count: in
 
 def write(output: Path, job: str, name: str, found: Mapping[str, Any]) -> None:
     """Set one part of the result file; what else is in it stays."""
-    old = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
-    result = {key: old.get(key, {}) for key in ("speed", "quality")}
-    result[job] |= {"machine": machine.describe(), "load": round(os.getloadavg()[0], 1), name: found}
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with replace_file(output) as file:
-        file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    result = figures.read(output)
+    part = result.setdefault(job, {})
+    part |= {"machine": machine.describe(), "load": round(os.getloadavg()[0], 1), name: found}
+    figures.write(output, result)
 
 
 def show_speed(name: str, found: Mapping[str, Any]) -> None:

@@ -19,11 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora
-from benchmarks.machine import describe
+from benchmarks import corpora, figures
 from benchmarks.zeroshot import own_labels, without
 
-from tagwright.core.atomic import replace_file
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
@@ -46,19 +44,17 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--corpora", nargs="+", default=list(corpora.NAMES))
     parser.add_argument("--documents", type=int, default=500, help="of each corpus, for the quality")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--output", type=Path, help="write the result as JSON")
+    parser.add_argument("--output", type=Path, default=figures.RESULTS / "first.json")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
-    found: dict[str, Any] = {"machine": describe(), "seconds": {}, "quality": {}}
+    found: dict[str, Any] = {"seconds": {}, "quality": {}}
     for name in ("epmc", "mdn"):
         found["seconds"][name] = {isa: seconds(name, variables, options.rounds) for isa, variables in ISAS.items()}
         print(name, found["seconds"][name], flush=True)
     for name in options.corpora:
         found["quality"][name] = quality(name, options.documents)
         print(name, found["quality"][name], flush=True)
-    if options.output:
-        with replace_file(options.output) as file:
-            file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    figures.write(options.output, found)
 
 
 def seconds(name: str, variables: dict[str, str], rounds: int) -> dict[str, float]:
@@ -72,7 +68,7 @@ def seconds(name: str, variables: dict[str, str], rounds: int) -> dict[str, floa
             command = [sys.executable, "-m", "tagwright", "suggest", str(document), "--labels"]
             start = time.perf_counter()
             subprocess.run(
-                [*command, str(corpora.FOLDER / name / "labels.jsonl.gz")],
+                [*command, str(corpora.folder(name) / "labels.jsonl.gz")],
                 env={**os.environ, **variables, "TAGWRIGHT_CACHE": folder},
                 stdout=subprocess.DEVNULL,
                 check=True,

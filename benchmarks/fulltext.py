@@ -27,11 +27,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, machine, rows
+from benchmarks import corpora, figures, machine, rows
 from benchmarks.opinions import CROSS, MENTIONS, OPINIONS, POOLS, TUNED, Task
 
 from tagwright.combining.fusion import append_labels
-from tagwright.core.atomic import replace_file
 from tagwright.data.corpus import Corpus
 from tagwright.data.paragraphs import paragraphs
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -46,7 +45,7 @@ from tagwright.types import Retriever, Run
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "nDCG@10", "PSP@5", "R@20", "R@100")
 TESTED = ("P@1", "P@3", "P@5", "nDCG@10", "PSP@5", "R@20", "R@100")
-RESULT = Path(__file__).parent / "results" / "fulltext.json"
+RESULT = figures.RESULTS / "fulltext.json"
 
 
 @dataclass(frozen=True)
@@ -255,14 +254,10 @@ def speed(options: argparse.Namespace) -> None:
             distil(Path(encoder))
         for times in (1, 2, 4):
             arguments, cache = [str(times * options.documents), encoder], {"TAGWRIGHT_CACHE": f"{folder}/{times}"}
-            figures = {state: child(arguments, cache) for state in ("cold", "warm")}
-            result[f"{times * options.documents} papers"] = figures
+            papers = f"{times * options.documents} papers"
+            result[papers] = {state: child(arguments, cache) for state in ("cold", "warm")}
     print(json.dumps(result, indent=1))
-    if options.output:
-        table = json.loads(options.output.read_text("utf-8")) if options.output.is_file() else {}
-        with replace_file(options.output) as file:
-            text = json.dumps({**table, f"speed, {options.encoder}": result}, indent=1)
-            file.write_text(text + "\n", encoding="utf-8")
+    figures.write(options.output, {**figures.read(options.output), f"speed, {options.encoder}": result})
 
 
 def child(arguments: Sequence[str], settings: Mapping[str, str]) -> dict[str, Any]:
@@ -275,7 +270,7 @@ def child(arguments: Sequence[str], settings: Mapping[str, str]) -> dict[str, An
 
 def timed(papers: int, name: str) -> dict[str, Any]:
     """Candidates of so many papers of epmc by their full text. Memory in MB."""
-    corpus = Corpus.read(corpora.FOLDER / "epmc" / "train.jsonl.gz")
+    corpus = corpora.corpus("epmc", "train")
     full = FullText(Dense(corpora.labels("epmc")[:1000], BiEncoder.load(name)))
     full(corpus[:2])  # everything that is loaded late is loaded now
     leaves = sum(len(paragraphs(document)) for document in corpus[2 : papers + 2])
@@ -336,7 +331,7 @@ def main(arguments: list[str]) -> None:
     pace = parts.add_parser("speed")
     pace.add_argument("--documents", type=int, default=100, help="papers of 1x")
     pace.add_argument("--encoder", default="minilm", help="static, or the name of a transformer")
-    pace.add_argument("--output", type=Path, help="a JSON file, added to where it exists")
+    pace.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
     pace.set_defaults(run=speed)
     one = parts.add_parser("child")
     one.add_argument("papers", type=int)

@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks import corpora
 
 from tagwright.graph.neighbours import Neighbours
 from tagwright.graph.network import Graph
 from tagwright.types import Document
 
-ARXIV = Path(__file__).resolve().parents[1] / "../shared/data/arxiv/train.jsonl.gz"
+ARXIV = corpora.folder("arxiv") / "train.jsonl.gz"
 
 
 def main(arguments: list[str]) -> None:

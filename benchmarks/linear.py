@@ -22,9 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, machine
+from benchmarks import corpora, figures
 
-from tagwright.core.atomic import replace_file
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.evaluation.scores import evaluate
@@ -53,7 +52,7 @@ class Task:
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks linear", description=__doc__)
-    parser.add_argument("--output", type=Path, help="write the result as JSON")
+    parser.add_argument("--output", type=Path, default=figures.RESULTS / "linear.json")
     parser.add_argument("--subsets", nargs="*", choices=[*SUBSETS, "all"], default=[*SUBSETS, "all"])
     parser.add_argument("--row", nargs=2, help="measure one row in this process: subset and name")
     options = parser.parse_args(arguments)
@@ -62,14 +61,12 @@ def main(arguments: list[str]) -> None:
         subset, name = options.row
         print(json.dumps(measure(task(subset), rows(subset)[name])))
         return
-    result: dict[str, Any] = {"machine": machine.describe(), "corpus": "tib"}
+    result: dict[str, Any] = {"corpus": "tib"}
     for subset in options.subsets:
         result[subset] = {name: in_own_process(subset, name) for name in rows(subset)}
         if "scikit-learn" in result[subset]:
             result[subset]["times faster"] = ratios(result[subset]["scikit-learn"], result[subset]["SVM"])
-        if options.output:
-            with replace_file(options.output) as file:
-                file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        figures.write(options.output, result)
     print(json.dumps(result, indent=1))
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+from benchmarks.figures import COMMITTED
 
 LEVEL = 0.05
 "An asterisk stands at differences whose p, after Holm's correction, is below it."
@@ -15,7 +14,7 @@ LEVEL = 0.05
 
 def result(name: str) -> dict[str, Any]:
     """A file of results."""
-    content: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    content: dict[str, Any] = json.loads((COMMITTED / f"{name}.json").read_text(encoding="utf-8"))
     return content
 
 

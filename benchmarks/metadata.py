@@ -21,12 +21,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import corpora, rows
+from benchmarks import corpora, figures, rows
 from benchmarks.augmentation import eda_pairs, near_words, uda_pairs
 
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.combining.weighted_sum import WeightedSum
-from tagwright.core.atomic import replace_file
 from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "nDCG@10")
 PROPENSITY = ("PSP@1", "PSP@3", "PSP@5", "PSnDCG@3", "PSnDCG@5")
 TESTED = ("P@1", "P@3", "P@5", "nDCG@5")
-RESULT = Path(__file__).parent / "results" / "metadata.json"
+RESULT = figures.RESULTS / "metadata.json"
 
 STARTS = ("static", "blank", "minilm", "cross")
 UNTRAINED, MIXED, EDA, UDA = "untrained", "mixed", "EDA", "UDA"
@@ -85,7 +84,7 @@ class Task(rows.Task):
     def documents(self) -> Corpus:
         """What is learnt from: text and metadata of train and, unless it is to be without, dev."""
         parts = ("train",) if self.without_dev else ("train", "dev")
-        return Corpus.read(*(corpora.FOLDER / self.name / f"{part}.jsonl.gz" for part in parts))
+        return corpora.corpus(self.name, *parts)
 
     @property
     def heading(self) -> str:
@@ -254,10 +253,9 @@ def add_paths(output: Path, task: Task) -> None:
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(found), encoding="utf-8")
-    result = json.loads(output.read_text(encoding="utf-8"))
+    result = figures.read(output)
     result[task.heading]["meta-paths"] = json.loads(path.read_text(encoding="utf-8"))
-    with replace_file(output) as file:
-        file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    figures.write(output, result)
 
 
 def plain(estimates: Sequence[Any]) -> list[dict[str, Any]]:

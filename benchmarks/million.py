@@ -21,9 +21,9 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks import corpora, machine
+from benchmarks import corpora, figures
 
-RESULTS = Path(__file__).parent / "results" / "million.json"
+RESULTS = figures.RESULTS / "million.json"
 CHANGED = 0.1
 "The share of words that are exchanged."
 POLL = 2.0
@@ -41,8 +41,8 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     options.work.mkdir(parents=True, exist_ok=True)
     prepare(options.work, options.documents)
-    found = json.loads(options.output.read_text(encoding="utf-8")) if options.output.is_file() else {"runs": {}}
-    run = found["runs"].setdefault(str(options.documents), {})
+    found = figures.read(options.output)
+    run = found.setdefault("runs", {}).setdefault(str(options.documents), {})
     settings = {name: getattr(options, name) for name in ("shard_size", "processes")}
     if any(run.get(name) != value for name, value in settings.items()):
         run |= {**settings, "undisturbed": watched(options, "whole")}
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> None:
 
 def write(path: Path, found: dict[str, Any]) -> None:
     """Write what is known so far: the runs by the number of documents."""
-    path.write_text(json.dumps({"machine": machine.describe(), **found}, indent=1) + "\n", encoding="utf-8")
+    figures.write(path, found)
     print(json.dumps(found), flush=True)
 
 
@@ -62,7 +62,6 @@ def prepare(work: Path, documents: int) -> None:
     """Documents and a saved tagger, unless they are there."""
     from tagwright import zero_shot
     from tagwright.core.atomic import replace_file
-    from tagwright.data.vocabulary import Vocabulary
     from tagwright.encoders.static import distil
 
     path = work / f"documents-{documents}.jsonl"
@@ -71,13 +70,13 @@ def prepare(work: Path, documents: int) -> None:
             file.writelines(json.dumps(record) + "\n" for record in islice(changed(), documents))
     if not (work / "model" / "manifest.json").is_file():
         distil(work / "static")
-        vocabulary = Vocabulary.read(corpora.FOLDER / "tib" / "labels.jsonl.gz")
+        vocabulary = corpora.labels("tib")
         zero_shot(vocabulary, encoder=str(work / "static"), language="english").save(work / "model")
 
 
 def changed() -> Iterator[dict[str, str]]:
     """Abstracts, again and again, each time with other words exchanged."""
-    with gzip.open(corpora.FOLDER / "arxiv" / "train.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(corpora.folder("arxiv") / "train.jsonl.gz", "rt", encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines]
     rng = random.Random(0)
     words = [word for record in rng.sample(records, 2000) for word in record["abstract"].split()]

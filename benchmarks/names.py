@@ -1,17 +1,16 @@
-"""Speed of name matching on one core: `python -m benchmarks names [FOLDER]` with dev.jsonl.gz and labels.jsonl.gz.
+"""Speed of name matching on one core: `python -m benchmarks names [--output FILE]`, on epmc.
 
 Compared with the plain way, a look-up of every n-gram of a document in a dictionary of names, and with a million
-names made up of the vocabulary's own words. Prints JSON.
+names made up of the vocabulary's own words.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import platform
 import random
 import statistics
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,25 +18,25 @@ from pathlib import Path
 from typing import TypeVar
 
 import Stemmer
+from benchmarks import corpora, figures
 
-from tagwright.data.corpus import Corpus
-from tagwright.data.vocabulary import Vocabulary
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.text.words import words
 from tagwright.types import Document, Label, Run
 
-DEFAULT_FOLDER = Path(__file__).resolve().parents[2] / "shared/data/epmc"
 RUNS = 3
 Result = TypeVar("Result")
 
 
 def main(arguments: list[str]) -> None:
-    folder = Path(arguments[0]) if arguments else DEFAULT_FOLDER
-    labels = Vocabulary.read(folder / "labels.jsonl.gz")
-    documents = list(Corpus.read(folder / "dev.jsonl.gz"))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks names", description=__doc__)
+    parser.add_argument("--output", type=Path, default=figures.RESULTS / "names.json")
+    output = parser.parse_args(arguments).output
+    corpora.require(("epmc",))
+    labels, documents = corpora.labels("epmc"), corpora.documents("epmc", "dev")
     million = a_million(labels)
     report = {
-        "machine": f"{processor()}, {os.cpu_count()} cores of which one is used, Python {platform.python_version()}",
+        "cores used": 1,
         "load": os.getloadavg()[0],
         "names": sum(len(label.names) for label in labels),
         "words per document": round(statistics.mean(len(words(document.text)) for document in documents)),
@@ -45,7 +44,8 @@ def main(arguments: list[str]) -> None:
         "dictionary of n-grams": measure(lambda: n_grams(labels), documents[: len(documents) // 50]),
         "Names, a million": measure(lambda: ExactMatch(million), documents),
     }
-    json.dump(report, sys.stdout, indent=1)
+    print(json.dumps(report, indent=1))
+    figures.write(output, report)
 
 
 def measure(build: Callable[[], Callable[[Sequence[Document]], object]], documents: Sequence[Document]) -> object:
@@ -91,10 +91,3 @@ def a_million(labels: Sequence[Label]) -> list[Label]:
     while len(names) < 1_000_000:
         names[" ".join(rng.choices(known, k=rng.randint(1, 4)))] = None
     return [Label(str(index), (name,)) for index, name in enumerate(names)]
-
-
-def processor() -> str:
-    """The model name, where the system tells."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.is_file() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -73,7 +73,7 @@ class Task(rows.Task):
     @cached_property
     def train(self) -> Any:
         """The documents besides dev."""
-        corpus = Corpus.read(corpora.FOLDER / self.name / "train.jsonl.gz")
+        corpus = corpora.corpus(self.name, "train")
         return corpus if self.most is None else corpus[: self.most]
 
     @cached_property

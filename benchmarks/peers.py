@@ -14,7 +14,6 @@ Results are written as they come, and what is there is not run again but for the
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import statistics
@@ -24,11 +23,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks import corpora, curve_plot, machine, peer_environments
+from benchmarks import corpora, curve_plot, figures, peer_environments
 from benchmarks.curve import NAMES
 from benchmarks.peer_jobs import Peer, Task, ask, measure, prepare
-
-from tagwright.core.atomic import replace_file
 
 OURS = peer_environments.OURS
 
@@ -51,7 +48,7 @@ PEERS: Mapping[str, Peer] = {
     "SetFit": Peer("setfit", RUNNERS + "few_shot", most=1000),
 }
 
-RESULT = Path(__file__).parent / "results" / "peers.json"
+RESULT = figures.RESULTS / "peers.json"
 
 
 def main(arguments: list[str]) -> None:
@@ -60,9 +57,7 @@ def main(arguments: list[str]) -> None:
         for name, what in peer_environments.install(options.install or [*peer_environments.ENVIRONMENTS]):
             print(f"{name}: {what}", flush=True)
         return
-    result: dict[str, Any] = {"quality": {}, "speed": {}}
-    if options.output.is_file():
-        result = json.loads(options.output.read_text(encoding="utf-8"))
+    result: dict[str, Any] = {"quality": {}, "speed": {}, **figures.read(options.output)}
     if options.plots:
         shown = {
             corpus: {name: rows for name, rows in found.items() if "," not in name}  # variants of ours are in the table
@@ -72,14 +67,14 @@ def main(arguments: list[str]) -> None:
         return
     corpora.require(tuple(options.corpora))
     names = [name for name in options.peers if peer_environments.is_installed(PEERS[name].environment)]
-    about = {"machine": machine.describe(), "dev documents": options.documents, "unlabelled": options.unlabelled}
+    about = {"dev documents": options.documents, "unlabelled": options.unlabelled}
     result = {**about, "minutes": options.minutes, **result}
     for corpus in options.corpora:
         for size in options.sizes:
             steps = speed if options.speed else quality
             for line in steps(result, names, corpus, size, options):
                 print(line, flush=True)
-                store(result, options.output)
+                figures.write(options.output, result)
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
@@ -200,12 +195,6 @@ def median(rounds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if "outcome" in each:
             return dict(each)
     return {key: round(statistics.median(each[key] for each in rounds), 2) for key in rounds[0]}
-
-
-def store(result: Mapping[str, Any], path: Path) -> None:
-    """Write what there is."""
-    with replace_file(path) as file:
-        file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 @contextmanager

@@ -12,7 +12,6 @@ is not measured again. DIR keeps the features, and the scores of the rankers.
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,12 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, curve, machine
+from benchmarks import corpora, curve, figures
 from benchmarks.calibration import confidence_errors
 from benchmarks.curve_methods import Task
 from benchmarks.exchanged_rankers import OURS, RANKERS
 
-from tagwright.core.atomic import replace_file
 from tagwright.core.steps import State, Steps
 from tagwright.methods import zero_shot
 from tagwright.methods.auto import combine, plan, recipe
@@ -35,7 +33,7 @@ from tagwright.methods.auto.examples import Weighted
 from tagwright.training.combiner import CombinerOptions, Examples, fit_combiner
 from tagwright.training.out_of_fold import Folds
 
-RESULT = Path(__file__).parent / "results" / "rankers.json"
+RESULT = figures.RESULTS / "rankers.json"
 
 SIZES = ("50", "300", "many")
 DEV, KNOWN, POOL, MANY, TEACHING = 1000, 500, 600, 6000, 1000
@@ -55,14 +53,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
-    result: dict[str, Any] = {"machine": machine.describe(), "rows": {}}
-    if options.output.is_file():
-        result = json.loads(options.output.read_text(encoding="utf-8"))
+    result: dict[str, Any] = {"rows": {}, **figures.read(options.output)}
     with tempfile.TemporaryDirectory() as folder:
         for line in rows(result["rows"], options.work or Path(folder), options):
             print(line, flush=True)
-            with replace_file(options.output) as file:
-                file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+            figures.write(options.output, result)
 
 
 def rows(found: dict[str, Any], work: Path, options: argparse.Namespace) -> Iterator[str]:

@@ -21,11 +21,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine, two_nodes
+from benchmarks import figures, two_nodes
 from benchmarks.million import different
 from benchmarks.two_nodes import ADDRESSES, HEAD, OTHER, PORT
 
-RESULTS = Path(__file__).parent / "results" / "ray_nodes.json"
+RESULTS = figures.RESULTS / "ray_nodes.json"
 NAMES = ["Bees", "Banks", "Rain", "Rivers", "Honey", "Flowers", "Stocks", "Money"]
 MOMENTS = {
     "none": "no node dies",
@@ -54,15 +54,13 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     if why := two_nodes.missing():
         sys.exit(f"two nodes cannot be had here: {why}")
-    result: dict[str, Any] = {"machine": machine.describe(), "runs": []}
-    if options.output.is_file():
-        result["runs"] = json.loads(options.output.read_text(encoding="utf-8"))["runs"]
+    result: dict[str, Any] = {"runs": [], **figures.read(options.output)}
     with tempfile.TemporaryDirectory(prefix="tagwright-nodes-") as name, two_nodes.namespaces():
         trials = _Trials(Path(name), options)
         for moment in options.moments * options.rounds:
             result["runs"].append(trials.run(moment, random.Random(f"{moment} {len(result['runs'])}")))
             print(json.dumps(result["runs"][-1]), flush=True)
-            options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+            figures.write(options.output, result)
     sys.exit(any(run["exit code"] or run["different files"] for run in result["runs"]))
 
 

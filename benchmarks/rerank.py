@@ -10,7 +10,6 @@ rates do not; rates per second of processor time suffer less.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import time
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from benchmarks import corpora, machine
+from benchmarks import corpora, figures
 from rich.console import Console
 from rich.table import Table
 
@@ -37,7 +36,7 @@ from tagwright.types import Document, Floats, Run
 if TYPE_CHECKING:
     import torch
 
-RESULTS = Path(__file__).parent / "results" / "rerank.json"
+RESULTS = figures.RESULTS / "rerank.json"
 BATCH, LENGTH = 16, 256
 WANTED = {"bi": 50, "cross": 6}
 
@@ -56,7 +55,6 @@ def main(arguments: list[str]) -> None:
     every = np.arange(len(run.labels))
     few = np.random.default_rng(0).choice(every, options.pairs, replace=False)
     report: dict[str, Any] = {
-        "machine": machine.describe(),
         "path": f"{best_device().type} {str(best_dtype(best_device())).removeprefix('torch.')}",
         "documents": len(documents),
         "candidates": len(run.labels),
@@ -72,8 +70,7 @@ def main(arguments: list[str]) -> None:
         report[name]["wanted"] = WANTED[name]
     report["load"] = round(os.getloadavg()[0], 1)
     show(report)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    figures.write(options.output, report)
 
 
 def candidates(count: int) -> tuple[list[Document], Run, Vocabulary]:

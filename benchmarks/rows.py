@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, machine
+from benchmarks import corpora, figures, machine
 
-from tagwright.core.atomic import replace_file
 from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
@@ -45,7 +44,7 @@ class Task:
     @cached_property
     def train(self) -> Corpus:
         """The documents to learn from."""
-        return Corpus.read(corpora.FOLDER / self.name / "train.jsonl.gz")
+        return corpora.corpus(self.name, "train")
 
     @cached_property
     def labels(self) -> Vocabulary:
@@ -88,7 +87,7 @@ class Task:
         return run.keep(run.labels != self.labels.own(documents)[run.rows])
 
     def _gold(self, documents: Sequence[Document]) -> Run:
-        return self.without_self(documents, self.labels.gold(documents))
+        return self.without_self(documents, self.labels.gold(documents, unknown="ignore"))
 
 
 def sample(documents: Sequence[Document], count: int) -> list[Document]:
@@ -126,7 +125,7 @@ def store(task: Task, row: str, run: Run, seconds: float, measures: Sequence[str
     found = {"seconds": round(seconds, 1), **as_json["measures"], **({"slices": as_json["slices"]} if train else {})}
     if agreement := agreement_with_keywords(task, run):
         found["agreement with keywords"] = agreement
-    (folder / "row.json").write_text(json.dumps(found), encoding="utf-8")
+    (folder / "row.json").write_text(json.dumps({**found, "made": figures.state()}), encoding="utf-8")
     shown = " ".join(f"{name} {100 * scores.measures[name].value:5.1f}" for name in measures)
     print(f"{task.name:5} {row:34} {shown} {seconds:6.0f} s", file=sys.stderr, flush=True)
 
@@ -156,13 +155,13 @@ def add(
     train: Run | None = None,
 ) -> None:
     """Write the row into the result, with its tests against those of the others that are there. train: as above."""
-    result = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
+    result = figures.read(output)
     rows = result.setdefault(heading, {"machine": machine.describe(), **about})
     rows[row] = json.loads((task.folder(row) / "row.json").read_text(encoding="utf-8"))
+    made = rows[row].pop("made", figures.UNRECORDED)
     there = [other for other in others if other != row and (task.folder(other) / "run.npz").is_file()]
     rows[row]["against"] = {
         other: compare(task.run(row), task.run(other), task.gold, train=train, measures=tested).to_json()["measures"]
         for other in there
     }
-    with replace_file(output) as file:
-        file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    figures.write(output, result, [made])

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-from benchmarks import corpora, machine
+from benchmarks import corpora, figures
 from benchmarks.curve import sampled
 
-from tagwright.core.atomic import replace_file
 from tagwright.methods import zero_shot
 from tagwright.methods.auto import combine
 from tagwright.tagger.sampling import By, sample
@@ -29,7 +28,7 @@ from tagwright.types import Document
 POOL, TEST, CHOSEN, SEEDS = 600, 300, 50, 5
 "Documents to choose from, to score, and to choose; and how often, each time from other five sixths of the pool."
 
-RESULT = Path(__file__).parent / "results" / "sample.json"
+RESULT = figures.RESULTS / "sample.json"
 
 
 def main(arguments: list[str]) -> None:
@@ -42,10 +41,7 @@ def main(arguments: list[str]) -> None:
     for name in options.names:
         row = measure(name, options.seeds)
         print(name, json.dumps(row), flush=True)
-        before = json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {}
-        with replace_file(options.output) as path:
-            content = {**before, "machine": machine.describe(), name: row}
-            path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        figures.write(options.output, {**figures.read(options.output), name: row})
 
 
 def measure(name: str, seeds: int) -> dict[str, Any]:

@@ -20,11 +20,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine
+from benchmarks import figures
 from benchmarks.scale_measures import FIXED, MEASURES, Clock, peak_memory
 from benchmarks.scale_texts import texts
 
-RESULTS = Path(__file__).parent / "results" / "scale.json"
+RESULTS = figures.RESULTS / "scale.json"
 SIZES = (10_000, 100_000, 1_000_000)
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
 ENVIRONMENT = {**os.environ, **ONE_THREAD, "TAGWRIGHT_CACHE_LIMIT": "0"}
@@ -51,9 +51,7 @@ def main(arguments: list[str]) -> None:
 
 def add(output: Path, name: str, size: int, work: Path) -> None:
     """Measure one figure unless it is there, and fit its slope anew."""
-    from tagwright.core.atomic import replace_file
-
-    result = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
+    result = figures.read(output)
     rows = result.setdefault("rows", {}).setdefault(name, {})
     if str(size) in rows:
         return
@@ -74,10 +72,9 @@ def add(output: Path, name: str, size: int, work: Path) -> None:
     ]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=ENVIRONMENT)
     rows[str(size)] = json.loads(done.stdout.splitlines()[-1])
-    result |= {"machine": machine.describe(), "words": source, "slopes": slopes(result["rows"])}
+    result |= {"words": source, "slopes": slopes(result["rows"])}
     print(f"{name:28} {size:10,} {rows[str(size)]} slope {result['slopes'].get(name)}", file=sys.stderr, flush=True)
-    with replace_file(output) as file:
-        file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    figures.write(output, result)
 
 
 def slopes(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float]]:

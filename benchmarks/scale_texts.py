@@ -14,8 +14,8 @@ from typing import Any
 from benchmarks import corpora
 
 SOURCES = {
-    "documents": corpora.FOLDER / "arxiv" / "train.jsonl.gz",
-    "labels": corpora.FOLDER / "epmc" / "labels.jsonl.gz",
+    "documents": corpora.folder("arxiv") / "train.jsonl.gz",
+    "labels": corpora.folder("epmc") / "labels.jsonl.gz",
 }
 SAMPLE = 20_000
 "Real texts from which words and lengths are counted."

@@ -18,16 +18,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from benchmarks import corpora
-from benchmarks.attack_server import write
-from benchmarks.machine import describe
+from benchmarks import corpora, figures
 from benchmarks.serve_annif import annif
 from benchmarks.serve_labels import label_search, page_weight
 from benchmarks.serve_load import Service, batches, load, measured, milliseconds, resident, single
 
 from tagwright.methods import zero_shot
 
-RESULTS = Path(__file__).parent / "results" / "serve.json"
+RESULTS = figures.RESULTS / "serve.json"
 CORPUS = "epmc"
 CHARACTERS = 2000
 "Of each text."
@@ -48,11 +46,10 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     corpora.require((CORPUS,))
     for name in options.only:
-        found = json.loads(options.results.read_text(encoding="utf-8")) if options.results.exists() else {}
+        found = figures.read(options.results)
         if name not in found or options.again:
-            found["machine"] = describe()
             found[name] = PARTS[name](options.seconds)
-            write(options.results, found)
+            figures.write(options.results, found)
             print(name, json.dumps(found[name]), flush=True)
 
 
@@ -64,7 +61,7 @@ def texts() -> list[str]:
 @contextmanager
 def tagwright(stages: Stages = (), *more: str) -> Iterator[Service]:
     """Our server over the vocabulary: zero_shot, with these stages or those of the default."""
-    path = corpora.FOLDER / CORPUS / "labels.jsonl.gz"
+    path = corpora.folder(CORPUS) / "labels.jsonl.gz"
     chosen = ["--set", f"stages={list(stages)}"] if stages else []
     command = [sys.executable, "-m", "tagwright", "serve", "--labels", str(path), "--port", "0", "--quiet", *chosen]
     own = {**os.environ, "PYTHONUNBUFFERED": "1"}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks import machine
+from benchmarks import figures
 
 
 class Tried(NamedTuple):
@@ -51,9 +50,7 @@ class Tally:
 
 def read(path: Path | None) -> dict[str, Tally]:
     """Name -> tally; none where there is no file yet."""
-    if path is None or not path.is_file():
-        return {}
-    rows = json.loads(path.read_text(encoding="utf-8"))["trials"]
+    rows = figures.read(path).get("trials", {}) if path else {}
     return {
         name: Tally(row["kills"], row["inputs"], Counter(row["outcomes"]), row["lost"]) for name, row in rows.items()
     }
@@ -61,14 +58,10 @@ def read(path: Path | None) -> dict[str, Tally]:
 
 def write(path: Path, tallies: dict[str, Tally]) -> None:
     """Write in one step, with the sums and the machine."""
-    from tagwright.core.atomic import replace_file
-
     sums = {
         "kills": sum(each.kills for each in tallies.values()),
         "inputs": sum(each.inputs for each in tallies.values()),
         "lost": sum(len(each.lost) for each in tallies.values()),
     }
     rows = {name: vars(each) for name, each in sorted(tallies.items())}
-    with replace_file(path) as file:
-        content = {"machine": machine.describe(), **sums, "trials": rows}
-        file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    figures.write(path, {**figures.read(path), **sums, "trials": rows})

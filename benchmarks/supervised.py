@@ -9,7 +9,6 @@ seconds they do not count.
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -20,9 +19,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from benchmarks import bound, corpora, rows
+from benchmarks import bound, corpora, figures, rows
 
-from tagwright.core.atomic import replace_file
 from tagwright.core.steps import Steps
 from tagwright.evaluation.metrics import Bin, Contingency, by_frequency, f1
 from tagwright.evaluation.report.page import write_page
@@ -40,7 +38,7 @@ MEASURES = (
     *("PSP@1", "PSP@3", "PSP@5", "macro-F1@5", "macro-F1-tail@5"),
 )
 TESTED = ("P@1", "P@3", "P@5", "nDCG@5", "R@100", "PSP@1", "PSP@3", "PSP@5", "macro-F1@5", "macro-F1-tail@5")
-RESULT = Path(__file__).parent / "results" / "supervised.json"
+RESULT = figures.RESULTS / "supervised.json"
 
 BLOCK, KEYWORDS = 256, 20
 "Documents that the bound is computed for together, and keywords of a label that it compares with all its words."
@@ -225,7 +223,7 @@ def add_bound(task: Task, output: Path, documents: int = 4000, dim: int = 256) -
         ends = [len(order) * i // count for i in range(count + 1)]
         return list(pairwise(ends))
 
-    result = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
+    result = figures.read(output)
     result.setdefault(task.heading, {})["Theorem 3"] = {
         "labels": len(bounds),
         "share with a bound below 1": bound.share_bounded(bounds),
@@ -239,8 +237,7 @@ def add_bound(task: Task, output: Path, documents: int = 4000, dim: int = 256) -
         ],
         "hardest": [{"name": task.labels[each.label].name, **asdict_of(each)} for each in order[:10]],
     }
-    with replace_file(output) as file:
-        file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    figures.write(output, result)
     print(f"{task.name}: the bound is below 1 for {bound.share_bounded(bounds):.1%} of the labels", file=sys.stderr)
     lines = {
         row: [Bin(start, end, 0, float(each[start:end].mean())) for start, end in parts(50)]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from benchmarks import peer_tables, quality_tables, scale_tables, server_tables, speed_tables
+from benchmarks import corpora, figures, peer_tables, quality_tables, scale_tables, server_tables, speed_tables
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,6 +21,8 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     **peer_tables.TABLES,
     **scale_tables.TABLES,
     **server_tables.TABLES,
+    **corpora.TABLES,
+    **figures.TABLES,
 }
 "Name -> the lines of a table."
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import corpora, machine
+from benchmarks import corpora, figures
 from sentence_transformers import SentenceTransformer
 
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -43,6 +43,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks train", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kind", choices=BATCH, action="append", help="what to train; both by default")
+    parser.add_argument("--output", type=Path, default=figures.RESULTS / "train.json")
     parser.add_argument("--loop", choices=["ours", "plain", "once"], help="do one measurement in this process")
     options = parser.parse_args(arguments)
     corpora.require(("mdn",))
@@ -50,11 +51,9 @@ def main(arguments: list[str]) -> None:
     if options.loop:
         print(json.dumps(measure(kinds[0], options.loop)))
     else:
-        print(
-            json.dumps(
-                {"machine": machine.describe(), **{kind: compare(kind, options.rounds) for kind in kinds}}, indent=1
-            )
-        )
+        found = {kind: compare(kind, options.rounds) for kind in kinds}
+        print(json.dumps(found, indent=1))
+        figures.write(options.output, found)
 
 
 def compare(kind: str, rounds: int) -> dict[str, Any]:

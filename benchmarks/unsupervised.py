@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import corpora, rows
+from benchmarks import corpora, figures, rows
 
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.methods import contrastive, maclr, rts, zero_shot
@@ -38,7 +38,7 @@ TRAINED_LENGTH = 128
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "R@10", "R@100")
 TESTED = ("P@1", "P@5", "nDCG@5", "R@100")
-RESULT = Path(__file__).parent / "results" / "unsupervised.json"
+RESULT = figures.RESULTS / "unsupervised.json"
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,14 @@ were chosen, on the first 1,000 of mdn, tib and kirja. With the dev documents no
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, machine
+from benchmarks import corpora, figures
 from benchmarks.zeroshot import own_labels
 
-from tagwright.core.atomic import replace_file
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.significance import compare
@@ -31,6 +29,7 @@ from tagwright.types import Document, Run
 MEASURES = ("nDCG@5", "P@1", "P@5")
 NAMES = (*corpora.NAMES, "kirja")
 DEPTH = 10
+RESULTS = {"dev": figures.RESULTS / "weights.json", "train": figures.RESULTS / "weights-train.json"}
 
 AFTER = Config()
 CONFIGURATIONS = {
@@ -47,15 +46,13 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--part", choices=("dev", "train"), default="dev")
     parser.add_argument("--documents", type=int, help="only so many of each corpus, drawn with seed 0")
     parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
-    parser.add_argument("--output", type=Path, help="write the result as JSON")
+    parser.add_argument("--output", type=Path, help="a JSON file, by default one for each part")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
-    result: dict[str, Any] = {"machine": machine.describe(), "part": options.part}
+    result: dict[str, Any] = {"part": options.part}
     for name in options.corpora:
         result[name] = measure(name, options.part, options.documents)
-        if options.output:
-            with replace_file(options.output) as file:
-                file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        figures.write(options.output or RESULTS[options.part], result)
 
 
 def measure(name: str, part: str, most: int | None) -> dict[str, Any]:

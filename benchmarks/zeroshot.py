@@ -10,7 +10,6 @@ table: every stage alone and the default, on the dev documents, with intervals a
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,11 +18,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-from benchmarks import corpora, machine
+from benchmarks import corpora, figures
 
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import By, WeightedSum
-from tagwright.core.atomic import replace_file
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation.metrics import label_counts, labelled
@@ -37,6 +35,11 @@ from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Longs, Retriever, Run
 
 DEPTH = 100
+RESULTS = {
+    "choose": figures.RESULTS / "zeroshot-choice.json",
+    "fuse": figures.RESULTS / "fuse-choice.json",
+    "table": figures.RESULTS / "zeroshot.json",
+}
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "nDCG@10", "R@10", "R@100")
 SAMPLE = 500
 "Train documents of each corpus that `choose` looks at, drawn with seed 0."
@@ -54,7 +57,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--output", type=Path, help="write the result as JSON")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
-    result: dict[str, Any] = {"machine": machine.describe(), "job": options.job}
+    result: dict[str, Any] = {"job": options.job}
     taggers = dict(zip(options.corpora, options.taggers or [], strict=bool(options.taggers)))
     for name in options.corpora:
         if options.job == "table":
@@ -62,9 +65,7 @@ def main(arguments: list[str]) -> None:
         else:
             result[name] = choose(name) if options.job == "choose" else fuse(name, taggers[name])
             result["all"] = pooled([result[each] for each in options.corpora if each in result])
-        if options.output:
-            with replace_file(options.output) as file:
-                file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        figures.write(options.output or RESULTS[options.job], result)
 
 
 def choose(name: str) -> dict[str, Any]:
@@ -188,7 +189,7 @@ def table(name: str, most: int | None) -> dict[str, Any]:
     """Every stage alone and the default configuration on the dev documents, the default tested against each stage."""
     vocabulary, documents = corpora.labels(name), corpora.documents(name, "dev", most)
     train = vocabulary.gold((d for d in corpora.documents(name, "train") if d.labels), unknown="ignore")
-    gold, own = vocabulary.gold(documents), own_labels(documents, vocabulary, name == "mdn")
+    gold, own = vocabulary.gold(documents, unknown="ignore"), own_labels(documents, vocabulary, name == "mdn")
     kept = np.flatnonzero(labelled(gold))
     documents, gold, own = [documents[i] for i in kept], gold.take(kept), own[kept]
     runs = {key: without(tag_with(stage, documents), own) for key, stage in all_stages(vocabulary).items()}

@@ -28,7 +28,7 @@ def test_draws_stand_beside_those_of_the_former_state(tmp_path: Path) -> None:
     kept(tmp_path / "now", "mdn-50-0.npz", [1.0] * 30)
     kept(tmp_path / "now", "mdn-50-1.npz", [0.5] * 30)
     kept(tmp_path / "before", "mdn-50-0.npz", [0.0] * 30)
-    rows = compared(tmp_path / "now", tmp_path / "before")["rows"]
+    rows = compared(tmp_path / "now", tmp_path / "before")
     assert rows.keys() == {"mdn 50"}
     first, second = rows["mdn 50"]["0"], rows["mdn 50"]["1"]
     assert first["now"] == {"nDCG@5": 1.0}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks import curve
+from benchmarks import corpora, curve
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.methods import zero_shot as zeroshot
@@ -56,12 +56,12 @@ def test_any_folder_of_the_shared_shape_is_measured(
 
     fit = zeroshot.fit
     monkeypatch.setattr(zeroshot, "fit", plain)
-    folder, output = tmp_path / "ours", tmp_path / "curve.json"
-    folder.mkdir()
+    folder, output = tmp_path, tmp_path / "curve.json"
+    monkeypatch.setattr(corpora, "FOLDER", folder)
     write(folder / "labels.jsonl.gz", [{"id": name, "names": [name]} for name in NAMES])
     write(folder / "train.jsonl.gz", [document(number, known=labelled) for number in range(30)])
     write(folder / "dev.jsonl.gz", [document(number, known=True) for number in range(100, 130)])
-    curve.main(["--folder", str(folder), "--sizes", "10", "--draws", "2", "--output", str(output)])
-    row = json.loads(output.read_text(encoding="utf-8"))["ours"]["10"]
+    curve.main(["--corpora", "mdn", "--sizes", "10", "--draws", "2", "--output", str(output)])
+    row = json.loads(output.read_text(encoding="utf-8"))["mdn"]["10"]
     assert row["draws"] == 2
     assert row["auto"]["nDCG@5"] >= row["zero_shot"]["nDCG@5"] - 0.2
