@@ -88,7 +88,7 @@ def page(service: Service) -> dict[str, int]:
     cookie, _ = entered(service.address)
     connection = http.client.HTTPConnection(*service.address, timeout=600)
     found = {}
-    for path in ("/review/documents/1", "/static/review.css", "/static/review.js", "/static/icon.svg"):
+    for path in ("/review/documents/1", "/static/page.css", "/static/page.js", "/static/review.js", "/static/icon.svg"):
         connection.request("GET", path, headers={"Cookie": cookie})
         found[path.rpartition("/")[2]] = len(connection.getresponse().read())
     return {**found, "all": sum(found.values())}

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import re
-
 import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
@@ -27,22 +25,12 @@ def test_nothing_but_health_is_answered_without_the_token(given: str | None, sta
         assert client.get("/health").json() == {"status": "ok"}
 
 
-def test_the_address_itself_says_what_the_server_offers() -> None:
-    models = [ServedModel("bees", word_tagger(), "Bees")]
-    with TestClient(application(models)) as client:
+def test_the_address_of_annifs_own_page_leads_to_ours() -> None:
+    with TestClient(application([ServedModel("bees", word_tagger(), "Bees")])) as client:
         page = client.get("/").text
-        assert "<strong>bees</strong>: Bees, 3 labels, language en" in page
         assert '"/review"' not in page  # there is none
-        links = set(re.findall(r'href="(/[^"]*)"', page))
-        assert {"/api/openapi.json", "/v1/projects"} <= links
-        for link in links:
-            assert client.get(link).status_code == 200
         assert str(client.get("/v1/ui/").url).endswith("/")
         assert client.get("/v1/ui").text == page
-    with TestClient(application(models, access=Access.of(SECRET))) as client:
-        page = client.get("/").text
-        assert "Authorization: Bearer" in page
-        assert "bees" not in page
 
 
 def test_what_a_client_sends_to_a_full_disk_is_not_stored() -> None:

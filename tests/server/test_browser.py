@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.server.browsing import PHONE, chromium, served, violations, visiting
+from tests.server.browsing import DESK, PHONE, chromium, served, violations, visiting
 from tests.server.conftest import LABELS, word_tagger
 
 from tagwright.data.vocabulary import Vocabulary
@@ -213,3 +213,50 @@ def _worked_on(page: Page) -> dict[str, list[str]]:
     found = {"verdicts": violations(page)}
     page.click("#show-keys")
     return {**found, "keys": violations(page)}
+
+
+def test_a_text_and_a_dropped_file_get_suggestions_which_are_copied(browser: Browser, address: str) -> None:
+    context = browser.new_context(viewport={"width": DESK, "height": 800})
+    page = context.new_page()
+    page.goto(address)  # in "Honey bees visit orchards." the first suggestion is Orchards, the second one Bees
+    assert page.inner_text("#language option[value=en]") == "English (en)"
+    assert violations(page) == []
+    page.fill("#text", "Honey bees visit orchards.")
+    page.click("#ask button")
+    page.wait_for_selector("#row-2")
+    assert _coloured(page) == ["orchards"]
+    page.focus("#row-2 summary")
+    assert _coloured(page) == ["bees"]
+    page.hover("#row-1")
+    assert _coloured(page) == ["orchards"]
+    page.click("text=URI")
+    page.wait_for_selector("#status:has-text('Copied')", state="attached")
+    page.focus("#text")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+v")
+    assert page.input_value("#text") == "o\nhttp://x.org/bee"
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == DESK
+    page.evaluate(
+        """() => {
+            const data = new DataTransfer();
+            data.items.add(new File(["Tax law"], "tax.txt", { type: "text/plain" }));
+            document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+        }"""
+    )
+    page.wait_for_selector("#row-1:has-text('Tax law')")
+    page.goto(f"{address}/api")
+    assert violations(page) == []
+    context.close()
+
+
+def test_the_evidence_of_another_suggestion_is_marked_without_scripts(browser: Browser, address: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address)
+    page.fill("#text", "Honey bees visit orchards.")
+    page.click("#ask button")
+    page.click("#row-2 summary")
+    page.click("#row-2 button")
+    assert _coloured(page) == ["bees"]
+    context.close()

@@ -12,7 +12,7 @@ from tagwright.app.suggestions import as_text, suggestion_lines
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.methods import zero_shot
-from tagwright.server.review.session import reason_lines
+from tagwright.server.rows import reason_lines
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label
 

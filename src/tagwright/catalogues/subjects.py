@@ -78,14 +78,31 @@ def fields_of(subjects: Sequence[SuggestedSubject], provenance: Provenance, last
     """
     linked = [(f"{last_link + number}\\p", subject) for number, subject in enumerate(subjects, 1)]
     return [
-        *(Field(SUBJECT, " 7", _subject(link, subject, provenance.source)) for link, subject in linked),
+        *(_subject(link, subject, provenance.source) for link, subject in linked),
         *(Field(PROVENANCE, "0 ", _provenance(link, subject, provenance)) for link, subject in linked),
     ]
 
 
-def _subject(link: str, subject: SuggestedSubject, source: str) -> tuple[tuple[str, str], ...]:
+def subject_field(subject: SuggestedSubject, source: str) -> Field:
+    r"""The field 650 of a subject. source: the code of the vocabulary.
+
+    >>> mnemonic(subject_field(SuggestedSubject("7", "Bees for $1"), "gnd"))
+    '=650  \\7$aBees for {dollar}1$0(gnd)7$2gnd'
+    """
     number = _control_number(subject, source)
-    return ("8", link), ("a", one_line(subject.name)), *([("0", number)] if number else []), ("2", source)
+    subfields = ("a", one_line(subject.name)), *([("0", number)] if number else []), ("2", source)
+    return Field(SUBJECT, " 7", subfields)
+
+
+def mnemonic(field: Field) -> str:
+    r"""A field as editors of MARC records show it and let it be pasted: `=650  \\7$aBees$2gnd`."""
+    subfields = ("".join(("$", code, value.replace("$", "{dollar}"))) for code, value in field.subfields)
+    return f"={field.tag}  {field.indicators.replace(' ', chr(92))}{''.join(subfields)}"
+
+
+def _subject(link: str, subject: SuggestedSubject, source: str) -> Field:
+    field = subject_field(subject, source)
+    return field._replace(subfields=(("8", link), *field.subfields))
 
 
 def _control_number(subject: SuggestedSubject, source: str) -> str:

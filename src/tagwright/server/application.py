@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import secrets
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -25,7 +26,6 @@ from tagwright.server.access import OPEN, Access, address_of
 from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.counters import Counters, CountRequests
 from tagwright.server.json_api import JsonApi
-from tagwright.server.pages import start_page
 from tagwright.server.problems import (
     Problem,
     answer_failure,
@@ -38,6 +38,8 @@ from tagwright.server.problems import (
 from tagwright.server.reconciliation import Reconciliation
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.served_model import ServedModel
+from tagwright.server.sessions import Sessions
+from tagwright.server.start_pages import StartPages
 
 MAX_BODY = 20 * 1024 * 1024
 "Bytes of a request."
@@ -51,9 +53,9 @@ HEADERS = {
 
 _WAITING = "tagwright_requests_waiting", "Requests that wait for a model."
 
-_OPEN = frozenset({"/", "/health", "/review", "/v1/ui", "/v1/ui/"})
+_OPEN = frozenset({"/", "/api", "/enter", "/health", "/review", "/v1/ui", "/v1/ui/"})
 _OPEN_BELOW = ("/review/", "/static/")
-"Addresses that need no token in the header: the review asks for it itself, and the others tell nothing."
+"Addresses that need no token in the header: pages ask for it themselves, and the others tell nothing."
 
 
 def application(
@@ -87,21 +89,19 @@ def application(
             if model.workers:
                 await asyncio.to_thread(model.workers.close)
 
-    annif = AnnifApi(by_id, learn or _forget).operations()
+    annif, api = AnnifApi(by_id, learn or _forget).operations(), JsonApi(by_id, counters)
+    operations = [
+        *api.operations(), *annif, *Reconciliation(by_id, needs_token=not access.is_open).operations(),
+    ]  # fmt: skip
+    sessions = pages.sessions if pages else Sessions(access, secrets.token_bytes(32))
     routes: list[BaseRoute] = [
-        *start_page(models, access, reviews=pages is not None),
-        *openapi.routes(
-            [
-                *annif,
-                *JsonApi(by_id, counters).operations(),
-                *Reconciliation(by_id, needs_token=not access.is_open).operations(),
-            ]
-        ),
+        *StartPages(api, operations, sessions).routes(),
+        *openapi.routes(operations),
         Route("/v1", _with_slash, methods=["GET"]),
         *_joined_without_slash(annif),
         Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
     ]
-    return Starlette(
+    app = Starlette(
         routes=[*routes, *(pages.routes() if pages else ())],
         exception_handlers={
             Problem: answer_problem,
@@ -117,6 +117,8 @@ def application(
         ],
         lifespan=lifespan,
     )
+    app.state.reviews = pages is not None
+    return app
 
 
 def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route]:

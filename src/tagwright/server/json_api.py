@@ -131,22 +131,16 @@ class JsonApi:
         if not isinstance(content, dict):
             raise bad_request("expected an object")
         check_names(content, _REQUEST)
-        options = _Options.read(content)
-        fields = {key: content[key] for key in _DOCUMENT if content.get(key)}
-        check_size(fields)  # before it is read, which takes seconds for 20 MB
-        try:
-            document = to_document({"id": "document", **fields}, SHAPES["jsonl"], Place("request", 1))
-        except InputError as error:
-            raise bad_request(error.problem) from None
-        (found,) = await self._suggested([document], options)
-        return JSONResponse(found)
+        options = Options.read(content)
+        document = sent_document(content)
+        return JSONResponse((await self._answers([document], options))[0])
 
     async def suggest_for_file(self, request: Request) -> Response:
         """Suggest labels for the documents of a file: PDF, Word, HTML, JATS, LaTeX, text, JSON lines, tables."""
         if media_type(request) != "multipart/form-data":
             raise unsupported(request, "multipart/form-data")
         check_charset(request)
-        options = _Options.of_address(request.query_params)
+        options = Options.of_address(request.query_params)
         async with request.form(max_files=1, max_fields=10) as form:
             file = form.get("file")
             if not isinstance(file, UploadFile):
@@ -157,15 +151,15 @@ class JsonApi:
                 raise Problem(422, str(error), "File cannot be read") from None
         if len(documents) > FILE_DOCUMENTS:
             raise Problem(422, f"the file holds {len(documents)} documents, at most {FILE_DOCUMENTS} are accepted")
-        return JSONResponse({"documents": await self._suggested(documents, options)})
+        return JSONResponse({"documents": await self._answers(documents, options)})
 
     async def search_labels(self, request: Request) -> Response:
         """Find labels by the beginning or a part of a name, alternative name, notation or id."""
         given = request.query_params
         if "q" not in given:
             raise bad_request("'q' is a required parameter")
-        options = _Options.of_address(given)
-        model = self._model(options.model)
+        options = Options.of_address(given)
+        model = self.model(options.model)
         search = await asyncio.to_thread(model.search)
         positions = await asyncio.to_thread(search, clean(given["q"])[:200], options.limit)
         vocabulary = model.tagger.vocabulary
@@ -186,8 +180,9 @@ class JsonApi:
         """Numbers for Prometheus."""
         return PlainTextResponse(self.counters.text(), media_type="text/plain; version=0.0.4")
 
-    async def _suggested(self, documents: Sequence[Document], options: "_Options") -> list[dict[str, Any]]:
-        model = self._model(options.model)
+    async def suggestions(self, documents: Sequence[Document], options: "Options") -> list[list[Suggestion]]:
+        """Suggest labels for documents, under their names in the language of the options. Raises Problem."""
+        model = self.model(options.model)
         if options.language and not await asyncio.to_thread(model.has_language, options.language):
             raise bad_request(f"language is {shown(options.language)}, in which no label has a name")
         within = await asyncio.to_thread(options.allowed, model)
@@ -200,11 +195,15 @@ class JsonApi:
         exclude = frozenset(options.exclude)
         wanted = [SuggestRequest(each, rules, within, exclude, options.evidence) for each in documents]
         found = await model.suggest_all(wanted)
-        named = [model.named_in(options.language, each) for each in found]
-        stages = model.tagger.meanings if options.evidence else None
-        return [_answer(document, each, stages) for document, each in zip(documents, named, strict=True)]
+        return [model.named_in(options.language, each) for each in found]
 
-    def _model(self, wanted: str | None) -> ServedModel:
+    async def _answers(self, documents: Sequence[Document], options: "Options") -> list[dict[str, Any]]:
+        found = await self.suggestions(documents, options)
+        stages = self.model(options.model).tagger.meanings if options.evidence else None
+        return [_answer(document, each, stages) for document, each in zip(documents, found, strict=True)]
+
+    def model(self, wanted: str | None) -> ServedModel:
+        """The model with this id, the first one for None. Raises Problem."""
         if wanted is None:
             return next(iter(self.models.values()))
         if wanted not in self.models:
@@ -213,7 +212,7 @@ class JsonApi:
 
 
 @dataclass(frozen=True)
-class _Options:
+class Options:
     """The options of a request."""
 
     model: str | None = None
@@ -251,6 +250,16 @@ class _Options:
         except KeyError:
             raise bad_request(f"branch is '{self.branch[:100]}', which is no label") from None
         return below if within is None else within & below
+
+
+def sent_document(fields: Mapping[str, Any]) -> Document:
+    """The document in the fields of a request. Raises Problem."""
+    given = {key: fields[key] for key in _DOCUMENT if fields.get(key)}
+    check_size(given)  # before it is read, which takes seconds for 20 MB
+    try:
+        return to_document({"id": "document", **given}, SHAPES["jsonl"], Place("request", 1))
+    except InputError as error:
+        raise bad_request(error.problem) from None
 
 
 def _answer(document: Document, found: Sequence[Suggestion], stages: Mapping[str, str] | None) -> dict[str, Any]:

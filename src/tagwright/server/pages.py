@@ -1,16 +1,13 @@
-"""Fill the templates of pages, and serve the page at /. Templates escape all texts."""
+"""Fill the templates of pages. Templates escape all texts."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.responses import HTMLResponse
 
-from tagwright import __version__
-from tagwright.server.access import Access
-from tagwright.server.served_model import ServedModel
+from tagwright.server.sessions import Session
 
 _environment = Environment(
     loader=PackageLoader("tagwright.server"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
@@ -18,25 +15,14 @@ _environment = Environment(
 
 
 def render(template: str, **content: Any) -> str:
-    """The page. content: by the names that the template uses."""
+    """The page, or a part of one. content: by the names that the template uses."""
     return _environment.get_template(template).render(content)
 
 
-def start_page(models: Iterable[ServedModel], access: Access, *, reviews: bool) -> list[Route]:
-    """The routes of the page for browsers, also at Annif's address. reviews: whether there is a review page."""
-
-    async def page(_: Request) -> Response:
-        shown = list(models) if access.is_open else []  # a browser has no token to show
-        content = render(
-            "start.html", session=None, models=shown, needs_token=not access.is_open, reviews=reviews,
-            version=__version__,
-        )  # fmt: skip
-        return HTMLResponse(content)
-
-    async def elsewhere(_: Request) -> Response:
-        return RedirectResponse("/", 307)
-
-    return [
-        Route("/", page, methods=["GET"]),
-        *(Route(f"/v1/ui{end}", elsewhere, methods=["GET"]) for end in ("", "/")),
-    ]
+def show(
+    request: Request, template: str, session: Session | None = None, status: int = 200,
+    headers: Mapping[str, str] | None = None, **content: Any,
+) -> HTMLResponse:  # fmt: skip
+    """Answer with a page, which the browser does not keep. session: whose name stands at the top."""
+    shown = {"session": session, "progress": None, "reviews": request.app.state.reviews, **content}
+    return HTMLResponse(render(template, **shown), status, {"Cache-Control": "no-store", **(headers or {})})

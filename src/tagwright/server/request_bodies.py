@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from python_multipart.multipart import parse_options_header
+from starlette.datastructures import FormData
 from starlette.requests import Request
 
 from tagwright.server.problems import Problem, bad_request
@@ -13,6 +14,7 @@ from tagwright.server.uploads import LARGEST
 CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1"})
 "Character sets of forms. Starlette would take any codec of Python: some fail, others make halves of characters."
 
+_FILES = 50
 _HALF = re.compile("[\ud800-\udfff]")
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # or a half of an escaped pair, which is none once it is read
 
@@ -33,6 +35,18 @@ def check_charset(request: Request) -> None:
     charset = options.get(b"charset", b"").decode("latin-1").lower()
     if charset not in CHARSETS:
         raise Problem(415, f"The form is in {charset[:80]!a}, expected utf-8")
+
+
+async def page_form(request: Request) -> FormData:
+    """The form that a page sends, read whole."""
+    check_charset(request)
+    return await request.form(max_files=_FILES, max_fields=20, max_part_size=1 << 20)
+
+
+def text_of(form: FormData, name: str) -> str:
+    """A field of a form; "" for none, and for a file."""
+    value = form.get(name, "")
+    return value if isinstance(value, str) else ""
 
 
 def check_size(document: Any) -> None:

@@ -32,7 +32,7 @@ class Sessions:
     """
 
     def __init__(self, access: Access, secret: bytes) -> None:
-        self._access, self._secret = access, secret
+        self.access, self._secret = access, secret
         self._holders = access.holders or (EVERYBODY,)
 
     def issue(self, reviewer: str, holder: Holder) -> str:
@@ -58,7 +58,7 @@ class Sessions:
         except (ValueError, TypeError, RecursionError):
             return None
         reviewer = clean(str(reviewer))
-        if not holder.name and self._access.has_named(reviewer):
+        if not holder.name and self.access.has_named(reviewer):
             return None
         return Session(clean(str(id_)), holder.name or reviewer, holder)
 

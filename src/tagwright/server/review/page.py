@@ -18,13 +18,15 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.review.current import Decision, Step
 from tagwright.review.file import StorageError
 from tagwright.review.recall import describe_recall, describe_right
-from tagwright.server.access import LONGEST_NAME, OPEN, Access, Holder, Role, address_of, check_origin
-from tagwright.server.pages import render
+from tagwright.server.access import OPEN, Access, Role, check_origin
+from tagwright.server.entrance import Entrance
+from tagwright.server.pages import render, show
 from tagwright.server.problems import Problem, bad_request, not_stored
-from tagwright.server.request_bodies import check_charset
+from tagwright.server.request_bodies import page_form, text_of
 from tagwright.server.review.refit import Refitter
-from tagwright.server.review.session import Review, Row
-from tagwright.server.sessions import COOKIE, Session, Sessions
+from tagwright.server.review.session import Review
+from tagwright.server.rows import Row
+from tagwright.server.sessions import Session, Sessions
 from tagwright.server.uploads import UploadReader
 from tagwright.text.words import clean
 
@@ -34,8 +36,6 @@ LISTED = 500
 LONGEST_QUERY = 200
 LONGEST_NOTE = 2000
 _LONGEST_NUMBER = 18
-_FILES = 50
-_WEEK = 7 * 24 * 3600
 
 Page: TypeAlias = Callable[[Request, Session], Awaitable[Response]]
 
@@ -50,12 +50,13 @@ class ReviewPages:
 
     def __post_init__(self) -> None:
         self.sessions, self._read = Sessions(self.access, self.review.file.secret()), UploadReader()
+        self._entrance = Entrance(self.sessions, "/review/enter", "/review", "review", named=True)
 
     def routes(self) -> list[Route]:
         """The pages below /review."""
         number = "/review/documents/{number}"
         return [
-            Route("/review/enter", self.enter, methods=["GET", "POST"]),
+            self._entrance.route(),
             Route("/review", self._for_reviewers(self.next), methods=["GET"]),
             Route("/review/overview", self._for_reviewers(self.overview), methods=["GET"]),
             Route("/review/differences", self._for_reviewers(self.differences), methods=["GET"]),
@@ -65,28 +66,6 @@ class ReviewPages:
             Route(number, self._for_reviewers(self.document), methods=["GET"]),
             Route(number, self._for_reviewers(self.decide), methods=["POST"]),
         ]
-
-    async def enter(self, request: Request) -> Response:
-        """Ask for the access token if needed, and for a name unless the token has one."""
-        if request.method == "GET":
-            return self._entrance()
-        check_origin(request)
-        form = await _form(request)
-        await request.close()
-        name = " ".join(clean(_text(form, "name")).split())[:LONGEST_NAME]
-        try:
-            holder = self.access.holder(_text(form, "token"), address_of(request.scope))
-        except Problem as problem:
-            return self._entrance(name, str(problem), problem.status, problem.headers)
-        objection = self._objection(name, holder)
-        if objection or holder is None:
-            return self._entrance(name, objection, 403)
-        answer = RedirectResponse("/review", 303)
-        answer.set_cookie(
-            COOKIE, self.sessions.issue(holder.name or name, holder), max_age=_WEEK, path="/review", httponly=True,
-            samesite="strict", secure=request.url.scheme == "https",
-        )  # fmt: skip
-        return answer
 
     async def next(self, _: Request, session: Session) -> Response:
         """Redirect to the next document to review."""
@@ -101,7 +80,7 @@ class ReviewPages:
         except KeyError:
             raise Problem(404, f"There is no document {number}") from None
         results = await self._found(query)
-        return await self._page("document.html", session, sheet=sheet, query=query, results=results)
+        return await self._page(request, "document.html", session, sheet=sheet, query=query, results=results)
 
     async def labels(self, request: Request, session: Session) -> Response:
         """Labels to add, as a part of the page of a document."""
@@ -122,17 +101,26 @@ class ReviewPages:
             raise Problem(404, "There is no such document or label") from None
         if decision.action in ("done", "skip"):
             return await self.next(request, session)
-        back = "/review/differences" if _text(form, "back") == "differences" else f"/review/documents/{number}"
+        back = "/review/differences" if text_of(form, "back") == "differences" else f"/review/documents/{number}"
         return RedirectResponse(back, 303)
 
-    async def overview(self, _: Request, session: Session) -> Response:
+    async def overview(self, request: Request, session: Session, message: str = "", problem: str = "") -> Response:
         """Show progress and statistics, with forms to add documents and to train the model."""
-        return await self._overview(session)
+        review = self.review
+        entries = await asyncio.to_thread(review.documents.entries)
+        states = await asyncio.to_thread(review.decisions.states)
+        statistics = await asyncio.to_thread(review.decisions.statistics)
+        return await self._page(
+            request, "overview.html", session, entries=entries[:LISTED], more=max(0, len(entries) - LISTED),
+            done={id_ for id_, state in states.items() if state.done_by}, refitter=self.refitter,
+            statistics=statistics, right=describe_right(statistics.right),
+            recall=statistics.recall and describe_recall(statistics.recall), message=message, problem=problem,
+        )  # fmt: skip
 
-    async def differences(self, _: Request, session: Session) -> Response:
+    async def differences(self, request: Request, session: Session) -> Response:
         """Show labels on which reviewers disagree."""
         found = await asyncio.to_thread(self._differences)
-        return await self._page("differences.html", session, differences=found)
+        return await self._page(request, "differences.html", session, differences=found)
 
     async def upload(self, request: Request, session: Session) -> Response:
         """Add the documents of all files that can be read, and report the others."""
@@ -148,7 +136,7 @@ class ReviewPages:
                 except InputError as error:
                     problems.append(str(error))
         message = f"{added:,} document{'s' * (added != 1)} added."
-        return await self._overview(session, message, "; ".join(problems))
+        return await self.overview(request, session, message, "; ".join(problems))
 
     async def refit(self, request: Request, session: Session) -> Response:
         """Start to train the model on the decisions."""
@@ -157,18 +145,6 @@ class ReviewPages:
             raise Problem(403, "This server does not train its model")
         self.refitter.start()
         return RedirectResponse("/review/overview", 303)
-
-    async def _overview(self, session: Session, message: str = "", problem: str = "") -> Response:
-        review = self.review
-        entries = await asyncio.to_thread(review.documents.entries)
-        states = await asyncio.to_thread(review.decisions.states)
-        statistics = await asyncio.to_thread(review.decisions.statistics)
-        return await self._page(
-            "overview.html", session, entries=entries[:LISTED], more=max(0, len(entries) - LISTED),
-            done={id_ for id_, state in states.items() if state.done_by}, refitter=self.refitter,
-            statistics=statistics, right=describe_right(statistics.right),
-            recall=statistics.recall and describe_recall(statistics.recall), message=message, problem=problem,
-        )  # fmt: skip
 
     async def _found(self, query: str) -> list[Row]:
         return await asyncio.to_thread(self.review.search, query) if query else []
@@ -189,18 +165,17 @@ class ReviewPages:
             if each.document in entries and each.label in vocabulary.index
         ]
 
-    async def _page(self, template: str, session: Session, **content: Any) -> Response:
+    async def _page(self, request: Request, template: str, session: Session, **content: Any) -> Response:
         progress = await asyncio.to_thread(self.review.progress)
-        page = render(template, session=session, csrf=self.sessions.csrf(session), progress=progress, **content)
-        return HTMLResponse(page, headers={"Cache-Control": "no-store"})
+        return show(request, template, session, csrf=self.sessions.csrf(session), progress=progress, **content)
 
     def _for_reviewers(self, page: Page, role: Role = "review") -> Callable[[Request], Awaitable[Response]]:
         """Require a session with this role for a page; without one, ask for a name. Show problems on a page."""
 
         async def answer(request: Request) -> Response:
-            session = self.sessions.read(request.cookies.get(COOKIE, ""))
+            session = self._entrance.session(request)
             if session is None:
-                return RedirectResponse("/review/enter", 303)
+                return RedirectResponse(self._entrance.path, 303)
             try:
                 if not session.holder.may(role):
                     raise Problem(403, f"This needs a token with the role {role}")
@@ -209,8 +184,10 @@ class ReviewPages:
                 problem = not_stored(error) if isinstance(error, StorageError) else error
                 title = problem.title or HTTPStatus(problem.status).phrase
                 progress = await asyncio.to_thread(self.review.progress)
-                content = render("problem.html", session=session, progress=progress, title=title, problem=str(problem))
-                return HTMLResponse(content, problem.status, problem.headers)
+                return show(
+                    request, "problem.html", session, problem.status, problem.headers, progress=progress, title=title,
+                    problem=str(problem),
+                )  # fmt: skip
             finally:
                 await request.close()  # the files of a form
 
@@ -219,38 +196,15 @@ class ReviewPages:
     async def _checked_form(self, request: Request, session: Session) -> FormData:
         """Return the form. Raises Problem unless it comes from a page of this session."""
         check_origin(request)
-        form = await _form(request)
-        if not self.sessions.fits(session, _text(form, "csrf")):
+        form = await page_form(request)
+        if not self.sessions.fits(session, text_of(form, "csrf")):
             raise Problem(403, "The form belongs to another session; open the page again and repeat the step")
         return form
-
-    def _entrance(
-        self, name: str = "", problem: str = "", status: int = 200, headers: dict[str, str] | None = None
-    ) -> Response:
-        """Render the form of `enter`."""
-        names = [holder.name for holder in self.access.holders]
-        page = render(
-            "enter.html", session=None, name=name, problem=problem, needs_token=not self.access.is_open,
-            needs_name=not all(names) or not names, has_names=any(names),
-        )  # fmt: skip
-        return HTMLResponse(page, status, headers)
-
-    def _objection(self, name: str, holder: Holder | None) -> str:
-        """Return the login error, or ''."""
-        if holder is None:
-            return "The access token is wrong."
-        if not holder.may("review"):
-            return "This token does not let you review."
-        if holder.name:
-            return ""
-        if self.access.has_named(name):
-            return "This name belongs to another token."
-        return "" if name else "A name is needed."
 
 
 def _decision(form: FormData, reviewer: str) -> Decision:
     """Return the decision in a form. Raises Problem if it is not valid."""
-    action: Any = _text(form, "action")
+    action: Any = text_of(form, "action")
     if action not in get_args(Step):
         raise bad_request("The form has no action")
     judges = action in ("accept", "reject")
@@ -259,22 +213,11 @@ def _decision(form: FormData, reviewer: str) -> Decision:
             document="",
             reviewer=reviewer,
             action=action,
-            label=(_text(form, "label") or None) if judges else None,
-            note=clean(_text(form, "note"))[:LONGEST_NOTE] if action == "note" else "",
+            label=(text_of(form, "label") or None) if judges else None,
+            note=clean(text_of(form, "note"))[:LONGEST_NOTE] if action == "note" else "",
         )
     except ConfigError as error:
         raise bad_request(f"The form is not valid: {error}") from None
-
-
-async def _form(request: Request) -> FormData:
-    """The form, read whole."""
-    check_charset(request)
-    return await request.form(max_files=_FILES, max_fields=20, max_part_size=1 << 20)
-
-
-def _text(form: Any, key: str) -> str:
-    value = form.get(key, "")
-    return value if isinstance(value, str) else ""
 
 
 def _number(request: Request) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -15,42 +15,17 @@ from tagwright.review.documents import Entry, ReviewedDocuments
 from tagwright.review.file import ReviewFile
 from tagwright.review.queue import AT_ONCE, Order, ReviewQueue
 from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, drawn_place
+from tagwright.server.highlighting import Highlighted, highlight
 from tagwright.server.predictor import SuggestRequest
-from tagwright.server.review.highlighting import Highlighted, highlight
+from tagwright.server.rows import Row, label_row, strongest_spans, suggested_row
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import Evidence, Reason, Suggestion
-from tagwright.tagger.reasons import OTHERS, meanings
-from tagwright.types import Document, EvidenceSpan
+from tagwright.tagger import Suggestion
+from tagwright.types import Document
 
 MINUTES = 30
 "Other reviewers are given other documents for this long after a reviewer has opened one."
 
 _KEPT = 256
-_SPANS = 4
-"Maximum number of evidence spans marked per stage and label: more would mark the whole text."
-_QUOTED = 40
-"Maximum number of characters quoted in a reason."
-_LONGEST_DESCRIPTION = 400
-
-
-class Row(NamedTuple):
-    """A label beside the document.
-
-    rank: from 1 among the candidates; None for a label that the reviewer added. path: the names above it, from the top.
-    uses: number of documents of the review with it. reasons: why it is suggested, see `reason_lines`. verdict: this
-    reviewer's.
-    """
-
-    id: str
-    name: str
-    notation: str
-    rank: int | None
-    confidence: float | None
-    reasons: tuple[str, ...]
-    path: tuple[str, ...]
-    description: str
-    uses: int
-    verdict: Verdict | None
 
 
 class Candidate(NamedTuple):
@@ -157,7 +132,7 @@ class Review:
         current = self.decisions.current(document.id)
         own = [event for event in current if event.reviewer == reviewer]
         rows = self._rows(document, candidates, own)
-        spans = {each.rank: _strongest(each.suggestion.evidence) for each in candidates}
+        spans = {each.rank: strongest_spans(each.suggestion.evidence) for each in candidates}
         return ReviewView(
             number=number,
             document=document,
@@ -174,8 +149,9 @@ class Review:
     def search(self, query: str, k: int = 10) -> list[Row]:
         """Search labels to add."""
         found, uses = self.model.search()(query, k), self.decisions.uses()
-        ids = self.model.tagger.vocabulary.ids
-        return [self._row(ids[position], None, uses, {}) for position in found]
+        vocabulary = self.model.tagger.vocabulary
+        rows = (label_row(vocabulary, vocabulary.ids[position]) for position in found)
+        return [row._replace(uses=uses.get(row.id, 0)) for row in rows]
 
     def decide(self, number: int, decision: Decision) -> None:
         """Store a decision on the document with this number; it is on disk when this returns.
@@ -229,75 +205,13 @@ class Review:
             event.label: event.action for event in own if event.label and event.action in ("accept", "reject")
         }
         uses, tagger = self.decisions.uses(), self.model.tagger
-        rows = [
-            self._row(each.id, rank, uses, verdicts)._replace(
-                confidence=each.confidence, reasons=reason_lines(document, each, tagger.meanings)
-            )
-            for each, rank, _ in candidates
-        ]
-        added = verdicts.keys() - {each.suggestion.id for each in candidates}
-        return rows + [
-            self._row(id_, None, uses, verdicts) for id_ in verdicts if id_ in added and id_ in tagger.vocabulary.index
-        ]
-
-    def _row(self, id_: str, rank: int | None, uses: Mapping[str, int], verdicts: Mapping[str, Verdict]) -> Row:
-        vocabulary = self.model.tagger.vocabulary
-        position = vocabulary.index[id_]
-        label, above = vocabulary[position], vocabulary.path(position)[:-1]
-        description = label.description
-        if len(description) > _LONGEST_DESCRIPTION:
-            description = description[:_LONGEST_DESCRIPTION].rstrip() + "…"
-        return Row(
-            id_, label.name, label.notation, rank, None, (), above, description, uses.get(id_, 0), verdicts.get(id_)
-        )
+        rows = [suggested_row(tagger, document, each, rank) for each, rank, _ in candidates]
+        suggested, vocabulary = {row.id for row in rows}, tagger.vocabulary
+        added = (id_ for id_ in verdicts if id_ not in suggested and id_ in vocabulary.index)
+        rows += [label_row(vocabulary, id_) for id_ in added]
+        return [row._replace(uses=uses.get(row.id, 0), verdict=verdicts.get(row.id)) for row in rows]
 
     def _is_taken(self, number: int, reviewer: str) -> bool:
         """Whether another reviewer has it open."""
         who, when = self._opened.get(number, (reviewer, 0.0))
         return who != reviewer and time.monotonic() - when < 60 * MINUTES
-
-
-def reason_lines(document: Document, suggestion: Suggestion, stages: Mapping[str, str]) -> tuple[str, ...]:
-    """Say in plain words why a label is suggested, a line for each reason: those with evidence in the text first.
-
-    Reasons against the label come last. stages: name -> meaning, see `Tagger.meanings`.
-
-    >>> bees = Document("d", title="Bees and bees")
-    >>> spans = (EvidenceSpan(0, 4, 1.0), EvidenceSpan(9, 13, 1.0))
-    >>> evidence = Evidence("knn", 1, 0.5, ()), Evidence("exact_match", 2, 1.0, spans)
-    >>> found = Suggestion("b", "Bees", 1.0, evidence=evidence)
-    >>> reason_lines(bees, found, {"exact_match": "its name in the text", "knn": "labels of similar documents"})
-    ('its name in the text: “Bees”', 'labels of similar documents')
-    """
-    shown = [each for each in suggestion.reasons if each.name != OTHERS]
-    shown.sort(key=lambda each: (_is_against(each), not each.spans))
-    known = meanings(shown, stages)
-    lines = [_line(document, each, known.get(each.name, each.name.replace("_", " "))) for each in shown]
-    return (*lines[:1], *(f"searched as {_quoted(name)}" for name in suggestion.translated[:1]), *lines[1:])
-
-
-def _line(document: Document, reason: Reason, meaning: str) -> str:
-    against = "against it: " if _is_against(reason) else ""
-    remark = f" ({reason.remark})" if reason.remark else ""
-    texts = [document.text[span.start : span.end] for span in _first_spans(reason.spans)]
-    distinct = {text.casefold(): _quoted(text) for text in reversed(texts)}
-    quoted = f": {', '.join(list(reversed(distinct.values()))[:2])}" if texts else ""
-    return f"{against}{meaning}{quoted}{remark}"
-
-
-def _is_against(reason: Reason) -> bool:
-    return reason.added is not None and reason.added < 0
-
-
-def _quoted(text: str) -> str:
-    text = " ".join(text.split())
-    return f"“{text if len(text) <= _QUOTED else text[: _QUOTED - 1].rstrip() + '…'}”"
-
-
-def _strongest(evidence: Sequence[Evidence]) -> list[EvidenceSpan]:
-    """The strongest pieces of evidence of each stage."""
-    return [span for each in evidence for span in _first_spans(each.spans)]
-
-
-def _first_spans(spans: Iterable[EvidenceSpan]) -> list[EvidenceSpan]:
-    return sorted(spans, key=lambda span: (-span.weight, span.start))[:_SPANS]

@@ -1,17 +1,8 @@
 // Makes the review quicker: keys, search while typing, no reload. Every step works without it, by forms.
-"use strict";
+import { byId, rows, say } from "./page.js";
 
 const KEYS_OFF = "tagwright keys off";
-const byId = (id) => document.getElementById(id);
-const rows = () => [...document.querySelectorAll(".row")];
 const current = () => document.activeElement.closest(".row");
-document.documentElement.classList.add("js");
-
-function say(text, isProblem = false) {
-  const status = byId("status");
-  status.className = isProblem ? "problem" : "";
-  status.textContent = text;
-}
 
 // Steps through forms: the page that the server answers takes the place of this one. They are sent one after the other.
 
@@ -85,34 +76,6 @@ document.addEventListener("submit", (event) => {
 });
 
 addEventListener("popstate", () => location.reload());
-
-// Only the evidence of one suggestion is marked: the one that has the focus, or is under the pointer.
-
-document.addEventListener("focusin", (event) => {
-  const row = event.target.closest(".row");
-  if (row) highlight(row, true);
-});
-
-document.addEventListener("mouseover", (event) => {
-  const row = event.target.closest?.(".row");
-  if (row) highlight(row, false);
-});
-
-function highlight(row, scroll) {
-  const text = document.querySelector(".text");
-  let first = null;
-  for (const each of rows()) each.classList.toggle("on", each === row);
-  for (const mark of document.querySelectorAll("mark")) {
-    const on = mark.dataset.ranks.split(" ").includes(row.dataset.rank);
-    mark.classList.toggle("on", on);
-    if (on && !first) first = mark;
-  }
-  if (!first || !scroll) return;
-  const [place, box] = [first.getBoundingClientRect(), text.getBoundingClientRect()];
-  if (place.top < box.top || place.bottom > box.bottom) {
-    text.scrollTop += place.top - box.top - box.height / 3;
-  }
-}
 
 // Search for a label while typing.
 

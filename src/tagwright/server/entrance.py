@@ -1,0 +1,87 @@
+"""Where people with a browser come in: a form for the access token and a name, and a cookie that keeps them in."""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from tagwright.server.access import LONGEST_NAME, Holder, Role, address_of, check_origin
+from tagwright.server.pages import show
+from tagwright.server.problems import Problem
+from tagwright.server.request_bodies import page_form, text_of
+from tagwright.server.sessions import COOKIE, Session, Sessions
+from tagwright.text.words import clean
+
+_WEEK = 7 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class Entrance:
+    """The entrance to the pages of a role. path: of the form; goal: where it leads; named: whether a name is needed."""
+
+    sessions: Sessions
+    path: str
+    goal: str
+    role: Role
+    named: bool
+
+    def route(self) -> Route:
+        """The route of the form."""
+        return Route(self.path, self.enter, methods=["GET", "POST"])
+
+    def session(self, request: Request) -> Session | None:
+        """The session of a request, if it may open these pages."""
+        session = self.sessions.read(request.cookies.get(COOKIE, ""))
+        fits = session is not None and session.holder.may(self.role) and (session.reviewer or not self.named)
+        return session if fits else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody may open the pages without coming in here."""
+        return self.sessions.access.is_open and not self.named
+
+    async def enter(self, request: Request) -> Response:
+        """Ask for the access token if one is needed, and for a name unless the token has one."""
+        if request.method == "GET":
+            return self._form(request)
+        check_origin(request)
+        form = await page_form(request)
+        await request.close()
+        name = " ".join(clean(text_of(form, "name")).split())[:LONGEST_NAME]
+        try:
+            holder = self.sessions.access.holder(text_of(form, "token"), address_of(request.scope))
+        except Problem as problem:
+            return self._form(request, name, str(problem), problem.status, problem.headers)
+        objection = self._objection(name, holder)
+        if objection or holder is None:
+            return self._form(request, name, objection, 403)
+        answer = RedirectResponse(self.goal, 303)
+        answer.set_cookie(
+            COOKIE, self.sessions.issue(holder.name or name, holder), max_age=_WEEK, httponly=True,
+            samesite="strict", secure=request.url.scheme == "https",
+        )  # fmt: skip
+        return answer
+
+    def _form(
+        self, request: Request, name: str = "", problem: str = "", status: int = 200,
+        headers: dict[str, str] | None = None,
+    ) -> Response:  # fmt: skip
+        names = [holder.name for holder in self.sessions.access.holders]
+        return show(
+            request, "enter.html", None, status, headers, path=self.path, named=self.named, name=name, problem=problem,
+            needs_token=not self.sessions.access.is_open, needs_name=self.named and not (names and all(names)),
+            has_names=any(names),
+        )  # fmt: skip
+
+    def _objection(self, name: str, holder: Holder | None) -> str:
+        """Return why somebody cannot come in, or ''."""
+        if holder is None:
+            return "The access token is wrong."
+        if not holder.may(self.role):
+            return "This token does not let you review."  # any token lets its holder ask for suggestions
+        if holder.name or not self.named:
+            return ""
+        if self.sessions.access.has_named(name):
+            return "This name belongs to another token."
+        return "" if name else "A name is needed."

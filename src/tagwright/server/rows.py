@@ -1,0 +1,99 @@
+"""A label beside a document, as the pages show it: its names, why it is suggested, what it means."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.review.current import Verdict
+from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
+from tagwright.tagger.reasons import OTHERS, meanings
+from tagwright.types import Document, EvidenceSpan
+
+_SPANS = 4
+"Maximum number of evidence spans marked per stage and label: more would mark the whole text."
+_QUOTED = 40
+"Maximum number of characters quoted in a reason."
+_LONGEST_DESCRIPTION = 400
+
+
+class Row(NamedTuple):
+    """A label beside the document.
+
+    rank: from 1 among the candidates; None for a label that the reviewer added. path: the names above it, from the top.
+    reasons: why it is suggested, see `reason_lines`. uses: number of documents of the review with it, None without a
+    review. verdict: this reviewer's.
+    """
+
+    id: str
+    name: str
+    notation: str
+    path: tuple[str, ...]
+    description: str
+    rank: int | None = None
+    confidence: float | None = None
+    reasons: tuple[str, ...] = ()
+    uses: int | None = None
+    verdict: Verdict | None = None
+
+
+def label_row(vocabulary: Vocabulary, label_id: str) -> Row:
+    """The row of a label. Raises KeyError for an unknown one."""
+    position = vocabulary.index[label_id]
+    label, above = vocabulary[position], vocabulary.path(position)[:-1]
+    description = label.description
+    if len(description) > _LONGEST_DESCRIPTION:
+        description = description[:_LONGEST_DESCRIPTION].rstrip() + "…"
+    return Row(label_id, label.name, label.notation, above, description)
+
+
+def suggested_row(tagger: Tagger, document: Document, suggestion: Suggestion, rank: int) -> Row:
+    """The row of a suggestion for a document, under the name that the suggestion has."""
+    reasons = reason_lines(document, suggestion, tagger.meanings)
+    row = label_row(tagger.vocabulary, suggestion.id)
+    return row._replace(name=suggestion.name, rank=rank, confidence=suggestion.confidence, reasons=reasons)
+
+
+def strongest_spans(evidence: Sequence[Evidence]) -> list[EvidenceSpan]:
+    """The strongest pieces of evidence of each stage."""
+    return [span for each in evidence for span in _first_spans(each.spans)]
+
+
+def reason_lines(document: Document, suggestion: Suggestion, stages: Mapping[str, str]) -> tuple[str, ...]:
+    """Say in plain words why a label is suggested, a line for each reason: those with evidence in the text first.
+
+    Reasons against the label come last. stages: name -> meaning, see `Tagger.meanings`.
+
+    >>> bees = Document("d", title="Bees and bees")
+    >>> spans = (EvidenceSpan(0, 4, 1.0), EvidenceSpan(9, 13, 1.0))
+    >>> evidence = Evidence("knn", 1, 0.5, ()), Evidence("exact_match", 2, 1.0, spans)
+    >>> found = Suggestion("b", "Bees", 1.0, evidence=evidence)
+    >>> reason_lines(bees, found, {"exact_match": "its name in the text", "knn": "labels of similar documents"})
+    ('its name in the text: “Bees”', 'labels of similar documents')
+    """
+    shown = [each for each in suggestion.reasons if each.name != OTHERS]
+    shown.sort(key=lambda each: (_is_against(each), not each.spans))
+    known = meanings(shown, stages)
+    lines = [_line(document, each, known.get(each.name, each.name.replace("_", " "))) for each in shown]
+    return (*lines[:1], *(f"searched as {_quoted(name)}" for name in suggestion.translated[:1]), *lines[1:])
+
+
+def _line(document: Document, reason: Reason, meaning: str) -> str:
+    against = "against it: " if _is_against(reason) else ""
+    remark = f" ({reason.remark})" if reason.remark else ""
+    texts = [document.text[span.start : span.end] for span in _first_spans(reason.spans)]
+    distinct = {text.casefold(): _quoted(text) for text in reversed(texts)}
+    quoted = f": {', '.join(list(reversed(distinct.values()))[:2])}" if texts else ""
+    return f"{against}{meaning}{quoted}{remark}"
+
+
+def _is_against(reason: Reason) -> bool:
+    return reason.added is not None and reason.added < 0
+
+
+def _quoted(text: str) -> str:
+    text = " ".join(text.split())
+    return f"“{text if len(text) <= _QUOTED else text[: _QUOTED - 1].rstrip() + '…'}”"
+
+
+def _first_spans(spans: Iterable[EvidenceSpan]) -> list[EvidenceSpan]:
+    return sorted(spans, key=lambda span: (-span.weight, span.start))[:_SPANS]

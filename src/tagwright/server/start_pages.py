@@ -1,0 +1,174 @@
+"""The pages for everybody: suggestions for a text or a file, and the description of the interface."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from tagwright import __version__
+from tagwright.catalogues.subjects import SuggestedSubject, mnemonic, subject_field
+from tagwright.errors import InputError
+from tagwright.readers.documents.sections import one_line
+from tagwright.readers.lines import escape_formula
+from tagwright.server.access import check_origin
+from tagwright.server.entrance import Entrance
+from tagwright.server.highlighting import highlight
+from tagwright.server.json_api import JsonApi, Options, sent_document
+from tagwright.server.openapi import Operation, described
+from tagwright.server.pages import show
+from tagwright.server.problems import Problem, bad_request
+from tagwright.server.request_bodies import page_form, text_of, whole
+from tagwright.server.rows import strongest_spans, suggested_row
+from tagwright.server.sessions import Session, Sessions
+from tagwright.tagger import Suggestion
+from tagwright.types import Document
+
+LOCAL = "local"
+"MARC's code of a vocabulary that has no code of its own."
+
+_EMPTY: Mapping[str, str] = {"text": "", "model": "", "language": "", "limit": "10", "source": ""}
+"The fields of the form."
+
+
+@dataclass(frozen=True)
+class StartPages:
+    """The pages at / and /api. Where tokens are needed, they ask for one as the review does."""
+
+    api: JsonApi
+    operations: Sequence[Operation]
+    sessions: Sessions
+
+    def routes(self) -> list[Route]:
+        """The pages, also at Annif's address, and their entrance."""
+        entrance = Entrance(self.sessions, "/enter", "/", "suggest", named=False)
+
+        def entered(page: Callable[[Request, Session | None], Awaitable[Response]]) -> Any:
+            async def answer(request: Request) -> Response:
+                session = entrance.session(request)
+                if session is None and not entrance.is_open:
+                    return RedirectResponse(entrance.path, 303)
+                return await page(request, session)
+
+            return answer
+
+        return [
+            entrance.route(),
+            Route("/", entered(self.start), methods=["GET"]),
+            Route("/", entered(self.suggest), methods=["POST"]),
+            Route("/api", entered(self.interface), methods=["GET"]),
+            *(Route(f"/v1/ui{end}", _elsewhere, methods=["GET"]) for end in ("", "/")),
+        ]
+
+    async def start(self, request: Request, session: Session | None) -> Response:
+        """The form for a text or a file."""
+        return await self._start(request, session, _EMPTY)
+
+    async def suggest(self, request: Request, session: Session | None) -> Response:
+        """The form again, with the suggestions or what is wrong."""
+        form, given = None, dict(_EMPTY)
+        try:
+            check_origin(request)
+            form = await page_form(request)
+            given = {
+                name: text_of(form, name).replace("\r\n", "\n") or default for name, default in _EMPTY.items()
+            }  # browsers send CRLF
+            found = await self._suggested(form, given)
+        except Problem as problem:
+            return await self._start(request, session, given, problem.status, problem.headers, problem=str(problem))
+        finally:
+            await request.close()  # the file of the form
+        return await self._start(request, session, given, **found)
+
+    async def interface(self, request: Request, session: Session | None) -> Response:
+        """The description of the interface for people."""
+        return show(
+            request, "interface.html", session, models=self.api.models.values(), version=__version__,
+            paths=described(self.operations)["paths"], is_open=self.sessions.access.is_open,
+        )  # fmt: skip
+
+    async def _suggested(self, form: FormData, given: Mapping[str, str]) -> dict[str, Any]:
+        """What the page shows of the suggestions for a form. Raises Problem."""
+        document, others = await self._document(form, given)
+        fields = {name: given[name] or None for name in ("model", "language")}
+        options = Options.read({**fields, "limit": whole(given["limit"]), "evidence": True})
+        (found,) = await self.api.suggestions([document], options)
+        tagger = self.api.model(options.model).tagger
+        rows = [suggested_row(tagger, document, each, rank) for rank, each in enumerate(found, 1)]
+        spans = {rank: strongest_spans(each.evidence) for rank, each in enumerate(found, 1)}
+        marked = whole(text_of(form, "marked"))
+        return {
+            "document": document, "others": others, "rows": rows, "text": highlight(document, spans),
+            "is_text": _file(form) is None, "marked": marked if marked in spans else 1,
+            "copies": copies(found, given["source"].strip() or LOCAL),
+        }  # fmt: skip
+
+    async def _document(self, form: FormData, given: Mapping[str, str]) -> tuple[Document, int]:
+        """The document of a form, a file before a text, and how many more the file holds. Raises Problem."""
+        file = _file(form)
+        if file is None:
+            if not given["text"].strip():
+                raise bad_request("Paste a text or choose a file.")
+            return sent_document({"text": given["text"]}), 0
+        try:
+            first, *others = await self.api.read(file)
+        except InputError as error:
+            raise Problem(422, str(error)) from None
+        except ValueError:
+            raise Problem(422, f"{file.filename}: holds no text") from None
+        return first, len(others)
+
+    async def _start(
+        self, request: Request, session: Session | None, given: Mapping[str, str], status: int = 200,
+        headers: Mapping[str, str] | None = None, **more: Any,
+    ) -> Response:  # fmt: skip
+        models = list(self.api.models.values())
+        languages = await asyncio.to_thread(lambda: {model.id: model.languages for model in models})
+        content = {"problem": "", "document": None, **more}
+        return show(
+            request, "start.html", session, status, headers, given=given, models=models, languages=languages, **content
+        )
+
+
+def _file(form: FormData) -> UploadFile | None:
+    """The file of a form, if one was chosen."""
+    file = form.get("file")
+    return file if isinstance(file, UploadFile) and file.filename else None
+
+
+def copies(found: Sequence[Suggestion], source: str) -> dict[str, str]:
+    r"""The suggestions as texts to paste elsewhere: names, a table, addresses, fields of MARC.
+
+    source: MARC's code of the vocabulary.
+
+    >>> bees = Suggestion("http://x.org/1", "Bees", 2.5, confidence=0.75, notation="595.79")
+    >>> for text in copies([bees], "gnd").values():
+    ...     print(text.expandtabs(1))
+    Bees (595.79)
+    id notation name score confidence
+    http://x.org/1 595.79 Bees 2.5 0.750
+    http://x.org/1
+    =650  \7$aBees$0http://x.org/1$2gnd
+    """
+    names = (f"{one_line(each.name)} ({each.notation})" if each.notation else one_line(each.name) for each in found)
+    table = ["\t".join(("id", "notation", "name", "score", "confidence")), *map(_cells, found)]
+    fields = (subject_field(SuggestedSubject(each.id, each.name), source) for each in found)
+    return {
+        "Text": "\n".join(names),
+        "TSV": "\n".join(table),
+        "URI": "\n".join(one_line(each.id) for each in found),
+        "MARC": "\n".join(map(mnemonic, fields)),
+    }
+
+
+def _cells(each: Suggestion) -> str:
+    texts = [escape_formula(one_line(text)) for text in (each.id, each.notation, each.name)]
+    return "\t".join([*texts, f"{each.score:.6g}", "" if each.confidence is None else f"{each.confidence:.3f}"])
+
+
+async def _elsewhere(_: Request) -> Response:
+    return RedirectResponse("/", 307)

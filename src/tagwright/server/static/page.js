@@ -1,0 +1,39 @@
+// What all pages share: messages for screen readers, and the evidence of one suggestion at a time.
+
+export const byId = (id) => document.getElementById(id);
+export const rows = () => [...document.querySelectorAll(".row")];
+document.documentElement.classList.add("js");
+
+export function say(text, isProblem = false) {
+  const status = byId("status");
+  status.className = isProblem ? "problem" : "";
+  status.textContent = text;
+}
+
+// Only the evidence of one suggestion is marked: the one that has the focus, or is under the pointer.
+
+document.addEventListener("focusin", (event) => {
+  const row = event.target.closest(".row");
+  if (row) highlight(row, true);
+});
+
+document.addEventListener("mouseover", (event) => {
+  const row = event.target.closest?.(".row");
+  if (row) highlight(row, false);
+});
+
+function highlight(row, scroll) {
+  const text = document.querySelector(".text");
+  let first = null;
+  for (const each of rows()) each.classList.toggle("on", each === row);
+  for (const mark of document.querySelectorAll("mark")) {
+    const on = mark.dataset.ranks.split(" ").includes(row.dataset.rank);
+    mark.classList.toggle("on", on);
+    if (on && !first) first = mark;
+  }
+  if (!first || !scroll) return;
+  const [place, box] = [first.getBoundingClientRect(), text.getBoundingClientRect()];
+  if (place.top < box.top || place.bottom > box.bottom) {
+    text.scrollTop += place.top - box.top - box.height / 3;
+  }
+}
