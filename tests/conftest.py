@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -58,6 +60,22 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def quick_auto() -> Iterator[None]:
+    """`train auto` does not measure how fast the machine is, and its combiner has 30 trees instead of 120."""
+    from tagwright.combining.ranking_trees import BoostedTrees, BoostingOptions, grow
+    from tagwright.methods.auto import speed
+    from tagwright.training import combiner
+
+    def grow_few(features: Any, scores: Any, gradients: Any, options: BoostingOptions, seed: int) -> BoostedTrees:
+        return grow(features, scores, gradients, replace(options, trees=30), seed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(speed, "calibrate", lambda *_: speed.Rates())
+        patch.setattr(combiner, "grow", grow_few)
+        yield
 
 
 @pytest.fixture

@@ -40,7 +40,12 @@ VOCABULARY = [*_SPECIAL, *WORDS, *_CHARACTERS, *(f"##{character}" for character 
 
 
 def tiny_encoder(
-    folder: Path, *, seed: int = 0, pooling: Literal["cls", "mean"] = "mean", max_length: int = 64
+    folder: Path,
+    *,
+    seed: int = 0,
+    pooling: Literal["cls", "mean"] = "mean",
+    max_length: int = 64,
+    positions: int = POSITIONS,
 ) -> Path:
     """Write an encoder into a new `folder` and return it.
 
@@ -65,7 +70,7 @@ def tiny_encoder(
             "intermediate_size": INNER,
             "num_attention_heads": HEADS,
             "num_hidden_layers": LAYERS,
-            "max_position_embeddings": POSITIONS,
+            "max_position_embeddings": positions,
             "type_vocab_size": 2,
             "vocab_size": len(VOCABULARY),
             "pad_token_id": 0,
@@ -74,14 +79,14 @@ def tiny_encoder(
         "tokenizer_config.json": {
             "tokenizer_class": "BertTokenizer",
             "do_lower_case": True,
-            "model_max_length": POSITIONS,
+            "model_max_length": positions,
         },
     }
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(json.dumps(content), encoding="utf-8")
     _tokenizer().save(str(folder / "tokenizer.json"))
-    save_file(_weights(np.random.default_rng(seed)), folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(_weights(np.random.default_rng(seed), positions), folder / "model.safetensors", metadata={"format": "pt"})
     return folder
 
 
@@ -98,7 +103,7 @@ def _tokenizer() -> Tokenizer:
     return tokenizer
 
 
-def _weights(rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+def _weights(rng: np.random.Generator, positions: int) -> dict[str, NDArray[Any]]:
     def normal(scale: float, *shape: int) -> NDArray[np.float32]:
         return rng.normal(0, scale, shape).astype(np.float32)
 
@@ -110,7 +115,7 @@ def _weights(rng: np.random.Generator) -> dict[str, NDArray[Any]]:
 
     weights: dict[str, NDArray[Any]] = {
         "embeddings.word_embeddings.weight": normal(1, len(VOCABULARY), DIM),
-        "embeddings.position_embeddings.weight": normal(0.1, POSITIONS, DIM),
+        "embeddings.position_embeddings.weight": normal(0.1, positions, DIM),
         "embeddings.token_type_embeddings.weight": normal(0.1, 2, DIM),
         **norm("embeddings.LayerNorm"),
         **linear("pooler.dense", DIM, DIM),

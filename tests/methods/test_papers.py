@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.methods.topics import DOCUMENTS, LABELS, NAMES, UNSEEN
+from tests.tiny import tiny_encoder
 from typer.testing import CliRunner
 
 import tagwright as tw
@@ -66,14 +67,21 @@ def train(method: str, data: list[str], output: Path, settings: list[str]) -> Ta
     return Tagger.load(output)
 
 
-@pytest.mark.parametrize("name", ["transformer", "minilm"])
-@pytest.mark.parametrize("method", QUICK)
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An encoder that has as many positions as those of the papers."""
+    return str(tiny_encoder(tmp_path_factory.mktemp("long") / "tiny", max_length=512, positions=512))
+
+
+@pytest.mark.parametrize(
+    ("method", "name"), [*((method, name) for method in QUICK for name in ("transformer", "long")), ("rts", "minilm")]
+)
 def test_the_paper_s_method_is_trained_with_another_encoder(
-    method: str, name: str, data: list[str], encoder: dict[str, str], tmp_path: Path
+    method: str, name: str, data: list[str], encoder: dict[str, str], long: str, tmp_path: Path
 ) -> None:
     if method == "futex" and find_spec("omikuji") is None:  # imported here, it would print into this process
         pytest.skip("omikuji is not installed")
-    other = encoder.get(name, name)
+    other = {**encoder, "long": long}.get(name, name)
     short = ["max_length=64"] if name == "transformer" else []  # it has fewer positions than the papers' encoders
     settings = [f"encoder={other}", *short, *ONE_STEP, *QUICK[method]]
     tagger = train(method, data, tmp_path / "M", settings)

@@ -15,6 +15,8 @@ from tagwright.methods import auto, futex, rts, svm
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger
 
+pytestmark = pytest.mark.usefixtures("quick_auto")
+
 
 @dataclass(frozen=True)
 class Counted(Steps):

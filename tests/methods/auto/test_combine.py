@@ -23,6 +23,8 @@ from tagwright.tagger import Tagger
 from tagwright.training.combiner import CombinerOptions
 from tagwright.types import Document, Label
 
+pytestmark = pytest.mark.usefixtures("quick_auto")
+
 NAMES = ("honey", "wasp", "flower", "market", "money", "river", "water", "stone")
 LABELS = Vocabulary([Label(name, (name,)) for name in NAMES])
 UNKNOWN = "Zebras graze"

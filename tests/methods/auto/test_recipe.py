@@ -17,10 +17,10 @@ from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import advice
 from tagwright.methods import auto, depl, rts, zero_shot
-from tagwright.methods.auto import combine, examples, plan, speed
+from tagwright.methods.auto import combine, examples, plan
 from tagwright.methods.auto.combine import judged_only
 from tagwright.methods.auto.plan import Holdings, Work
-from tagwright.methods.auto.speed import Rates
+from tagwright.methods.auto.speed import Rates, calibrate
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.names.exact_match import ExactMatch
@@ -31,6 +31,8 @@ from tagwright.training import out_of_fold
 from tagwright.training.combiner import Examples
 from tagwright.training.linear import fit_svm
 from tagwright.types import Document, Floats, Label, Run
+
+pytestmark = pytest.mark.usefixtures("quick_auto")
 
 TOPICS = {"alpha": "honey flower wing", "beta": "market stock money", "gamma": "river water stone"}
 "What the documents of a label are about; the names of the labels are in none of them."
@@ -337,7 +339,7 @@ def test_the_plan_says_what_is_done_why_and_what_it_costs() -> None:
 def test_the_machine_is_probed_without_reading_labels(tmp_path: Path) -> None:
     config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
     hidden = [replace(each, labels=("no such label",)) for each in LABELLED]
-    rates = speed.calibrate(zero_shot.fit(LABELS, config.zero_shot), hidden)
+    rates = calibrate(zero_shot.fit(LABELS, config.zero_shot), hidden)
     assert min(rates.label, rates.document, rates.describe, rates.train) > 0
     assert rates.find >= 0  # a difference of two times, which other programs blur
 

@@ -28,6 +28,8 @@ from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label, Run
 
+pytestmark = pytest.mark.usefixtures("quick_auto")
+
 
 @pytest.fixture
 def review(tmp_path: Path) -> Review:
