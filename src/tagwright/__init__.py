@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tagwright.evaluation.scores import Scores
     from tagwright.evaluation.significance import Comparisons
     from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm
+    from tagwright.models import Models
     from tagwright.readers.documents.jsonl import write_jsonl
     from tagwright.tagger import Evidence, Reason, Suggestion, Suggestions, Tagger
     from tagwright.types import Document, EvidenceSpan, Label, Retriever, Run, Section, Stage
@@ -34,7 +35,7 @@ __version__ = "0.1.0"
 # fmt: off
 __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "zero_shot", "train", "load", "evaluate", "compare", "report",
-    "Tagger", "Suggestion", "Suggestions", "Evidence", "Reason", "Scores", "Score", "Comparisons", "Run",
+    "Tagger", "Suggestion", "Suggestions", "Evidence", "Reason", "Scores", "Score", "Comparisons", "Run", "Models",
     "Document", "Section", "Corpus", "Label", "Vocabulary",
     "read_run", "write_run", "read_qrels", "write_qrels", "write_jsonl",
     "Stage", "Retriever", "EvidenceSpan",
@@ -47,6 +48,7 @@ _PLACES = {
     "tagwright.api": ("zero_shot", "train", "load", "evaluate", "compare", "report"),
     "tagwright.tagger.pipeline": ("Tagger", "Suggestion", "Suggestions"),
     "tagwright.tagger.reasons": ("Evidence", "Reason"),
+    "tagwright.models.history": ("Models",),
     "tagwright.evaluation.scores": ("Scores",),
     "tagwright.evaluation.resampling": ("Score",),
     "tagwright.evaluation.significance": ("Comparisons",),

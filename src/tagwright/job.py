@@ -19,12 +19,14 @@ from tagwright.core.extras import require
 from tagwright.core.progress import note
 from tagwright.core.saved import is_first, read_manifest
 from tagwright.core.steps import LOG, Start, beside, digest, resumable
+from tagwright.core.versions import in_use
 from tagwright.data.corpus import Corpus, ids_of, taken
 from tagwright.data.descriptions import Keywords, read_keywords
 from tagwright.data.run_files import read_run
 from tagwright.data.same_text import same_texts
 from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, TagwrightError, option
+from tagwright.evaluation.description import FREQUENT
 from tagwright.evaluation.holdout import check, validation, without
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import zero_shot
@@ -109,7 +111,7 @@ class Job:
             raise ConfigError(f"which labels? give a vocabulary: {option('labels', 'FILE')}")
         for fused in self.fuse_with:
             if isinstance(fused, Path | str):
-                read_manifest(Path(fused), KIND)  # says what is wrong if there is no tagger
+                read_manifest(in_use(fused), KIND)  # says what is wrong if there is no tagger
 
     @property
     def continues(self) -> bool:
@@ -129,7 +131,10 @@ class Job:
             if is_first() and (chosen := resolved(self.config)):
                 note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
             trained = method.fit(documents, vocabulary, self.config, steps, **lesson.arguments)
-            runs = {"runs": steps.configs()} if steps.folder else {}
+            runs: dict[str, Any] = {"runs": steps.configs()} if steps.folder else {}
+            if method.learns != "nothing":
+                gold = None if self.guesses else lesson.arguments.get("gold")
+                runs |= {"learned_from": _counts(documents, gold), "data": dict(start.data)}
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
             tagger = replace(self._fused(trained), training=training)
             if self.folder and steps.folder and steps.writes:
@@ -256,6 +261,20 @@ class Job:
         return tagger
 
 
+def _counts(documents: Sequence[Document], gold: Run | None) -> dict[str, int]:
+    """How many documents are learned from, how many are labelled, with how many labels, and how many of these are rare.
+
+    >>> _counts([Document("1"), Document("2")], Run.from_rows([[3, 4], []]))
+    {'documents': 2, 'labelled': 1, 'labels': 2, 'rare': 2}
+    """
+    found = {"documents": len(documents)}
+    if gold is None:
+        return found
+    counts = np.unique(gold.labels, return_counts=True)[1]
+    rare = int((counts < FREQUENT).sum())
+    return {**found, "labelled": int(labelled(gold).sum()), "labels": len(counts), "rare": rare}
+
+
 def _is_given(value: object) -> bool:
     return value is not None and value is not False and value != () and value != []
 
@@ -315,7 +334,7 @@ def _identity(model: Tagger | Path | str) -> str:
     """A digest of a tagger to continue from: of its files, or of its labels and its training record."""
     if isinstance(model, Tagger):
         return digest([*model.vocabulary, model.training])
-    files = ((file.name, file.stat()) for file in sorted(Path(model).rglob("*")) if file.is_file())
+    files = ((file.name, file.stat()) for file in sorted(in_use(model).rglob("*")) if file.is_file())
     return digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in files)
 
 

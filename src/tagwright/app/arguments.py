@@ -14,6 +14,7 @@ import typer
 
 from tagwright.core.checked import canonical
 from tagwright.core.progress import silence, unlogged
+from tagwright.core.versions import in_use
 from tagwright.readers.limits import document_limit
 
 Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet"]
@@ -93,7 +94,15 @@ Language = Annotated[
         show_default=False,
     ),
 ]
-Model = Annotated[Path | None, typer.Option("--model", help="A saved tagger.", show_default=False)]
+
+
+def model_in_use(model: Path | None) -> Path | None:
+    """Of a folder of versions the one in use, so that a command does all of its work with that one."""
+    return None if model is None else in_use(model)
+
+
+MODEL = "A saved tagger, or a folder of `tagwright models`."
+Model = Annotated[Path | None, typer.Option("--model", callback=model_in_use, help=MODEL, show_default=False)]
 MinConfidence = Annotated[
     float | None,
     typer.Option(

@@ -33,6 +33,7 @@ from tagwright.app.arguments import (
 )
 from tagwright.app.commands.batch import batch
 from tagwright.app.commands.enrich import enrich
+from tagwright.app.commands.models import models
 from tagwright.app.commands.reviews import reviews
 from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
@@ -217,7 +218,7 @@ def candidates(
     render.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
-for command in (train, options, batch, enrich, sample, serve, reviews):
+for command in (train, options, batch, enrich, sample, serve, reviews, models):
     app.command()(grouped(command))
 
 

@@ -29,6 +29,7 @@ from tagwright.core.saved import (
     unpack,
     write_manifest,
 )
+from tagwright.core.versions import in_use
 from tagwright.data.in_memory import Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
@@ -388,12 +389,13 @@ class Tagger:
 
     @classmethod
     def load(cls, folder: Path | str, *, verify: bool = False) -> Self:
-        """Load a saved tagger, the old or the new one while it is being replaced.
+        """Load a saved tagger, the old or the new one while it is being replaced; of several versions the one in use.
 
         verify: check all of every file; otherwise of files beyond 64 MB in all only their sizes. Raises ModelError when
         the folder holds none, is damaged, or has a stage of a package that is not installed.
         """
-        return read_whole(Path(folder), lambda: cls._read(Path(folder), verify))
+        place = in_use(folder)
+        return read_whole(place, lambda: cls._read(place, verify))
 
     @classmethod
     def _unpickled(cls, files: Mapping[str, bytes]) -> Self:

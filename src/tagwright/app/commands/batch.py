@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import BestCut, Docs, ExcludeSelf, Json, MinConfidence, MinScore, Offline, Quiet, Reading
+from tagwright.app.arguments import (
+    MODEL,
+    BestCut,
+    Docs,
+    ExcludeSelf,
+    Json,
+    MinConfidence,
+    MinScore,
+    Offline,
+    Quiet,
+    Reading,
+    model_in_use,
+)
 from tagwright.core.terminal import SOME_FAILED
 
 if TYPE_CHECKING:
@@ -18,7 +30,7 @@ if TYPE_CHECKING:
 def batch(
     docs: Docs,
     reading: Reading,
-    model: Annotated[Path, typer.Option("--model", help="A saved tagger.", show_default=False)],
+    model: Annotated[Path, typer.Option("--model", callback=model_in_use, help=MODEL, show_default=False)],
     output: Annotated[
         Path,
         typer.Option("--output", help="The folder of the batch: a new one, or one to continue.", show_default=False),

@@ -1,0 +1,120 @@
+"""The command `models`: the versions of a model, which of them is in use, and why."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from tagwright.app.arguments import Json, Quiet, Reading, SkipUnlabelled, Unknown
+from tagwright.core.terminal import escaped
+from tagwright.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tagwright.models import Models, Version
+
+Action = Literal["list", "add", "compare", "promote", "rollback", "prune"]
+
+
+def models(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the versions.", show_default=False)],
+    reading: Reading,
+    action: Annotated[Action, typer.Argument(help="What to do.")] = "list",
+    given: Annotated[
+        str,
+        typer.Argument(metavar="[MODEL|VERSION]", help="add: a saved tagger; compare, promote: a number."),
+    ] = "",
+    test: Annotated[
+        list[str],
+        typer.Option(metavar="DOCS", help="compare: labelled documents; repeatable.", show_default=False),
+    ] = [],  # noqa: B006
+    skip_unlabelled: SkipUnlabelled = False,
+    unknown: Unknown = "warn",
+    keep: Annotated[
+        int | None,
+        typer.Option(min=1, help="prune: how many of the newest to keep.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+    _quiet: Quiet = False,
+) -> None:
+    """Keep the versions of a model, each with its record and model card, and say which one is in use.
+
+    list them; add MODEL, a copy of a saved tagger; compare VERSION with the one in use on the documents of --test, by
+    paired tests; promote VERSION, so that it is in use; rollback to the one before; prune old ones, which never removes
+    the one in use nor the one before it. Every other command takes FOLDER as --model for the version in use.
+    """
+    from tagwright.models import Models
+
+    _check(action, given, {"--test": bool(test), "--keep": keep is not None})
+    found = Models(folder)
+    if action == "list":
+        _list(found, as_json=as_json)
+    elif action == "compare":
+        _compare(found, given, test, reading, as_json=as_json, skip_unlabelled=skip_unlabelled, unknown=unknown)
+    else:
+        changed: dict[str, Any] = {}
+        if action == "add":
+            changed["added"] = found.add(Path(given)).name
+        elif action == "promote":
+            found.promote(given)
+        elif action == "rollback":
+            found.rollback()
+        else:
+            assert keep is not None  # checked
+            changed["removed"] = found.prune(keep)
+        _say({**changed, "current": found.current.name}, as_json=as_json)
+
+
+def _check(action: Action, given: str, options: dict[str, bool]) -> None:
+    """Raise ConfigError unless the action has what it needs, and nothing else."""
+    needed = {"add": "MODEL", "compare": "VERSION", "promote": "VERSION"}.get(action)
+    if bool(needed) != bool(given):
+        problem = f"needs {needed}" if needed else f"takes nothing more, got {given!r}"
+        raise ConfigError(f"models FOLDER {action} {problem}")
+    for option, action_with in (("--test", "compare"), ("--keep", "prune")):
+        if options[option] != (action == action_with):
+            problem = f"needs {option}" if action == action_with else f"takes no {option}"
+            raise ConfigError(f"models FOLDER {action} {problem}")
+
+
+def _list(models: "Models", *, as_json: bool) -> None:
+    from tagwright.app.render import show_table
+
+    current = models.current.name
+    if as_json:
+        versions = [{"version": each.name, **each.record} for each in models]
+        print(escaped(json.dumps({"current": current, "versions": versions}, ensure_ascii=False, indent=1)))
+        return
+    rows = [_row(each, "in use" if each.name == current else "") for each in models]
+    show_table([["version", "", "added", "method", "labels", "nDCG@5 (95% interval)", "documents"], *rows])
+
+
+def _row(version: "Version", state: str) -> list[str]:
+    record = version.record
+    method = next((each.get("method", "") for each in record["trainings"]), "")
+    row = [version.name, state, record["added"][:10], method, f"{record['labels']:,}"]
+    if not record["scores"]:
+        return [*row, "not measured", ""]
+    last = record["scores"][-1]
+    value, low, high = (100 * last["measures"]["nDCG@5"][part] for part in ("value", "low", "high"))
+    return [*row, f"{value:.1f} ({low:.1f} to {high:.1f})", f"{last['documents']:,}"]
+
+
+def _compare(
+    models: "Models", version: str, test: list[str], reading: Reading, *, as_json: bool, **options: Any
+) -> None:
+    from tagwright.app import inputs, render
+
+    names = {each.name: each.folder for each in (models[version], models.current)}
+    render.comparison(models.compare(version, inputs.read(test, reading), **options), names, as_json=as_json)
+
+
+def _say(changed: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(changed))
+        return
+    if "removed" in changed:
+        print(f"removed: {', '.join(changed['removed']) or 'none'}")
+    if "added" in changed:
+        print(f"added: {changed['added']}")
+    print(f"in use: {changed['current']}")

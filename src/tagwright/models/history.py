@@ -1,0 +1,175 @@
+"""The versions of a model: add, compare, promote, roll back, prune."""
+
+import json
+import logging
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tagwright.core.atomic import read_whole, replace_file
+from tagwright.core.saved import check_files, read_manifest, write_manifest
+from tagwright.core.versions import Versions, in_use
+from tagwright.data.corpus import Corpus
+from tagwright.data.in_memory import Texts, with_labels
+from tagwright.data.vocabulary import Unknown, Vocabulary
+from tagwright.errors import ConfigError, ModelError
+from tagwright.evaluation import dataset
+from tagwright.evaluation.significance import Comparisons
+from tagwright.models.card import model_card
+from tagwright.models.record import make_record, measured
+from tagwright.tagger import KIND, Tagger
+
+RECORD, CARD = "record.json", "card.md"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a model: its number as text, such as "0002", and its folder, which is a saved tagger."""
+
+    name: str
+    folder: Path
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What it was made from and what was measured of it. Raises ModelError if it cannot be read."""
+        try:
+            return dict(json.loads((self.folder / RECORD).read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise ModelError(f"{self.folder / RECORD}: cannot be read ({error}); add the model again") from None
+
+    @property
+    def card(self) -> str:
+        """The model card, in Markdown."""
+        return (self.folder / CARD).read_text(encoding="utf-8")
+
+    def load(self) -> Tagger:
+        """The tagger. Raises ModelError."""
+        return Tagger.load(self.folder)
+
+
+class Models:
+    """The versions of a model in a folder, one of which is in use: `load(folder)` loads that one.
+
+    Iteration yields the versions, the oldest first, and `models[2]` is one of them. Every change is atomic.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self._versions = Versions(folder)
+
+    def __iter__(self) -> Iterator[Version]:
+        return (self[name] for name in self._versions.names)
+
+    def __len__(self) -> int:
+        return len(self._versions.names)
+
+    def __getitem__(self, version: str | int) -> Version:
+        """A version by its number. Raises ConfigError for one that is not there."""
+        return _version(self._versions[version])
+
+    @property
+    def current(self) -> Version:
+        """The version in use. Raises ModelError if there is none."""
+        return _version(self._versions.current)
+
+    def add(self, model: Tagger | Path | str) -> Version:
+        """Add a tagger, or a copy of a saved one; the first version is in use at once, later ones when promoted.
+
+        Raises ModelError for a saved tagger that is damaged, TagwrightError for a folder that holds anything else.
+        """
+        if not isinstance(model, Tagger):
+            read_manifest(in_use(model), KIND)  # says what is wrong if there is no tagger
+
+        def write(target: Path, name: str) -> None:
+            if isinstance(model, Tagger):
+                model.write(target)
+                tagger, origin = model, "Python"
+            else:
+                source = in_use(model)
+                tagger, origin = read_whole(source, lambda: _copied(source, target)), str(model)
+            _write(Version(name, target), make_record(tagger, target, origin))
+            manifest = read_manifest(target, KIND)
+            write_manifest(target, KIND, {**manifest, "logs": [*{*manifest.get("logs", ()), RECORD, CARD}]})
+
+        return _version(self._versions.add(write, KIND))
+
+    def compare(
+        self,
+        version: str | int,
+        documents: Texts,
+        *,
+        y: Iterable[Any] | None = None,
+        skip_unlabelled: bool = False,
+        unknown: Unknown = "warn",
+    ) -> Comparisons:
+        """Compare a version, with the one in use on the same documents, by paired tests; record their scores.
+
+        documents, y: with gold labels, as for `evaluate`. A label that only one of them has is missed by the other.
+        Raises ConfigError for the version in use itself, InputError for documents without gold labels.
+        """
+        pair = self[version], self.current
+        if pair[0] == pair[1]:
+            raise ConfigError(f"{self.folder}: version {pair[0].name} is in use; compare another one with it")
+        corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
+        corpus = corpus if y is None else Corpus.of(with_labels(corpus, y))
+        for each in pair:
+            _warn_of_training(each, corpus.digest())
+        taggers = [each.load() for each in pair]
+        vocabulary = _union([each.vocabulary for each in taggers])
+        task = dataset.task(corpus, vocabulary, skip_unlabelled=skip_unlabelled, unknown=unknown)
+        runs = {}
+        for each, other, tagger in zip(pair, reversed(pair), taggers, strict=True):
+            places = np.array([vocabulary.index[id_] for id_ in tagger.vocabulary.ids])
+            runs[each.name] = run = dataset.tag(tagger, task).moved(places)
+            _write(each, measured(each.record, dataset.score(run, task), corpus.digest(), other.name))
+        return dataset.compare(runs, task)
+
+    def promote(self, version: str | int) -> Version:
+        """Put a version in use. Raises ConfigError for one that is not there."""
+        return _version(self._versions.promote(version))
+
+    def rollback(self) -> Version:
+        """Put the version in use that was so before the present one. Raises ConfigError if there was none."""
+        return _version(self._versions.rollback())
+
+    def prune(self, keep: int) -> list[str]:
+        """Remove all but the `keep` newest versions, the one in use and the one before it; return their numbers."""
+        return self._versions.prune(keep)
+
+
+def _version(folder: Path) -> Version:
+    return Version(folder.name, folder)
+
+
+def _copied(source: Path, target: Path) -> Tagger:
+    """Copy a saved tagger, check every byte of the copy, and load the original: a loaded folder cannot be renamed."""
+    shutil.copytree(source, target, dirs_exist_ok=True)
+    check_files(target, read_manifest(target, KIND).get("files"), whole=True)
+    return Tagger.load(source)
+
+
+def _write(version: Version, record: Mapping[str, Any]) -> None:
+    """Write the record of a version and the card made from it, in place of those that are there."""
+    texts = {RECORD: json.dumps(record, ensure_ascii=False, indent=1) + "\n", CARD: model_card(version.name, record)}
+    for name, text in texts.items():
+        with replace_file(version.folder / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+
+def _union(vocabularies: Sequence[Vocabulary]) -> Vocabulary:
+    """The labels of all, each once. The first one itself if they have the same ids."""
+    first = vocabularies[0]
+    known = {label.id: label for each in reversed(vocabularies) for label in each}
+    return first if len(known) == len(first) else Vocabulary(known.values())
+
+
+def _warn_of_training(version: Version, documents: str) -> None:
+    """Warn if a version has learned from just these documents. documents: their digest."""
+    if any(each.get("data", {}).get("documents") == documents for each in version.record["trainings"]):
+        _log.warning("version %s has learned from these documents: it looks better here than it is", version.name)

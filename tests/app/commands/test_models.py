@@ -1,0 +1,84 @@
+"""The command `models`, and FOLDER as --model of the other commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.app.conftest import Command
+
+from tagwright import Models, zero_shot
+
+
+@pytest.fixture
+def folder(desk: Path) -> str:
+    """Two versions: the first knows bees and banks, the second, which is better on these documents, rain as well."""
+    for name, labels in {
+        "old": {"bee": "Bees", "bank": "Bank"},
+        "new": {"bee": "Bees", "bank": "Bank", "rain": "Rain"},
+    }.items():
+        zero_shot(
+            [{"id": id_, "names": [label]} for id_, label in labels.items()], stages=["exact_match"], language="en"
+        ).save(desk / name)
+    return str(desk / "models")
+
+
+def test_versions_are_added_compared_promoted_rolled_back_and_pruned(folder: str, run: Command) -> None:
+    assert run("models", folder, "add", "old").out == "added: 0001\nin use: 0001\n"
+    assert run("models", folder, "add", "new").out == "added: 0002\nin use: 0001\n"
+    said = json.loads(run("models", folder, "compare", "2", "--test", "docs.jsonl", "--json").out)
+    assert said["runs"] == {"0002": f"{folder}/versions/0002", "0001": f"{folder}/versions/0001"}
+    # rain, which the old one lacks, is the first label of the third document alone
+    assert (said["measures"]["P@1"]["a"], round(said["measures"]["P@1"]["b"], 4)) == (1.0, 0.6667)
+    listed = json.loads(run("models", folder, "--json").out)
+    assert listed["current"] == "0001"
+    assert [len(each["scores"]) for each in listed["versions"]] == [1, 1]
+    assert run("models", folder, "promote", "0002").out == "in use: 0002\n"
+    table = run("models", folder).out
+    assert "in use" in next(line for line in table.splitlines() if "0002" in line)
+    assert run("models", folder, "rollback").out == "in use: 0001\n"
+    for _ in range(3):
+        run("models", folder, "add", "new")
+    assert run("models", folder, "prune", "--keep", "1").out == "removed: 0002, 0003, 0004\nin use: 0001\n"
+    assert run("models", folder, "prune", "--keep", "1", "--json").out == '{"removed": [], "current": "0001"}\n'
+
+
+def test_a_folder_of_versions_is_a_model_of_every_command(folder: str, run: Command) -> None:
+    models = Models(folder)
+    models.add("old")
+    models.add("new")
+    for version, labels in ((1, 2), (2, 3)):
+        models.promote(version)
+        assert f"{labels} labels" in run("verify", folder).out
+        assert len(run("labels", "--model", folder).out.splitlines()) == labels
+        suggested = run("suggest", "docs.jsonl", "--model", folder, "--format", "jsonl").out
+        assert ("Rain" in suggested) == (version == 2)
+        assert run("evaluate", "docs.jsonl", "--model", folder, "--json").code == 0
+    assert run("batch", "docs.jsonl", "--model", folder, "--output", "batch", "--processes", "1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("add",), "models FOLDER add needs MODEL"),
+        (("promote",), "models FOLDER promote needs VERSION"),
+        (("promote", "9"), "no version '9'; there are 0001"),
+        (("rollback", "1"), "models FOLDER rollback takes nothing more, got '1'"),
+        (("rollback",), "no version was in use before 0001"),
+        (("prune",), "models FOLDER prune needs --keep"),
+        (("promote", "1", "--keep", "2"), "models FOLDER promote takes no --keep"),
+        (("compare", "1"), "models FOLDER compare needs --test"),
+        (("compare", "1", "--test", "docs.jsonl"), "version 0001 is in use; compare another one"),
+        (("add", "none"), "none: no saved tagger here"),
+    ],
+)
+def test_what_is_wrong_is_said(folder: str, run: Command, arguments: tuple[str, ...], problem: str) -> None:
+    Models(folder).add("old")
+    outcome = run("models", folder, *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert problem in outcome.err
+
+
+def test_a_folder_without_versions_is_said_to_be(run: Command) -> None:
+    assert "nothing: no versions of a model here (current.json is missing)" in run("models", "nothing").err

@@ -1,0 +1,161 @@
+"""Models with a history, in Python: what each version records, how good it is, and which one answers."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.server.conftest import word_tagger
+
+import tagwright as tw
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.steps import digest
+from tagwright.data.corpus import Corpus
+from tagwright.errors import ConfigError, ModelError
+from tagwright.models.card import model_card
+
+BEE, TAX, ORCHARD = "http://x.org/bee", "http://x.org/tax", "o"
+DOCUMENTS = ["Bees in the hive.", "A tax law.", "Bees in orchards.", "Orchards"]
+GOLD = [[BEE], [TAX], [BEE, ORCHARD], [ORCHARD]]
+
+
+def worse() -> tw.Tagger:
+    """A tagger that knows one of the labels only."""
+    return word_tagger().restrict([TAX])
+
+
+def test_a_folder_answers_as_the_version_in_use(tmp_path: Path) -> None:
+    word_tagger().save(tmp_path / "saved")
+    models = tw.Models(tmp_path / "models")
+    assert models.add(tmp_path / "saved").name == "0001"
+    assert models.add(worse()).name == "0002"
+    assert [each.name for each in models] == ["0001", "0002"]
+    assert len(tw.load(tmp_path / "models").vocabulary) == 3
+    models.promote("2")
+    assert len(tw.load(tmp_path / "models").vocabulary) == 1
+    assert models.current == models[2]
+    assert models.rollback() == models[1]
+    assert {each.id for each in models.current.load().suggest("Bees in orchards")} == {BEE, ORCHARD}
+
+
+def test_a_version_is_a_saved_tagger_like_the_one_it_is_a_copy_of(tmp_path: Path) -> None:
+    word_tagger().save(tmp_path / "saved")
+    version = tw.Models(tmp_path / "models").add(tmp_path / "saved")
+    copied = {path.relative_to(version.folder): path.read_bytes() for path in version.folder.rglob("*.npy")}
+    saved = {path.relative_to(tmp_path / "saved"): path.read_bytes() for path in (tmp_path / "saved").rglob("*.npy")}
+    assert copied == saved
+    word_tagger().save(version.folder, overwrite=True)  # record and card are listed as its own files
+
+
+def test_a_damaged_tagger_is_not_added(tmp_path: Path) -> None:
+    word_tagger().save(tmp_path / "saved")
+    names = tmp_path / "saved" / "vocabulary" / "names.npy"
+    names.write_bytes(names.read_bytes().replace(b"Bees", b"Beer"))
+    models = tw.Models(tmp_path / "models")
+    with pytest.raises(ModelError, match="its checksum differs"):
+        models.add(tmp_path / "saved")
+    assert len(models) == 0
+    assert not (tmp_path / "models" / "current.json").exists()
+
+
+def test_the_record_says_what_a_version_was_made_from(tmp_path: Path) -> None:
+    texts = ["Bees make honey.", "The tax on income."] * 12
+    labels, y = ["Bees", "Taxes", "Rain"], [["Bees"], ["Taxes"]] * 11 + [["Bees"], []]
+    tw.train("svm", texts, labels, y=y, language="en", output=tmp_path / "svm")
+    models = tw.Models(tmp_path / "models")
+    record = models.add(tmp_path / "svm").record
+    (training,) = record["trainings"]
+    # 12 documents about bees, 11 about taxes, one without a label
+    assert training["learned_from"] == {"documents": 24, "labelled": 23, "labels": 2, "rare": 0}
+    corpus = Corpus.of([tw.Document(str(n), text, labels=tuple(y[n])) for n, text in enumerate(texts)])
+    assert len(training["data"]["documents"]) == len(corpus.digest())
+    assert (record["labels"], record["from"], record["tagwright"]) == (3, str(tmp_path / "svm"), tw.__version__)
+    assert record["digests"]["vocabulary"] == digest(tw.Vocabulary(labels))
+    again = models.add(tmp_path / "svm").record
+    assert again["digests"] == record["digests"]
+    other = replace(tw.load(tmp_path / "svm"), combiner=WeightedSum(weights={"linear": 2.0}))
+    changed = models.add(other).record["digests"]
+    assert changed["data"] == record["digests"]["data"]
+    assert changed["vocabulary"] == record["digests"]["vocabulary"]
+    assert changed["configuration"] != record["digests"]["configuration"]
+
+
+def test_two_versions_are_compared_on_the_same_documents_and_record_their_scores(tmp_path: Path) -> None:
+    models = tw.Models(tmp_path / "models")
+    models.add(word_tagger())
+    models.add(worse())
+    found = models.compare(2, DOCUMENTS, y=GOLD)
+    # the first is right on all 4 documents; the second knows taxes alone, which is one document in four
+    assert (found["P@1"].a, found["P@1"].b) == (0.25, 1.0)
+    assert found["P@1"].difference.value == -0.75
+    assert list(found) == [("0002", "0001")]
+    (scores,) = models[2].record["scores"]
+    assert (scores["documents"], scores["besides"]) == (4, "0001")
+    assert scores["measures"]["P@1"]["value"] == 0.25
+    assert models[1].record["scores"][0]["measures"]["P@1"]["value"] == 1.0
+    models.compare(2, DOCUMENTS, y=GOLD)
+    assert len(models[2].record["scores"]) == 1  # of the same documents, the last scores
+    assert "| P@1 | 25.0 |" in models[2].card
+    tw.load(models[2].folder, verify=True)
+    with pytest.raises(ConfigError, match="version 0001 is in use; compare another one"):
+        models.compare(1, DOCUMENTS, y=GOLD)
+
+
+def test_measuring_on_the_documents_of_the_training_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    models = tw.Models(tmp_path / "models")
+    models.add(word_tagger())
+    corpus = Corpus.of([tw.Document("1", "Bees", labels=(BEE,))])
+    data = {"documents": corpus.digest()}
+    models.add(replace(word_tagger(), training={"method": "svm", "data": data}))
+    with caplog.at_level(logging.WARNING):
+        models.compare(2, corpus)
+    assert [each for each in caplog.messages if "version 0002 has learned from these documents" in each]
+    assert not [each for each in caplog.messages if "version 0001" in each]
+
+
+RECORD = {
+    "added": "2026-11-24T08:00:00+00:00", "from": "svm", "tagwright": "0.1.0", "digests": {"files": "ab" * 32},
+    "labels": 200, "languages": ["English"], "stages": {"linear": "words of labelled documents"}, "scores": [],
+    "trainings": [
+        {"method": "svm", "date": "2026-11-23",
+         "learned_from": {"documents": 60, "labelled": 40, "labels": 50, "rare": 45}}
+    ],
+}  # fmt: skip
+
+
+def test_the_card_says_for_whom_a_version_is_not() -> None:
+    card = model_card("0003", RECORD)
+    assert card.startswith("# Model card of version 0003\n\n- added 2026-11-24T08:00:00+00:00 from svm")
+    assert "- svm, 2026-11-23: 60 documents, 40 of them labelled, with 50 different labels" in card
+    assert "It was not measured on documents that it has not learned from." in card
+    assert "- Few labelled documents: it learned from 40. To gain most, label " in card
+    assert "50 of 200 labels (25%) occur in what it learned from, 45 of these in fewer than 10 documents" in card
+    assert "texts in others than English need a measurement" in card
+    assert "tagwright models FOLDER compare 0003 --test DOCS" in card
+
+
+def test_the_card_shows_scores_with_their_intervals() -> None:
+    score = {"value": 0.5, "low": 0.25, "high": 0.754}
+    scores = {"date": "2026-11-24", "digest": "c" * 64, "documents": 4, "besides": "0002", "measures": {"P@1": score}}
+    card = model_card("0003", {**RECORD, "scores": [scores]})
+    assert "On 4 documents (digest `cccccccccccccccc`), 2026-11-24, beside version 0002:" in card
+    assert "| P@1 | 50.0 | 25.0 to 75.4 |" in card
+    assert "not measured on documents" not in card
+
+
+def test_the_card_of_an_untrained_tagger_says_so(tmp_path: Path) -> None:
+    card = tw.Models(tmp_path / "models").add(word_tagger()).card
+    assert "Nothing is recorded: it may be untrained." in card
+    assert "Label coverage" not in card
+    assert "it learned from 0" in card
+
+
+def test_the_record_is_plain_json(tmp_path: Path) -> None:
+    version = tw.Models(tmp_path / "models").add(word_tagger())
+    assert json.loads((version.folder / "record.json").read_text()) == version.record
+    assert version.record["labels"] == 3
