@@ -9,6 +9,7 @@ from tagwright.errors import ConfigError, InputError
 
 EXTRAS = {
     "accelerate": "train",
+    "bibtexparser": "latex",
     "docx": "docx",
     "faiss": "index",
     "h11": "serve",

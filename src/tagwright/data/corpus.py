@@ -55,9 +55,10 @@ class Corpus(Sequence[Document]):
         JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata": {field:
         [texts]}, "labels": [ids]}`, or as Annif, the Extreme Classification repository (whose labels are positions),
         MICoL, FuTex and S2ORC have them; TSV; CSV; Parquet and Arrow (extra `parquet`); papers, which are text,
-        Markdown, HTML, LaTeX (extra `latex`), JATS, TEI, Word (extra `docx`) and PDF (extra `pdf`). The format is
-        inferred from name and content unless it is given. Plain text on standard input is one document, "stdin". Gold
-        labels given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
+        Markdown, HTML, LaTeX (extra `latex`), JATS, TEI, Word (extra `docx`) and PDF (extra `pdf`); catalogue
+        records in MARC 21 (extra `marc`), MARCXML, PICA+ and Dublin Core; RIS, BibTeX (extra `latex`), CSL JSON. The
+        format is inferred from name and content unless it is given. Plain text on standard input is one document,
+        "stdin". Gold labels given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
 
         columns: field -> column of tables and JSON lines with other names, as in `{"title": "Name", "text": "Body",
         "labels": "Codes"}`; fields are id, title, abstract, text, labels, and any name for metadata. Without, usual

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.columns import Columns
@@ -16,6 +16,8 @@ from tagwright.readers.references import write_reference
 from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
+_Raw = TypeVar("_Raw")
+"A record as its format has it: fields of MARC and PICA, an element of Dublin Core."
 
 
 class Field(NamedTuple):
@@ -99,8 +101,8 @@ class Sources:
 
 
 def to_documents(
-    records: Iterable[tuple[int, Sequence[Field] | InputError]],
-    read: Callable[[Sequence[Field]], Record | None],
+    records: Iterable[tuple[int, _Raw | InputError]],
+    read: Callable[[_Raw], Record | None],
     path: Path,
     columns: Columns | None,
 ) -> Iterator[Located]:

@@ -16,14 +16,17 @@ from typing import IO, NamedTuple, TypeAlias
 
 from tagwright.core import plugins
 from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
+from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.docx import read_docx
+from tagwright.readers.documents.dublin_core import read_dublin_core
 from tagwright.readers.documents.html import read_html
 from tagwright.readers.documents.jats import read_jats
 from tagwright.readers.documents.jsonl import read_json, read_jsonl
 from tagwright.readers.documents.latex import read_latex
 from tagwright.readers.documents.marc import read_marc, read_marcxml
 from tagwright.readers.documents.pdf import read_pdf
+from tagwright.readers.documents.pica import read_pica
 from tagwright.readers.documents.plain_text import (
     LABELLED_BESIDE,
     LABELS_BESIDE,
@@ -66,6 +69,11 @@ READERS: Mapping[str, Reader] = {
     "pdf": read_pdf,
     "marc": read_marc,
     "marcxml": read_marcxml,
+    "pica": read_pica,
+    "dublin_core": read_dublin_core,
+    "ris": read_ris,
+    "bibtex": read_bibtex,
+    "csl": read_csl,
 }
 """Format -> reader. `jsonl` recognises the kinds of JSON lines itself; naming one skips the guess.
 
@@ -74,8 +82,9 @@ format and the suffix of its files, and it names a function that takes a Path an
 """
 
 TABLES: frozenset[str] = frozenset(
-    {"jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet", "arrow", "marc", "marcxml"}
-)
+    {"jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet", "arrow", "marc", "marcxml",
+     "pica", "dublin_core"}
+)  # fmt: skip
 "Formats whose columns or keys may be named; of catalogue records, the source of the labels."
 
 PAPERS: frozenset[str] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
@@ -87,6 +96,7 @@ _SUFFIXES: Mapping[str, str] = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
     ".nxml": "jats", ".tei": "tei", ".html": "html", ".htm": "html", ".xhtml": "html", ".docx": "docx", ".pdf": "pdf",
     ".tex": "latex", ".latex": "latex", ".mrc": "marc", ".marc": "marc",
+    ".pica": "pica", ".pp": "pica", ".ris": "ris", ".bib": "bibtex", ".bibtex": "bibtex",
     **dict.fromkeys(SUFFIXES, "text"),
 }  # fmt: skip
 _LABELLED = frozenset({"text", "html", "docx", "pdf"})
@@ -100,8 +110,11 @@ _ROOTS: Mapping[bytes, str] = {b"article": "jats", b"TEI": "tei", b"html": "html
 _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
     "marc": re.compile(rb"\d{5}[a-z]{2}.{2}[ a]22\d{5}", re.DOTALL),
     "marcxml": re.compile(rb"<.*?<(?:\w+:)?datafield\s[^>]*?\btag=[\"']\d{3}[\"']", re.DOTALL),
+    "pica": re.compile(rb"\d{3}[A-Z@](?:/\d{2,3})? *(?:\x1f|\$|\xc6\x92)[0-9A-Za-z]"),
+    "ris": re.compile(rb"TY  - [A-Z]"),
 }
 "Catalogue records have no root element of their own: formats that are recognised by how the content begins."
+_DUBLIN_CORE = re.compile(rb"<.*?\bxmlns:?\w*=[\"']http://purl\.org/dc/(?:elements/1\.1|terms)/[\"']", re.DOTALL)
 _ROOT = re.compile(rb"<(?:!DOCTYPE\s+|\w+:)?(article|TEI|html)(?=[\s/>])", re.IGNORECASE)
 
 
@@ -166,11 +179,13 @@ def guess_format(path: Path) -> str:
         return records
     if root := _ROOT.search(plain):
         return _ROOTS[next(name for name in _ROOTS if name.lower() == root[1].lower())]
+    if _DUBLIN_CORE.match(plain):
+        return "dublin_core"
     if b"\t" in start.partition(b"\n")[0]:
         return "tsv"
     which = option("format", flag="input-format")
     problem = (
-        "is XML of an unknown kind, expected JATS (article), TEI or html"
+        "is XML of an unknown kind, expected JATS (article), TEI, html, MARCXML or Dublin Core"
         if plain.startswith(b"<?xml")
         else f"has no recognisable format; name it: {which}, one of {', '.join(_formats())}"
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
+from tagwright.readers.documents.bibliographies import is_csl, of_csl
 from tagwright.readers.documents.columns import Columns, to_fields
 from tagwright.readers.documents.records import SHAPES, Flavour, Located, Record, recognise, to_documents, to_record
 from tagwright.readers.lines import Place, json_lines, json_objects, write_json_lines
@@ -21,8 +22,16 @@ def read_jsonl(path: Path, columns: Columns | None = None, flavour: Flavour | No
 
 
 def read_json(path: Path, columns: Columns | None = None, flavour: Flavour | None = None) -> Iterator[Located]:
-    """The same of a file that may also hold one object, or one list of objects, over several lines."""
-    yield from _documents(json_objects(path), path, columns, flavour)
+    """The same of a file that may also hold one object, or one list of them, over several lines; or CSL JSON."""
+    records = json_objects(path)
+    first = next(records, None)
+    if first is None:
+        return
+    records = chain([first], records)
+    if is_csl(first[1]) and not columns and flavour is None:
+        yield from ((position, of_csl(item)) for position, item in records)
+    else:
+        yield from _documents(records, path, columns, flavour)
 
 
 def write_jsonl(documents: Iterable[Document], path: Path | str) -> None:

@@ -27,14 +27,14 @@ _TAG = 16
 Test: TypeAlias = Callable[[Element], bool]
 
 
-def read_elements(path: Path, name: str) -> Iterator[tuple[int, Element]]:
-    """Yield the outermost elements of this name, each with the line it begins on. Reads plain files and gzip.
+def read_elements(path: Path, *names: str) -> Iterator[tuple[int, Element]]:
+    """Yield the outermost elements of these names, each with the line it begins on. Reads plain files and gzip.
 
     Namespaces are removed from names. An element above the limit for a document is logged and left out. Raises
     InputError with path and line if the file is not XML, is nested too deep, or declares entities, after it has yielded
     the elements before that line.
     """
-    harvest = _Harvest(name, path)
+    harvest = _Harvest(names, path)
     with open_bytes(path) as file:
         for chunk in chain(iter(partial(file.read, CHUNK), b""), [b""]):
             yield from harvest.take(chunk)
@@ -72,8 +72,8 @@ def _pieces(element: Element, blocks: Collection[str], skip: Test) -> Iterator[s
 
 
 class _Harvest:
-    def __init__(self, name: str, path: Path) -> None:
-        self._name, self._path = name, path
+    def __init__(self, names: Collection[str], path: Path) -> None:
+        self._names, self._path = names, path
         self._builder: TreeBuilder | None = None
         self._depth = self._root = self._line = 0
         self._found: list[tuple[int, Element]] = []
@@ -108,7 +108,7 @@ class _Harvest:
         if self._depth > DEEPEST:
             raise self._error(f"nests more than {DEEPEST} elements, expected a text")
         name = _local(tag)
-        if not self._root and name == self._name:
+        if not self._root and name in self._names:
             self._builder, self._left = TreeBuilder(), largest_document()
             self._root, self._line = self._depth, self._parser.CurrentLineNumber
         if builder := self._room(

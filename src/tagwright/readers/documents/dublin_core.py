@@ -1,0 +1,69 @@
+"""Read Dublin Core in XML: oai_dc, qualified DCMI terms, single records and the answers of OAI-PMH."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
+
+from tagwright.readers.documents.catalogue import Record, Subject, to_documents
+from tagwright.readers.documents.columns import Columns
+from tagwright.readers.documents.records import Located
+from tagwright.readers.documents.sections import one_line, present
+from tagwright.readers.documents.xml import read_elements
+from tagwright.types import Document, Section
+
+_RECORDS = ("record", "dc", "qualifieddc", "metadata", "Description")
+"The elements that hold a record: of OAI-PMH and SRU, of oai_dc, of qualified Dublin Core, of a plain file, of RDF."
+
+
+def read_dublin_core(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+    """Read the records of a file. Their places are the lines on which they begin.
+
+    The identifier of the harvest, or else dc:identifier, is the id; dcterms:abstract, or else dc:description, the
+    abstract; tableOfContents a section. Labels are the subjects, by address where they are one; their source is the
+    xsi:type. Other metadata: author (creator, contributor), year, publisher, venue, language, type, alternative
+    (title). Deleted records are passed over. columns: as in `catalogue.to_documents`, which also says what is raised.
+    """
+    return to_documents(read_elements(path, *_RECORDS), _to_record, path, columns)
+
+
+def _to_record(element: Element) -> Record | None:
+    header = element.find("header")
+    texts: dict[str, list[str]] = {}
+    subjects = list[Subject]()
+    for each in element.iter():
+        text = one_line("".join(each.itertext()) or each.get("resource", "")) if not len(each) else ""
+        if text:
+            texts.setdefault(each.tag, []).append(text)
+        if text and each.tag == "subject":
+            subjects.append(_subject(text, each.get("type", "")))
+    harvested = header.findtext("identifier", "").strip() if header is not None else ""
+    if not texts.keys() & {"title", "description", "abstract"} or (header is not None and header.get("status")):
+        return None
+
+    def values(*names: str) -> list[str]:
+        return [text for name in names for text in texts.get(name, ())]
+
+    titles, contents = values("title"), tuple(values("tableOfContents"))
+    document = Document(
+        harvested or next(iter(values("identifier")), ""),
+        titles[0] if titles else "",
+        "\n\n".join(values("abstract") or values("description")),
+        (Section("Contents", 1, contents),) if contents else (),
+        present(
+            alternative=[*titles[1:], *values("alternative")],
+            author=values("creator", "contributor"),
+            year=[year[0] for text in values("issued", "created", "date")[:1] if (year := re.search(r"\d{4}", text))],
+            publisher=values("publisher"),
+            venue=values("isPartOf"),
+            language=values("language"),
+            type=values("type"),
+        ),
+    )
+    return Record(document, subjects)
+
+
+def _subject(text: str, kind: str) -> Subject:
+    """A subject of the vocabulary that an xsi:type such as dcterms:LCSH names."""
+    source = kind.rpartition(":")[2].lower()
+    return Subject(source, (text,), "") if re.match(r"\w+://\S+$", text) else Subject(source, (), text)
