@@ -264,6 +264,21 @@ def test_a_saved_tagger_computes_in_the_precision_that_is_asked_for(tiny: str, t
         tw.load(tmp_path / "saved", precision="half")  # type: ignore[arg-type]
 
 
+def test_an_encoder_may_be_a_path_or_a_model_and_is_saved_with_the_tagger(tiny: str, tmp_path: Path) -> None:
+    import sentence_transformers
+
+    options: dict[str, Any] = {"stages": ["dense"], "precision": "float32", "device": "cpu"}
+    model = sentence_transformers.SentenceTransformer(tiny, device="cpu")
+    expected = tw.zero_shot(NAMES, encoder=tiny, **options).tag([BEES]).scores
+    assert tw.zero_shot(NAMES, encoder=Path(tiny), **options).tag([BEES]).scores == pytest.approx(expected)
+    tagger = tw.zero_shot(NAMES, encoder=model, **options)
+    del model
+    tagger.save(tmp_path / "saved")
+    assert tw.load(tmp_path / "saved").tag([BEES]).scores == pytest.approx(expected, abs=1e-5)
+    with pytest.raises(tw.ConfigError, match="encoder is 7, expected a text"):
+        tw.zero_shot(NAMES, encoder=7, **options)
+
+
 def test_a_message_names_options_as_python_does() -> None:
     with pytest.raises(tw.TagwrightError, match=r"got share_of_labels=\.\.\. and share_of_pairs=\.\.\."):
         tw.train("finetune", [], model="M", share_of_labels=0.1, share_of_pairs=0.1)

@@ -10,6 +10,7 @@ import mmap
 import os
 import re
 import shutil
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +18,8 @@ from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from tagwright.core.progress import is_silent, note
 from tagwright.encoders.architecture import read_architecture, read_modules
@@ -78,6 +81,29 @@ def find(name: str) -> Path:
     folder = _minilm() if name == PACKAGED else Path(name) if name and Path(name).is_dir() else _from_hub(name)
     _refuse_pickles(folder)
     return folder
+
+
+def encoder_name(given: Any) -> Any:
+    """The name of an encoder that is given as a Path or as a model of sentence-transformers; of others, what is given.
+
+    A model is written as it is now into a temporary folder of this process: taggers read it there, and save a copy.
+    Raises ModelError when it cannot be written.
+    """
+    library = sys.modules.get("sentence_transformers")  # a model of it exists only where it is imported
+    if library is None or not isinstance(given, library.SentenceTransformer):
+        return str(given) if isinstance(given, Path) else given
+    _written.append(TemporaryDirectory(prefix="tagwright-encoder-"))
+    folder = _written[-1].name
+    try:
+        given.save_pretrained(folder, create_model_card=False)
+    except Exception as error:  # any error of the library and of the model's own modules
+        problem = f"the encoder {type(given).__name__} cannot be written ({one_line_of(error)})"
+        raise ModelError(f"{problem}; save it to a folder that it can be read from, and name the folder") from error
+    return folder
+
+
+_written: list[TemporaryDirectory[str]] = []
+"The folders of encoders that were given as objects; removed when Python ends."
 
 
 def pinned(name: str) -> str:

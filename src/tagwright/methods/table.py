@@ -15,6 +15,7 @@ from tagwright.core.checked import build, canonical, shown
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.device import gpu_name, threads, uses_gpu
+from tagwright.encoders.model_folder import encoder_name
 from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError, option
 from tagwright.methods import auto, contrastive, depl, futex, maclr, micol, rts, svm, zero_shot
@@ -135,7 +136,8 @@ def named(method: str) -> Method:
 def configuration(method: str, values: Mapping[str, Any], language: str = "", *, paper: bool = False) -> Any:
     """Return the options of a method with these values, each checked; the others keep their defaults.
 
-    language: for a method that has this option, unless the values name one. paper: the others are the paper's.
+    language: for a method that has this option, unless the values name one. paper: the others are the paper's. An
+    encoder may be a Path or a model of sentence-transformers as well, see `encoder_name`.
     Options of the training are in a table: `{"training": {"epochs": 2}}`. Raises ConfigError for an unknown method or
     option, with the nearest known one, and for a bad value.
 
@@ -147,7 +149,9 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "", *,
         values = {"language": language, **values}
     if paper:
         values = _over_the_paper(method, values)
-    return build(kind, {key: _plain(value) for key, value in values.items()})
+    return build(
+        kind, {key: encoder_name(value) if key == "encoder" else _plain(value) for key, value in values.items()}
+    )
 
 
 def _over_the_paper(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
