@@ -164,13 +164,15 @@ def test_documents_that_clients_send_keep_their_texts(tmp_path: Path) -> None:
     model = ServedModel("bees", word_tagger(), "Bees", learns=True)
     bee, tax = {"uri": "http://x.org/bee"}, {"uri": "http://x.org/tax"}
     store_learnt(file, model, [
-        {"text": "Honey bees", "document_id": "d1", "subjects": [bee, bee, {"uri": "http://x.org/unknown"}]},
+        {"text": "Honey bees", "document_id": "d1", "metadata": {"author": " A. Low\n", "note": ""},
+         "subjects": [bee, bee, {"uri": "http://x.org/unknown"}]},
         {"text": "Taxes", "subjects": [tax]},
         {"text": "Taxes", "subjects": [bee]},
     ], "Koha")  # fmt: skip
     assert {event.reviewer for event in Decisions(file).current()} == {"Koha"}
     documents, labels, judged = Review(model, file).labelled()
     assert [document.text for document in documents] == ["Honey bees", "Taxes"]
+    assert [dict(document.metadata) for document in documents] == [{"author": ("A. Low",)}, {}]
     assert labels == [["http://x.org/bee"], ["http://x.org/tax", "http://x.org/bee"]]
     assert judged == [set(), set()]  # a client knows all labels of its documents
 

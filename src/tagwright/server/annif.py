@@ -199,12 +199,12 @@ async def _suggestions(
     """Suggestions for each text, read with its metadata if it has any."""
     if options is None:
         return [[] for _ in given]
-    documents = zip(to_documents([each["text"] for each in given]), map(_metadata, given), strict=True)
+    documents = zip(to_documents([each["text"] for each in given]), map(sent_metadata, given), strict=True)
     wanted = [SuggestRequest(replace(document, metadata=metadata), options) for document, metadata in documents]
     return await model.suggest_all(wanted)
 
 
-def _metadata(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def sent_metadata(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """The metadata of a document, one value a field; blank values are left out."""
     values = {clean(name): clean(value).strip() for name, value in given.get("metadata", {}).items()}
     return {name: (value,) for name, value in values.items() if value}

@@ -29,6 +29,7 @@ from tagwright.review.file import ReviewFile
 from tagwright.review.queue import Order
 from tagwright.review.recall import RANDOM_SHARE
 from tagwright.server.access import OPEN, Access
+from tagwright.server.annif import sent_metadata
 from tagwright.server.application import MAX_BODY, application
 from tagwright.server.deadlines import timed
 from tagwright.server.predictor import Workers
@@ -191,7 +192,7 @@ def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel]) 
 
 
 def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[str, Any]], client: str) -> None:
-    """Keep what a client has sent: the documents with their texts, then the accepted labels.
+    """Keep what a client has sent: the documents with their texts and metadata, then the accepted labels.
 
     A client may use an id again for another text, such as one that numbers each batch from 1: that is another document.
     Subjects that the vocabulary lacks are left out, as Annif does.
@@ -200,7 +201,8 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
     documents, decisions = [], []
     for each in sent:
         text = clean(each["text"]).strip()  # as it is read again
-        documents.append(Document(clean(each.get("document_id") or "") or digest(text), abstract=text))
+        id_ = clean(each.get("document_id") or "") or digest(text)
+        documents.append(Document(id_, abstract=text, metadata=sent_metadata(each)))
     names = ReviewedDocuments(file).add_apart(documents)
     for each, name in zip(sent, names, strict=True):
         accepted = (subject["uri"] for subject in each.get("subjects", ()) if subject["uri"] in known)
