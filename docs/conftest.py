@@ -2,7 +2,9 @@
 
 A block with a caption is the file of that name. In a console block, lines after "$ " are run; where output is shown, it
 must be the output; "..." matches anything, and numbers with a decimal point match approximately: processors round
-differently. Errors (exit code 2, or 3 where some documents failed) are shown as they stand on standard error.
+differently. Errors (exit code 2, or 3 where some documents failed) are shown as they stand on standard error. A server
+answers until the page ends. Blocks of other languages are checked only, and a comment says why they are not run:
+tests/test_blocks.py.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from docs import checks
+from docs.local_server import LocalServer, request
 from sybil import Document, Example, Region, Sybil
+from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.myst.lexers import DirectiveLexer
 from tokenizers import Tokenizer
@@ -49,10 +54,22 @@ def _write(example: Example) -> None:
     Path(name).write_text(content, encoding="utf-8")
 
 
+def checked(document: Document) -> Iterable[Region]:
+    """The blocks that are checked and not run."""
+    parts = {"language": "language", "source": "source"}
+    for lexed in FencedCodeBlockLexer("|".join(checks.CHECKS), mapping=parts)(document):
+        yield Region(lexed.start, lexed.end, (lexed.lexemes["language"], str(lexed.lexemes["source"])), _check)
+
+
+def _check(example: Example) -> None:
+    language, source = example.parsed
+    checks.CHECKS[language](source)
+
+
 def run_commands(example: Example) -> str | None:
     """Run the lines of a console block; what is wrong with them, or None."""
     for command, expected in _commands(str(example.parsed)):
-        code, printed = _run(command)
+        code, printed = _run(command, example.namespace["_server"])
         if code not in (0, 2, 3) or (code and not expected):
             return f"$ {command}\nended with exit code {code}:\n{printed}"
         if expected and not _same(expected, printed):
@@ -76,9 +93,17 @@ def _commands(block: str) -> Iterable[tuple[str, str]]:
         yield "".join(lines[:length]).replace("\\\n", "").strip(), "".join(lines[length:])
 
 
-def _run(command: str) -> tuple[int, str]:
+def _run(command: str, server: LocalServer) -> tuple[int, str]:
     """The exit code of a command and what it printed; tagwright itself runs in this process, which saves its start."""
     words = shlex.split(command)
+    if words[:2] == ["tagwright", "serve"]:
+        return 0, server.start(lambda: _printed(words))
+    if words[0] == "curl":
+        return 0, request(words[1:])
+    if words[0] == "export":
+        name, _, value = command.removeprefix("export ").partition("=")
+        os.environ[name] = subprocess.check_output(["bash", "-c", f"echo {value}"], text=True).strip()
+        return 0, ""
     if words[0] != "tagwright" or "|" in words or "<" in words:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env={**os.environ, "PATH": path})
@@ -89,6 +114,12 @@ def _run(command: str) -> tuple[int, str]:
         Path(words[target + 1]).write_text(out, encoding="utf-8")
         out = ""
     return code, out + err if code else out
+
+
+def _printed(words: list[str]) -> str:
+    code, out, err = _tagwright(words)
+    assert not code, err
+    return out
 
 
 def _tagwright(words: list[str]) -> tuple[int, str, str]:
@@ -129,6 +160,7 @@ def enter(names: dict[str, Any]) -> None:
     names["_home"], names["_folder"] = Path.cwd(), tempfile.TemporaryDirectory()
     settings = {"TAGWRIGHT_CACHE": f"{names['_folder'].name}/.cache", "COLUMNS": "100", "HF_HUB_OFFLINE": "1"}
     names["_changes"] = changes = ExitStack()
+    names["_server"] = LocalServer()
     changes.enter_context(mock.patch.dict(os.environ, settings))
     changes.enter_context(mock.patch.object(static, "distil", _copied))
     (folder := Path(names["_folder"].name) / "page").mkdir()
@@ -138,13 +170,19 @@ def enter(names: dict[str, Any]) -> None:
 
 def leave(names: dict[str, Any]) -> None:
     """And leaves nothing behind."""
+    names["_server"].stop()
     os.chdir(names["_home"])
     names["_changes"].close()
     names["_folder"].cleanup()
 
 
 pytest_collect_file = Sybil(
-    parsers=[files, CodeBlockParser("console", run_commands), PythonCodeBlockParser(doctest_optionflags=FLAGS)],
+    parsers=[
+        files,
+        checked,
+        CodeBlockParser("console", run_commands),
+        PythonCodeBlockParser(doctest_optionflags=FLAGS),
+    ],
     pattern="*.md",
     excludes=["results/*", "reference/*"],
     setup=enter,

@@ -89,7 +89,7 @@ def test_the_installed_package_is_the_wheel(environment: Path, shell: dict[str, 
 
 def test_the_readme_shows_the_demo_as_printed(shell: dict[str, object]) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```\n\$ \S*tagwright demo\n(.*?)```", readme, re.DOTALL)
+    (block,) = re.findall(r"```console\n\$ \S*tagwright demo\n(.*?)```", readme, re.DOTALL)
     found = output(["tagwright", "demo"], shell)
     assert "<- as in the manual" in found
     newest = re.search("^scipy==([0-9.]+)", LOCK.read_text(encoding="utf-8"), re.MULTILINE)
@@ -104,10 +104,17 @@ def test_the_readme_shows_the_demo_as_printed(shell: dict[str, object]) -> None:
 
 def test_the_first_example_of_the_readme_prints_what_it_says(shell: dict[str, object]) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```\n(\$ printf.*?)```", readme, re.DOTALL)
+    (block,) = re.findall(r"```console\n(\$ printf.*?)```", readme, re.DOTALL)
     commands = re.findall(r"^\$ (.*)$", block, re.MULTILINE)
     expected = block[block.index("\n", block.index(commands[-1])) + 1 :]
     found = output(["sh", "-c", "\n".join(commands).replace(".venv/bin/tagwright", "tagwright")], shell)
     assert NUMBER.sub("#", found) == NUMBER.sub("#", expected)
     numbers = ([float(number) for number in NUMBER.findall(text)] for text in (found, expected))
     assert next(numbers) == pytest.approx(next(numbers), rel=0.05, abs=0.05)
+
+
+def test_the_python_of_the_readme_suggests_and_saves(shell: dict[str, object]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    again = "print(sorted(each.name for each in tw.load('my-tagger').suggest('Honey bees visit apple orchards.', k=2)))"
+    assert output(["python", "-c", f"{program}\n{again}"], shell) == "['Bees', 'Orchards']\n"
