@@ -37,6 +37,15 @@ def test_a_document_is_printed_as_json_with_its_sections_as_a_tree(run: Command)
     }
 
 
+def test_a_table_that_is_not_utf_8_names_the_option_that_reads_it(run: Command) -> None:
+    Path("a.csv").write_bytes("id,title\n1,Été\n".encode("cp1252"))
+    assert run("read", "a.csv").err == (
+        "tagwright: a.csv:2: byte 0xc9 is not UTF-8; save the file as UTF-8, or name the encoding of documents: "
+        "--encoding cp1252\n"
+    )
+    assert json.loads(run("read", "a.csv", "--encoding", "cp1252").out)["title"] == "Été"
+
+
 def test_levels_that_are_left_out_stay_in_the_section_before(run: Command) -> None:
     levels = [{"heading": str(level), "level": level} for level in (2, 4, 3, 1)]
     Path("a.jsonl").write_text(json.dumps({"id": "1", "sections": levels}))

@@ -72,6 +72,15 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, problem: str) -> None:
         read(tmp_path, EMPTY, line)
 
 
+def test_a_run_over_a_folder_says_that_a_file_of_it_alone_has_another_id(tmp_path: Path) -> None:
+    for run_has, known in (("a.txt", "notes/a.txt"), ("notes/a.txt", "a.txt")):
+        (tmp_path / "run.jsonl").write_text(suggesting("[]", run_has))
+        with pytest.raises(
+            InputError, match=f'no document has the id "{run_has}"; there is "{known}": give its folder'
+        ):
+            read_run(tmp_path / "run.jsonl", [known], LABELS)
+
+
 def test_the_first_document_without_a_line_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r'run\.jsonl: no line for document "d1", 1 of 2 have none'):
         read(tmp_path, EMPTY)

@@ -70,7 +70,9 @@ def test_broken_gzip_is_named(tmp_path: Path, content: bytes) -> None:
 
 def test_invalid_utf8_is_named_with_line_and_byte(tmp_path: Path) -> None:
     message = refusal(written(tmp_path, b'{}\n{"id": "\xff"}\n'))
-    assert message.endswith("x.jsonl:2: byte 0xff is not UTF-8; save the file as UTF-8")
+    assert message.endswith(
+        "x.jsonl:2: byte 0xff is not UTF-8; save the file as UTF-8, or name the encoding of documents: encoding=cp1252"
+    )
 
 
 def test_records_keep_their_line_numbers_over_blank_lines(tmp_path: Path) -> None:

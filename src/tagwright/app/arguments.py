@@ -50,6 +50,13 @@ InputFormat = Annotated[
     typer.Option(metavar="FORMAT", help="The format of DOCS, if name and content do not show it.", show_default=False),
 ]
 
+Encoding = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="The encoding of texts and tables that are not UTF-8: cp1252.", show_default=False
+    ),
+]
+
 
 def _limit(context: typer.Context, size: int | None) -> None:
     """Applies to all readers while the command runs."""
@@ -178,6 +185,7 @@ class Reading:
 
     columns: Columns = ""
     input_format: InputFormat = ""
+    encoding: Encoding = ""
     max_document_size: MaxDocumentSize = None
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tagwright.app.arguments import Chosen, Reading, Scoring
 from tagwright.combining.acceptance import SuggestOptions
@@ -51,12 +51,18 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
 
 def read(docs: Sequence[str], reading: Reading) -> Corpus:
     """The documents, read and checked before a vocabulary is read or encoded. Raises ConfigError, InputError."""
-    return Corpus.read(*docs, format=reading.input_format or None, columns=parse_columns(reading.columns))
+    return Corpus.read(*docs, **_reading(reading))
 
 
 def sources(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, Iterator[Located]]]:
     """Yield the readable documents of each file."""
-    return open_sources(*docs, format=reading.input_format or None, columns=parse_columns(reading.columns))
+    return open_sources(*docs, **_reading(reading))
+
+
+def _reading(given: Reading) -> dict[str, Any]:
+    return {
+        "format": given.input_format or None, "columns": parse_columns(given.columns), "encoding": given.encoding,
+    }  # fmt: skip
 
 
 def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None = None) -> "EvaluationSet":

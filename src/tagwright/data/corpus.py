@@ -49,6 +49,7 @@ class Corpus(Sequence[Document]):
         format: str | None = None,  # noqa: A002
         columns: Columns | None = None,
         max_document_size: int | None = None,
+        encoding: str = "",
     ) -> Self:
         """Read files, folders of papers, globs, or `-` for standard input, one after the other.
 
@@ -69,11 +70,13 @@ class Corpus(Sequence[Document]):
         max_document_size: bytes, uncompressed; by default 20,000,000 or $TAGWRIGHT_MAX_DOCUMENT_SIZE. A larger line,
         row or article is logged and left out; a larger file that is one document cannot be read.
 
+        encoding: of texts and tables, where it is not UTF-8: cp1252, latin-1.
+
         Raises InputError with file and line for anything that cannot be read, a column that does not exist, and a
         missing or repeated id; of several papers, unreadable ones are logged and skipped.
         """
         with document_limit(max_document_size):
-            return cls._build(open_sources(*sources, format=format, columns=columns))
+            return cls._build(open_sources(*sources, format=format, columns=columns, encoding=encoding))
 
     @classmethod
     def of(cls, documents: Texts, **columns: str) -> Self:

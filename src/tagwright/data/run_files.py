@@ -81,7 +81,7 @@ def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str,
         place = Place(path, line)
         document_id = id_field(record, place)
         if document_id not in row_of:
-            raise place.error(f"no document has the id {shown(document_id)}; give the documents of the run")
+            raise trec.unknown_document(document_id, row_of, place)
         if row_of[document_id] in found:
             raise place.error(f"document {shown(document_id)} has two lines; keep one of them")
         found[row_of[document_id]] = _suggestions(record, labels, place)

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from tagwright.core.checked import shown
+from tagwright.errors import InputError
 from tagwright.readers.lines import Place, open_lines, score_field, write_lines
 from tagwright.text.words import clean
 from tagwright.types import Run
@@ -99,8 +100,17 @@ def _fields(lines: Iterable[tuple[int, str]], path: Path | str, expected: str) -
 def _document(field: str, known: Collection[str], place: Place) -> str:
     document_id = _known(field, known)
     if document_id not in known:
-        raise place.error(f"no document has the id {shown(document_id)}; give the documents of the file")
+        raise unknown_document(document_id, known, place)
     return document_id
+
+
+def unknown_document(document_id: str, known: Iterable[str], place: Place) -> InputError:
+    """The error to raise for a document that is not known; that of a file is named after the path that was given."""
+    near = (each for each in known if each.endswith(f"/{document_id}") or document_id.endswith(f"/{each}"))
+    remedy = "give the documents of the run"
+    if found := next(near, None):
+        remedy = f"there is {shown(found)}: give its folder, or the file, in the same way as for the run"
+    return place.error(f"no document has the id {shown(document_id)}; {remedy}")
 
 
 def _known(field: str, known: Collection[str]) -> str:

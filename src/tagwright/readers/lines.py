@@ -15,7 +15,7 @@ from typing import IO, Any, Literal, NamedTuple, TypeAlias
 
 from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
-from tagwright.errors import InputError
+from tagwright.errors import InputError, option
 from tagwright.readers.limits import largest_document, leave_out, reject, too_large
 from tagwright.text.words import clean
 
@@ -85,6 +85,7 @@ def open_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int,
                 text = line.decode()
             except UnicodeDecodeError as error:
                 problem = f"byte 0x{line[error.start]:02x} is not UTF-8; save the file as UTF-8"
+                problem += f", or name the encoding of documents: {option('encoding', 'cp1252')}"
                 _refuse(InputError(problem, path, number), large)
             else:
                 yield number, text.rstrip("\r\n")

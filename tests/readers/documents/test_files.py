@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.readers.reading import outcome, read, refusal, same_folder, written
 
-from tagwright.errors import ConfigError
+from tagwright.data.corpus import Corpus
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.files import READERS, guess_format
 from tagwright.types import Document
 
@@ -86,6 +87,42 @@ def test_files_of_one_name_in_two_folders_are_told_apart_by_their_paths(
         written(tmp_path, "Bees", name)
     monkeypatch.chdir(tmp_path)
     assert [document.id for document in read("a", "b")] == ["a/x.txt", "b/x.txt", "y.txt"]
+
+
+def test_single_files_are_named_as_they_were_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("x.txt", "b/x.txt"):
+        written(tmp_path, "Bees", name)
+    monkeypatch.chdir(tmp_path)
+    assert [document.id for document in read("x.txt", "b/x.txt")] == ["x.txt", "b/x.txt"]
+
+
+TABLE = "id,title,labels\n1,Étude – miel,abeilles é\n"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz"])
+def test_a_table_in_another_encoding(tmp_path: Path, encoding: str, name: str) -> None:
+    content = TABLE.encode(encoding)
+    path = written(tmp_path, gzip.compress(content) if name.endswith(".gz") else content, name)
+    assert list(Corpus.read(path, encoding=encoding)) == [Document("1", "Étude – miel", labels=("abeilles é",))]
+
+
+def test_a_text_in_latin_1_with_its_labels_beside_it_and_other_formats_that_say_their_encoding(tmp_path: Path) -> None:
+    written(tmp_path, "Étude\nDu miel é".encode("latin-1"), "x.txt")
+    written(tmp_path, "abeilles é\n".encode("latin-1"), "x.key")
+    written(tmp_path, '<html><head><meta charset="utf-8"><title>Été</title></head><body>é</body></html>', "y.html")
+    text, page = Corpus.read(tmp_path, encoding="latin-1")
+    assert text == Document("x.txt", "Étude", "Du miel é", labels=("abeilles é",))
+    assert page.title == "Été"
+
+
+def test_a_byte_that_the_encoding_lacks_is_named_with_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path, b"Bees\n\nfly \x81", "x.txt")
+    with pytest.raises(InputError, match=r"x\.txt:3: byte 0x81 is not cp1252"):
+        Corpus.read(path, encoding="cp1252")
+    for encoding in ("cp1253x", "hex"):
+        with pytest.raises(ConfigError, match="unknown encoding"):
+            Corpus.read(path, encoding=encoding)
 
 
 @pytest.mark.parametrize("name", ["a.xlsx", "a.data", "a.docx"])

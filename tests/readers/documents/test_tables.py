@@ -62,7 +62,12 @@ def test_annif_csv_columns_are_known(tmp_path: Path) -> None:
         ("x.csv", "a,b\n", 'x.csv:1: the first line is "a, b", expected the names of columns: id, title, text, labels'),
         ("x.csv", "id,text\n", "x.csv: holds no documents"),
         ("x.tsv", "", "x.tsv: is empty, expected documents"),
-        ("x.tsv", b"a\tb\nc\xff\td\n", "x.tsv:2: byte 0xff is not UTF-8; save the file as UTF-8"),
+        (
+            "x.tsv",
+            b"a\tb\nc\xff\td\n",
+            "x.tsv:2: byte 0xff is not UTF-8; save the file as UTF-8, "
+            "or name the encoding of documents: encoding=cp1252",
+        ),
         ("x.tsv.gz", gzip.compress(b"a\tb\n" * 99, mtime=0)[:-9], "x.tsv.gz: is a broken gzip file"),
         ("x.parquet", "id,text\n", "x.parquet: is no Parquet file, or a damaged one"),
         ("x.arrow", "id,text\n", "x.arrow: is no Arrow file, or a damaged one"),

@@ -206,7 +206,12 @@ def test_texts_are_cleaned(tmp_path: Path) -> None:
         ("zoo.nt", "<a> <b>", "zoo.nt: is not ntriples (Invalid line: <a> <b>)"),
         ("zoo.rdf", "<a>\n<b></a>", "zoo.rdf:2: is not rdfxml (mismatched tag)"),
         ("zoo.rdf", "no xml", "zoo.rdf:1: is not XML (syntax error)"),
-        ("zoo.ttl", b"\n\xff", "zoo.ttl:2: byte 0xff is not UTF-8; save the file as UTF-8"),
+        (
+            "zoo.ttl",
+            b"\n\xff",
+            "zoo.ttl:2: byte 0xff is not UTF-8; save the file as UTF-8, "
+            "or name the encoding of documents: encoding=cp1252",
+        ),
         ("zoo.ttl", "", "zoo.ttl: holds no skos:Concept in use, expected a SKOS thesaurus"),
         ("zoo.nt", "<http://a> <http://b> <http://c> .", "zoo.nt: holds no skos:Concept in use"),
         ("zoo.ttl.gz", b"", "zoo.ttl.gz: holds no skos:Concept in use"),

@@ -20,18 +20,27 @@ if TYPE_CHECKING:
 def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
     """From which confidence on suggestions are to be accepted to keep a bound, and how many these are.
 
-    The threshold is rounded to the side on which the bound is kept.
+    The threshold is rounded to the side on which the bound is kept. Where more labels are missed even if all
+    suggestions are accepted, no threshold helps; where any suggestion may be wrong too often, none is accepted.
 
-    >>> rows = threshold_rows([Threshold("missed", 0.3, 100, 0.2509, 4.0), Threshold("wrong", 0.5, 10, None, 0.0)])
-    >>> rows[1], rows[2]
-    (['30% of labels missed', '100', '0.250', '4.0'], ['0.5 labels wrong per document', '10', 'none', '0.0'])
+    >>> for row in threshold_rows([
+    ...     Threshold("missed", 0.3, 100, 0.2509, 4.0), Threshold("missed", 0.1, 100, None, 0.0),
+    ...     Threshold("wrong", 0.5, 10, None, 0.0),
+    ... ])[1:]:
+    ...     print(row)
+    ['30% of labels missed', '100', '0.250', '4.0']
+    ['10% of labels missed', '100', 'more are missed', '']
+    ['0.5 labels wrong per document', '10', 'accept none', '0.0']
     """
     bounds = {"missed": lambda bound: f"{bound:.0%} of labels missed", "wrong": "{} labels wrong per document".format}
     rounding = {"missed": math.floor, "wrong": math.ceil}
+    without = {"missed": "more are missed", "wrong": "accept none"}
     rows = [["expected at most", "of the first", "accept from confidence", "labels per document"]]
     for each in thresholds:
-        least = "none" if each.confidence is None else f"{rounding[each.rule](1000 * each.confidence) / 1000:.3f}"
-        rows.append([bounds[each.rule](each.bound), str(each.first), least, f"{each.accepted:.1f}"])
+        least, accepted = without[each.rule], "" if each.rule == "missed" else f"{each.accepted:.1f}"
+        if each.confidence is not None:
+            least, accepted = f"{rounding[each.rule](1000 * each.confidence) / 1000:.3f}", f"{each.accepted:.1f}"
+        rows.append([bounds[each.rule](each.bound), str(each.first), least, accepted])
     return rows
 
 

@@ -1,5 +1,6 @@
 """Choose the reader for each file, folder or glob."""
 
+import codecs
 import glob
 import logging
 import os
@@ -9,8 +10,10 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
 
@@ -90,6 +93,11 @@ TABLES: frozenset[str] = frozenset(
 PAPERS: frozenset[str] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
 "Formats with one document or a few in a file: among many files a damaged one is reported and the rest are read."
 
+_TEXTS = (TABLES - {"parquet", "arrow", "marc", "marcxml", "dublin_core"}) | {
+    "text", "latex", "ris", "bibtex", "csl",
+}  # fmt: skip
+"Formats that do not say their encoding themselves."
+
 _SUFFIXES: Mapping[str, str] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
@@ -122,22 +130,24 @@ def open_sources(
     *sources: str | Path,
     format: str | None = None,  # noqa: A002
     columns: Columns | None = None,
+    encoding: str = "",
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """Each file of the sources, with its documents and their lines.
 
     A source is a file, a folder of `PAPERS`, a glob, or `-` for standard input: JSON lines, a paper, or else a text
     that is one document. The id of a document without one is the path of its file, relative to the folder that was
     given unless files in several folders share that path; "stdin" on standard input. columns: which columns or keys of
-    the files of `TABLES` hold the parts of a document. Of several files, unreadable ones of a `PAPERS` format are
-    logged and skipped. Raises InputError for a source that does not exist or holds no documents, for any other file
-    that cannot be read, and when none can be read; ConfigError for an unknown format and for columns of files that have
-    none.
+    the files of `TABLES` hold the parts of a document. encoding: of texts and tables that are not UTF-8. Of
+    several files, unreadable ones of a `PAPERS` format are logged and skipped. Raises InputError for a source that does
+    not exist or holds no documents, for any other file that cannot be read, and when none can be read; ConfigError for
+    an unknown format or encoding and for columns of files that have none.
     """
     if format is not None and format not in READERS:
         point = plugins.find(plugins.READERS, format)
         if point is None:
             raise ConfigError(f"unknown format {format!r} of documents; the formats are {', '.join(_formats())}")
         format = point.name  # noqa: A001
+    _check_encoding(encoding)
     if not sources:
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
     files = _unique_names(_without_labels([file for source in sources for file in _files(str(source), format)]))
@@ -145,16 +155,16 @@ def open_sources(
     damaged: list[InputError] = []
     for file in files:
         if str(file.path) == "-":
-            yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name="stdin"), columns)
+            yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name="stdin"), columns, encoding)
         elif file.path.is_file():
-            documents = _read(file, columns)
+            documents = _read(file, columns, encoding)
             yield (
                 str(file.path),
                 _skip_unreadable(documents, damaged) if len(files) > 1 and _is_paper(file) else documents,
             )
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
-                yield from _spooled(pipe, str(file.path), file, columns)
+                yield from _spooled(pipe, str(file.path), file, columns, encoding)
     if damaged and len(damaged) == len(files):
         raise damaged[0]
     if damaged:
@@ -292,8 +302,12 @@ def _is_paper(file: _File) -> bool:
         return True
 
 
-def _read(file: _File, columns: Columns | None) -> Iterator[Located]:
+def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Located]:
     found = file.format or guess_format(file.path)
+    if encoding and found in _TEXTS:
+        with _in_utf8(file.path, encoding) as path:
+            yield from _as_from(str(file.path), _read(file._replace(path=path, format=found), columns, ""))
+        return
     if found in PAPERS and found != "text" and not file.path.stat().st_size:
         raise InputError(_EMPTY, file.path)
     read = READERS[found] if found in READERS else partial(_read_registered, found)
@@ -303,6 +317,40 @@ def _read(file: _File, columns: Columns | None) -> Iterator[Located]:
         nameless += not document.id
         name = file.name if nameless == 1 else f"{file.name}#{nameless}"
         yield line, replace(document, id=document.id or name, labels=beside or document.labels)
+
+
+def _check_encoding(encoding: str) -> None:
+    try:
+        "".encode(encoding or "utf-8")
+    except LookupError:
+        raise ConfigError(
+            f"unknown encoding {encoding!r} of documents, expected one such as cp1252 or latin-1"
+        ) from None
+
+
+@contextmanager
+def _in_utf8(path: Path, encoding: str) -> Iterator[Path]:
+    """A temporary copy of a text in UTF-8, with the files of its labels beside it. Raises InputError with the line."""
+    with tempfile.TemporaryDirectory(prefix="tagwright-") as folder:
+        name = path.stem if path.suffix.lower() == ".gz" else path.name
+        beside = (path.with_suffix(suffix) for suffix in LABELS_BESIDE)
+        for each in [path, *(other for other in beside if other != path and other.is_file())]:
+            target = Path(folder, name if each == path else each.name)
+            with open_bytes(each) as source, target.open("wb") as copy:
+                copy.writelines(text.encode("utf-8", "replace") for text in _decoded(source, each, encoding))
+        yield Path(folder, name)
+
+
+def _decoded(file: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
+    decoder, lines = codecs.getincrementaldecoder(encoding)(), 1
+    for chunk in chain(iter(partial(file.read, 1 << 16), b""), [b""]):
+        try:
+            text = decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            line = lines + error.object[: error.start].count(b"\n")
+            raise InputError(f"byte 0x{error.object[error.start]:02x} is not {encoding}", path, line) from None
+        lines += text.count("\n")
+        yield text
 
 
 def _read_registered(name: str, path: Path) -> Iterator[Located]:
@@ -339,7 +387,7 @@ def _not_empty(documents: Iterator[Located], path: Path) -> Iterator[Located]:
 
 
 def _spooled(
-    stream: IO[bytes], name: str, source: _File, columns: Columns | None
+    stream: IO[bytes], name: str, source: _File, columns: Columns | None, encoding: str
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """A stream, which can be read only once, copied to a file; errors name the stream."""
     folder = tempfile.mkdtemp(prefix="tagwright-")
@@ -347,13 +395,13 @@ def _spooled(
     try:
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
-        yield name, _as_from(name, _piped(source._replace(path=path), columns))
+        yield name, _as_from(name, _piped(source._replace(path=path), columns, encoding))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _piped(source: _File, columns: Columns | None) -> Iterator[Located]:
-    yield from _read(source._replace(format=source.format or _piped_format(source.path)), columns)
+def _piped(source: _File, columns: Columns | None, encoding: str) -> Iterator[Located]:
+    yield from _read(source._replace(format=source.format or _piped_format(source.path)), columns, encoding)
 
 
 def _piped_format(path: Path) -> str:
