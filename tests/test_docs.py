@@ -8,7 +8,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
 
+from tagwright.app.cli import app
 from tagwright.methods.table import METHODS
 from tagwright.training.config import TrainingConfig
 
@@ -56,3 +59,29 @@ def test_every_page_is_in_the_contents() -> None:
     contents = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^[\w/-]+$", contents, re.MULTILINE))
     assert {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in PAGES} - {"index"} <= listed
+
+
+FOREIGN = re.compile("accelerate |annif |docker |hf |pip |python |torchrun ")
+"Commands of other programs, with options of their own."
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_and_options_that_a_page_names_are_there(page: Path) -> None:
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    text = page.read_text(encoding="utf-8")
+    spans = [span for span in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text) if not FOREIGN.match(span)]
+    options = {word for span in spans for word in re.findall(r"(?<![\w-])--[a-z][a-z-]+", span)}
+    parameters = [each for command in group.commands.values() for each in command.params]
+    known = {name for each in parameters for name in (*each.opts, *each.secondary_opts)} | {"--help"}
+    assert options - known == set()
+    assert {word for span in spans for word in re.findall(r"^tagwright ([a-z]+)", span)} <= set(group.commands)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_variables_and_benchmarks_that_a_page_names_are_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    sources = "".join(file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py"))
+    assert [name for name in re.findall(r"TAGWRIGHT_\w+", text) if name not in sources] == []
+    programs = re.findall(r"python -m benchmarks (?:--\w+ \w+ )?([a-z_]+)", text)
+    assert [name for name in programs if not (ROOT / "benchmarks" / f"{name}.py").is_file()] == []

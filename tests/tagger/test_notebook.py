@@ -31,6 +31,13 @@ def test_suggestions_are_a_table() -> None:
     assert cells(page, "td") == ["Bees", "b", "638.1", "1.500", "likely", "Tax <law>", "t", "", "0.250", ""]
 
 
+def test_words_are_to_the_left_and_numbers_to_the_right_in_one_line() -> None:
+    page = shown(tw.Suggestions([tw.Suggestion("b", "Bees", 1.5, 0.6, "638.1")]))
+    places = {cell.text: cell.get("style", "").partition("text-align:")[2] for cell in page.iter("td")}
+    number = "right;white-space:nowrap"
+    assert places == {"Bees": "left", "b": "left", "638.1": "left", "1.500": number, "likely": "left"}
+
+
 def test_columns_that_no_suggestion_has_are_left_out() -> None:
     assert cells(shown(tw.Suggestions([tw.Suggestion("b", "Bees", 1.0)])), "th") == ["label", "id", "score"]
 

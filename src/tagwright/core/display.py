@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 _CELL = "padding:.15em .8em;text-align:"
+_NUMBER = f"{_CELL}right;white-space:nowrap"
 _MARK = "background:#ffe58a;color:#1b1b1b"
 
 
@@ -12,19 +13,16 @@ def many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def html_table(rows: Sequence[Sequence[str]], title: str = "") -> str:
-    """A table: the first row names the columns, the first column is to the left, the others to the right.
+def html_table(rows: Sequence[Sequence[str]], title: str = "", words: Sequence[str] = ()) -> str:
+    """A table: the first row names the columns; the first one, and those named in `words`, are to the left.
 
     >>> "&lt;b&gt;" in html_table([["name"], ["<b>"]])
     True
     """
-    return html_rows(rows[0], [[escape(cell) for cell in row] for row in rows[1:]], title)
-
-
-def html_rows(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> str:
-    """A table whose cells are HTML already; columns and title are text."""
-    head = "".join(f'<th scope="col" style="{_cell(place)}">{escape(name)}</th>' for place, name in enumerate(columns))
-    cells = ("".join(f'<td style="{_cell(place)}">{cell}</td>' for place, cell in enumerate(row)) for row in rows)
+    styles = [f"{_CELL}left" if not place or name in words else _NUMBER for place, name in enumerate(rows[0])]
+    head, *others = [list(zip(styles, map(escape, row), strict=True)) for row in rows]
+    head = "".join(f'<th scope="col" style="{style}">{cell}</th>' for style, cell in head)
+    cells = ("".join(f'<td style="{style}">{cell}</td>' for style, cell in row) for row in others)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     caption = f'<caption style="text-align:left">{escape(title)}</caption>' if title else ""
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -52,7 +50,3 @@ def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         elif end > start:
             found.append((start, end))
     return found
-
-
-def _cell(place: int) -> str:
-    return _CELL + ("right" if place else "left")

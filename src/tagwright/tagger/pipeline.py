@@ -87,7 +87,7 @@ class Suggestions(list[Suggestion]):
         self.text = text
 
     def _repr_html_(self) -> str:
-        table = html_table(self._rows())
+        table = html_table(self._rows(), words=("id", "notation", "confidence"))
         if not self.text:
             return table
         spans = [(span.start, span.end) for each in self for why in each.evidence for span in why.spans]
