@@ -20,8 +20,8 @@ def html_table(rows: Sequence[Sequence[str]], title: str = "", words: Sequence[s
     True
     """
     styles = [f"{_CELL}left" if not place or name in words else _NUMBER for place, name in enumerate(rows[0])]
-    head, *others = [list(zip(styles, map(escape, row), strict=True)) for row in rows]
-    head = "".join(f'<th scope="col" style="{style}">{cell}</th>' for style, cell in head)
+    names, *others = [list(zip(styles, map(escape, row), strict=True)) for row in rows]
+    head = "".join(f'<th scope="col" style="{style}">{cell}</th>' for style, cell in names)
     cells = ("".join(f'<td style="{style}">{cell}</td>' for style, cell in row) for row in others)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     caption = f'<caption style="text-align:left">{escape(title)}</caption>' if title else ""
