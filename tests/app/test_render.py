@@ -72,6 +72,7 @@ def test_a_table_has_a_header_and_a_column_for_each_thing() -> None:
 def test_json_lines_always_have_the_name_and_the_notation_where_there_is_one() -> None:
     bees, taxes = (json.loads(line)["suggestions"][0] for line in lines("jsonl"))
     assert (bees["name"], bees["notation"]) == ("Bees", "595.79")
+    assert [json.loads(line)["title"] for line in lines("jsonl")] == ["Bees", "Taxes"]
     assert taxes.keys() == {"label", "name", "score"}
 
 

@@ -163,6 +163,9 @@ def test_the_files_are_run_files_of_what_the_tagger_suggests(
     readable = [i for i in range(1, DOCUMENTS + 1) if i not in (BROKEN, NAMELESS, REPEATED)]
     known = [Document(f"d{i}", words(i), words(i + 1)) for i in readable]
     assert [json.loads(line)["id"] for line in lines[: SIZE - 1]] == [each.id for each in known[: SIZE - 1]]
+    for line, document in zip(lines[:5], known, strict=False):
+        assert json.loads(line)["title"] == document.title
+        assert all(each["name"] == each["label"] for each in json.loads(line)["suggestions"])
     expected = Tagger.load(model).tag(known[:5])
     short = tmp_path / "short.jsonl"
     short.write_text("".join(lines[:5]), encoding="utf-8")

@@ -11,6 +11,7 @@ from tagwright.combining.confidence import confidence_level
 from tagwright.core.terminal import escaped
 from tagwright.data import trec
 from tagwright.data.paragraphs import headings_at
+from tagwright.data.run_files import document_record, suggestion_record
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.readers.lines import escape_formula
 from tagwright.stages.network_evidence import NetworkEvidence
@@ -112,17 +113,13 @@ def reason_line(reason: Reason, document: Document) -> str:
 
 def run_line(document: Document, suggested: Sequence[Suggestion], tagger: Tagger) -> str:
     """A document and its labels as a line of a run file; with the reasons and their meanings, if there are any."""
-    content = {"id": document.id, "suggestions": [_record(each, document) for each in suggested]}
+    content = document_record(document.id, document.title, [_record(each, document) for each in suggested])
     known = meanings(_reasons(suggested), tagger.meanings)
     return json.dumps({**content, "meanings": known} if known else content, ensure_ascii=False)
 
 
 def _record(each: Suggestion, document: Document) -> dict[str, Any]:
-    content: dict[str, Any] = {"label": each.id, "name": each.name, "score": each.score}
-    if each.notation:
-        content["notation"] = each.notation
-    if each.confidence is not None:
-        content["confidence"] = each.confidence
+    content = suggestion_record(each.id, each.score, name=each.name, notation=each.notation, confidence=each.confidence)
     if each.evidence:
         content["reasons"] = [reason.to_json() for reason in each.reasons]
         content["evidence"] = [_evidence(one, document) for one in each.evidence]

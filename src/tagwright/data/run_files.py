@@ -18,7 +18,7 @@ from tagwright.core.checked import shown
 from tagwright.data import trec
 from tagwright.errors import InputError
 from tagwright.readers.lines import Place, id_field, json_records, open_lines, score_field
-from tagwright.types import Run
+from tagwright.types import Label, Run
 
 RunFormat: TypeAlias = Literal["jsonl", "trec"]
 
@@ -40,26 +40,49 @@ def run_lines(
     document_ids: Sequence[str],
     label_ids: Sequence[str],
     format: RunFormat = "jsonl",  # noqa: A002
+    *,
+    titles: Sequence[str] = (),
+    labels: Sequence[Label] = (),
 ) -> Iterator[str]:
     """The lines of a run file, suggestions best first, numbers with just the digits that distinguish them.
+
+    titles, labels: of the documents and the whole vocabulary, for JSON lines with titles, names and notations.
 
     >>> list(run_lines(Run.from_rows([{1: 0.9, 0: 0.5}]), ["d"], ["bees", "wasps"]))[0]
     '{"id": "d", "suggestions": [{"label": "wasps", "score": 0.9}, {"label": "bees", "score": 0.5}]}'
     """
-    columns = {"score": run.scores}
-    if run.confidences is not None:
-        columns["confidence"] = run.confidences
+    confidences = [] if run.confidences is None else [float(str(each)) for each in run.confidences]
+    scores, found = [float(str(each)) for each in run.scores], run.labels.tolist()
     for row, document_id in zip(range(len(run)), document_ids, strict=True):
         places = range(int(run.indptr[row]), int(run.indptr[row + 1]))
         if format == "trec":
-            ranking = ((label_ids[run.labels[i]], float(str(run.scores[i]))) for i in places)
-            yield from trec.run_lines(document_id, ranking)
+            yield from trec.run_lines(document_id, ((label_ids[found[i]], scores[i]) for i in places))
             continue
         suggestions = [
-            {"label": label_ids[run.labels[i]], **{name: float(str(column[i])) for name, column in columns.items()}}
+            suggestion_record(
+                label_ids[found[i]],
+                scores[i],
+                name=labels[found[i]].name if labels else "",
+                notation=labels[found[i]].notation if labels else "",
+                confidence=confidences[i] if confidences else None,
+            )
             for i in places
         ]
-        yield json.dumps({"id": document_id, "suggestions": suggestions}, ensure_ascii=False, allow_nan=False)
+        record = document_record(document_id, titles[row] if titles else "", suggestions)
+        yield json.dumps(record, ensure_ascii=False, allow_nan=False)
+
+
+def document_record(document_id: str, title: str, suggestions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A document of a run file, with its title where it has one."""
+    return {"id": document_id, **({"title": title} if title else {}), "suggestions": suggestions}
+
+
+def suggestion_record(
+    label: str, score: float, *, name: str = "", notation: str = "", confidence: float | None = None
+) -> dict[str, Any]:
+    """A suggestion of a run file: id of the label, score, and what else is known."""
+    found = {"label": label, "name": name, "score": score, "notation": notation, "confidence": confidence}
+    return {key: value for key, value in found.items() if value not in ("", None) or key == "label"}
 
 
 def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str, int]) -> Run:

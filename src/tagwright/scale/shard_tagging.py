@@ -51,8 +51,8 @@ class ShardTagger:
             file.close()
         return failed
 
-    def _tagged(self, documents: Iterator[Document], failed: list[Unread]) -> Iterator[tuple[list[str], Run]]:
-        """Ids and suggestions, batch by batch."""
+    def _tagged(self, documents: Iterator[Document], failed: list[Unread]) -> Iterator[tuple[Sequence[Document], Run]]:
+        """Documents and suggestions, batch by batch."""
         for batch in batches(documents):
             parts, problems = self._as_far_as_possible(batch)
             if not parts and len(problems) > 1:
@@ -62,7 +62,7 @@ class ShardTagger:
 
     def _as_far_as_possible(
         self, batch: Sequence[Document]
-    ) -> tuple[list[tuple[list[str], Run]], list[tuple[str, Exception]]]:
+    ) -> tuple[list[tuple[Sequence[Document], Run]], list[tuple[str, Exception]]]:
         """Halved until the documents that make the tagger fail are alone."""
         try:
             run = self.tagger.best(batch, self.options)
@@ -73,7 +73,7 @@ class ShardTagger:
                 return [], [(batch[0].id, error)]
             halves = [self._as_far_as_possible(half) for half in (batch[: len(batch) // 2], batch[len(batch) // 2 :])]
             return [each for parts, _ in halves for each in parts], [each for _, some in halves for each in some]
-        return [([document.id for document in batch], run)], []
+        return [(batch, run)], []
 
 
 class ShardWorker:
@@ -98,13 +98,21 @@ def failure(error: Exception) -> TagwrightError:
     return TagwrightError(f"tagging failed ({type(error).__name__}: {one_line_of(error, 300)})")
 
 
-def _write_lines(tagged: Iterator[tuple[list[str], Run]], tagger: Tagger, path: Path, format: RunFormat) -> None:  # noqa: A002
+def _write_lines(
+    tagged: Iterator[tuple[Sequence[Document], Run]],
+    tagger: Tagger,
+    path: Path,
+    format: RunFormat,  # noqa: A002
+) -> None:
+    labels = tagger.vocabulary
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for ids, run in tagged:
-            file.writelines(line + "\n" for line in run_lines(run, ids, tagger.vocabulary.ids, format))
+        for documents, run in tagged:
+            ids, titles = [each.id for each in documents], [each.title for each in documents]
+            lines = run_lines(run, ids, labels.ids, format, titles=titles, labels=labels)
+            file.writelines(line + "\n" for line in lines)
 
 
-def _write_parquet(tagged: Iterator[tuple[list[str], Run]], tagger: Tagger, path: Path) -> None:
+def _write_parquet(tagged: Iterator[tuple[Sequence[Document], Run]], tagger: Tagger, path: Path) -> None:
     """One row a document: id, and the list of its suggestions with label, name, score and confidence."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -112,8 +120,8 @@ def _write_parquet(tagged: Iterator[tuple[list[str], Run]], tagger: Tagger, path
     fields = [("label", pa.string()), ("name", pa.string()), ("score", pa.float32()), ("confidence", pa.float32())]
     schema = pa.schema([("id", pa.string()), ("suggestions", pa.list_(pa.struct(fields)))])
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        for ids, run in tagged:
-            writer.write_batch(_to_batch(ids, run, tagger, schema))
+        for documents, run in tagged:
+            writer.write_batch(_to_batch([each.id for each in documents], run, tagger, schema))
 
 
 def _to_batch(ids: list[str], run: Run, tagger: Tagger, schema: pa.Schema) -> pa.RecordBatch:
