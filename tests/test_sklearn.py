@@ -115,6 +115,8 @@ def test_parameters_are_those_of_the_constructor_and_the_method() -> None:
         "min_score": None,
         "min_confidence": None,
         "best_cut": False,
+        "only": (),
+        "without": (),
         "sparse_output": False,
         "memory": None,
     }

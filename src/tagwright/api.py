@@ -157,6 +157,8 @@ def evaluate(
     exclude_self: bool = False,
     skip_unlabelled: bool = False,
     unknown: Unknown = "warn",
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
     progress: bool = True,
 ) -> Scores:
     """Score a tagger, or a run, against gold labels: `evaluate(...)["nDCG@5"]` is a Score(value, low, high).
@@ -164,8 +166,9 @@ def evaluate(
     gold: documents with labels, or with y, the ids or names of each document's labels; or a Run. labels: the
     vocabulary, needed for a run over documents. train: training documents for label frequencies, which PSP and slices
     need. measures: names such as P@7 or macro-F1@5. exclude_self: a document that is a label is not suggested for
-    itself. Raises InputError for a document without gold labels unless skip_unlabelled; ConfigError for a measure that
-    does not exist.
+    itself. only, without: conditions on labels, as for `Tagger.suggest`; gold labels that do not fulfil them are left
+    out, and the log says how many. Raises InputError for a document without gold labels unless skip_unlabelled;
+    ConfigError for a measure that does not exist.
 
     >>> tagger = zero_shot(["Bees", "Taxes"], stages=["exact_match"], language="en")
     >>> evaluate(tagger, ["Bees fly.", "Income"], y=[["Bees"], ["Taxes"]])["P@1"].value
@@ -175,11 +178,12 @@ def evaluate(
     if isinstance(gold, Run):
         if not isinstance(found, Run):
             raise ConfigError("a tagger is scored on documents; give them, with their labels")
+        _check_no_conditions(only, without)
         known = None if labels is None else to_vocabulary(labels)
         size, above = (None, None) if known is None else (len(known), dataset.above(known))
         return scores.evaluate(found, gold, labels=size, above=above, measures=measures)
     with silence(not progress):
-        task = _task([found], gold, y, labels, train, exclude_self, skip_unlabelled, unknown)
+        task = _task([found], gold, y, labels, train, exclude_self, skip_unlabelled, unknown, only, without)
         return dataset.score(_run(found, task, measures), task, measures)
 
 
@@ -192,6 +196,8 @@ def compare(
     exclude_self: bool = False,
     skip_unlabelled: bool = False,
     unknown: Unknown = "warn",
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
     progress: bool = True,
 ) -> Comparisons:
     """Compare taggers or runs, every two of them, by paired tests: `compare(one, other, ..., documents)`.
@@ -211,11 +217,14 @@ def compare(
     if isinstance(gold, Run):
         if not all(isinstance(each, Run) for each in named.values()):
             raise ConfigError("a tagger is compared on documents; give them, with their labels, as the last argument")
+        _check_no_conditions(only, without)
         runs = {name: each for name, each in named.items() if isinstance(each, Run)}
         above = None if labels is None else dataset.above(to_vocabulary(labels))
         return compare_all(runs, gold, above=above, measures=measures)
     with silence(not progress):
-        task = _task(list(named.values()), gold, y, labels, train, exclude_self, skip_unlabelled, unknown)
+        task = _task(
+            list(named.values()), gold, y, labels, train, exclude_self, skip_unlabelled, unknown, only, without
+        )
         return dataset.compare({name: _run(each, task, measures) for name, each in named.items()}, task, measures)
 
 
@@ -228,6 +237,8 @@ def report(
     exclude_self: bool = False,
     skip_unlabelled: bool = False,
     unknown: Unknown = "warn",
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
     progress: bool = True,
 ) -> Scores | Comparisons:
     """Write the page of `evaluate --report` or, for several taggers or runs, of `compare --report`; return the numbers.
@@ -241,7 +252,9 @@ def report(
     *given, gold = found or (None,)
     named = _named(given)
     with silence(not progress):
-        task = _task(list(named.values()), gold, y, labels, train, exclude_self, skip_unlabelled, unknown)
+        task = _task(
+            list(named.values()), gold, y, labels, train, exclude_self, skip_unlabelled, unknown, only, without
+        )
         runs = {name: _run(each, task, None) for name, each in named.items()}
         origin = details.origin(task, _origin(gold), _origin(labels) if labels is not None else "of the tagger")
         if len(runs) == 1:
@@ -257,6 +270,11 @@ def report(
         content = Details(notes, curves=details.curves(runs, task))
         write_page(comparison_page("Which suggestions are better", compared, content), output)
         return compared
+
+
+def _check_no_conditions(only: Sequence[str], without: Sequence[str]) -> None:
+    if only or without:
+        raise ConfigError("conditions on labels need documents; give them, with their labels, in place of a run")
 
 
 def _named(given: Sequence[Any]) -> dict[str, Tagger | Run]:
@@ -282,6 +300,8 @@ def _task(
     exclude_self: bool,
     skip_unlabelled: bool,
     unknown: Unknown,
+    only: Sequence[str],
+    without: Sequence[str],
 ) -> dataset.EvaluationSet:
     taggers = [each for each in found if isinstance(each, Tagger)]
     vocabulary = taggers[0].vocabulary if taggers else to_vocabulary(_given(labels))
@@ -290,7 +310,7 @@ def _task(
             raise ConfigError("the taggers have different vocabularies; give them one: tagger.with_labels(labels)")
     seen = None if train is None else _corpus(train, None)
     switches: dict[str, Any] = {"exclude_self": exclude_self, "skip_unlabelled": skip_unlabelled}
-    return dataset.task(_corpus(gold, y), vocabulary, seen, unknown=unknown, **switches)
+    return dataset.task(_corpus(gold, y), vocabulary, seen, unknown=unknown, only=only, without=without, **switches)
 
 
 def _run(found: Tagger | Run, task: dataset.EvaluationSet, measures: Sequence[str] | None) -> Run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -64,6 +64,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         min_score: float | None = None,
         min_confidence: float | None = None,
         best_cut: bool = False,
+        only: Sequence[str] = (),
+        without: Sequence[str] = (),
         depth: int = 100,
         sparse_output: bool = False,
         memory: Path | str | None = None,
@@ -71,6 +73,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.method, self.labels, self.max_labels, self.depth = method, labels, max_labels, depth
         self.min_score, self.min_confidence, self.best_cut = min_score, min_confidence, best_cut
+        self.only, self.without = only, without
         self.sparse_output, self.memory = sparse_output, memory
         self._options = options
 
@@ -120,7 +123,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> (classifier.predict_proba(["Bees fly."]) > 0).tolist()
         [[True, False]]
         """
-        run = self._run(X, SuggestOptions(k=self.depth))
+        run = self._run(X, SuggestOptions(k=self.depth, only=self.only, without=self.without))
         if run.confidences is not None:
             return self._matrix(run, run.confidences.astype(np.float64))
         return self._matrix(run, squashed(run.scores.astype(np.float64)))
@@ -167,9 +170,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Vocabulary(sorted({name for row in y for name in _names(row)}))
 
     def _rules(self) -> SuggestOptions:
-        return SuggestOptions(
-            k=self.max_labels, min_score=self.min_score, min_confidence=self.min_confidence, best_cut=self.best_cut
-        )
+        names = ("min_score", "min_confidence", "best_cut", "only", "without")
+        return SuggestOptions(k=self.max_labels, **{name: getattr(self, name) for name in names})
 
     def _trained(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
         """Train the method, or load what it gave before for the same documents, labels and options."""

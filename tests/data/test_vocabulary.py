@@ -66,13 +66,6 @@ def test_restricting_keeps_the_order_of_the_vocabulary() -> None:
     assert ZOO.restrict(["3", "1", "3"]).ids == ("1", "3")
 
 
-def test_restricting_to_unknown_ids_names_three_of_them_and_the_nearest_id() -> None:
-    vocabulary = Vocabulary([Label("D0042", ("x",))])
-    with pytest.raises(InputError) as caught:
-        vocabulary.restrict(["D0043", "b", "D0042", "c", "d", "e"])
-    assert str(caught.value) == 'no label "D0043", "b", "c" and 2 more; did you mean "D0042"?'
-
-
 def test_a_label_is_resolved_by_id_then_preferred_name_then_any_name() -> None:
     vocabulary = Vocabulary(
         [

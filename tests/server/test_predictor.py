@@ -22,8 +22,9 @@ REQUESTS = [
     SuggestRequest(BEES, SuggestOptions(k=5)),
     SuggestRequest(BEES, SuggestOptions(k=1)),
     SuggestRequest(BEES, SuggestOptions(k=5), evidence=True),
-    SuggestRequest(BEES, SuggestOptions(k=5), excluded=frozenset({"o"})),
-    SuggestRequest(BEES, SuggestOptions(k=5), within=frozenset({"o"})),
+    SuggestRequest(BEES, SuggestOptions(k=5, without=["o"])),
+    SuggestRequest(BEES, SuggestOptions(k=5, only=["o"])),
+    SuggestRequest(BEES, SuggestOptions(k=5), served=SuggestOptions(only=["o"])),
 ]
 
 
@@ -38,8 +39,8 @@ def workers() -> Iterator[Workers]:
 def test_other_processes_give_the_same_answers(workers: Workers) -> None:
     expected = Predictor(word_tagger())(REQUESTS)
     both = {"http://x.org/bee", "o"}
-    assert [{each.id for each in row} for row in expected[2:]] == [both, {"http://x.org/bee"}, {"o"}]
-    assert [len(row) for row in expected] == [2, 1, 2, 1, 1]
+    assert [{each.id for each in row} for row in expected[2:]] == [both, {"http://x.org/bee"}, {"o"}, {"o"}]
+    assert [len(row) for row in expected] == [2, 1, 2, 1, 1, 1]
     for _ in range(3):
         assert workers(REQUESTS) == expected
     suggested = tuple(expected[0])

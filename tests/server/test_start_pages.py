@@ -138,7 +138,7 @@ def test_the_interface_is_described_for_people(client: TestClient) -> None:
         for method in methods:
             assert f"<code>{method.upper()} {path}</code>" in page
     assert "Suggest labels for a document: a text, or title, abstract and sections." in page
-    assert "<code>branch</code> string: Id of a label" in page
+    assert "<code>only</code> array: Conditions, such as notation:33*" in page
     assert "<strong>insects</strong>: Insects, 2 labels, language en" in page
 
 

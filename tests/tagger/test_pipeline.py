@@ -22,7 +22,7 @@ from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
+from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
@@ -149,7 +149,7 @@ def test_restrict_leaves_a_tagger_of_that_part_alone(tiny: Tagger) -> None:
 
 
 def test_restrict_names_a_label_that_is_not_there(words: Tagger) -> None:
-    with pytest.raises(InputError, match='no label "beee"; did you mean "bee"'):
+    with pytest.raises(ConfigError, match='"beee" fits no label; did you mean bee'):
         words.restrict(["beee"])
 
 

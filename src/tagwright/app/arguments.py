@@ -110,6 +110,7 @@ def model_in_use(model: Path | None) -> Path | None:
 
 MODEL = "A saved tagger, or a folder of `tagwright models`."
 Model = Annotated[Path | None, typer.Option("--model", callback=model_in_use, help=MODEL, show_default=False)]
+MaxLabels = Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")]
 MinConfidence = Annotated[
     float | None,
     typer.Option(
@@ -137,6 +138,19 @@ BestCut = Annotated[
         "--best-cut",
         help="Keep the number of labels per document with the highest expected F1, as the tagger estimates it.",
     ),
+]
+Only = Annotated[
+    list[str],
+    typer.Option(
+        metavar="CONDITION",
+        help="Only labels that fulfil this; may be repeated. An id, or id:, notation:, type:, scheme:, collection:, "
+        "branch: and a value; a final * means begins with: notation:33*. One condition of each kind is enough.",
+        show_default=False,
+    ),
+]
+Without = Annotated[
+    list[str],
+    typer.Option(metavar="CONDITION", help="No labels that fulfil this; may be repeated.", show_default=False),
 ]
 Settings = Annotated[
     list[str],
@@ -201,6 +215,19 @@ class Chosen:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """Which ranked labels are suggested: the fields of `SuggestOptions`."""
+
+    k: MaxLabels = 10
+    min_score: MinScore = None
+    min_confidence: MinConfidence = None
+    best_cut: BestCut = False
+    exclude_self: ExcludeSelf = False
+    only: Only = field(default_factory=list)
+    without: Without = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class Scoring:
     """Which documents and labels are scored."""
 
@@ -208,6 +235,8 @@ class Scoring:
     skip_unlabelled: SkipUnlabelled = False
     unknown: Unknown = "warn"
     qrels: Qrels = None
+    only: Only = field(default_factory=list)
+    without: Without = field(default_factory=list)
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

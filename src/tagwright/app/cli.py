@@ -12,18 +12,15 @@ import typer
 from tagwright import __version__
 from tagwright.app.arguments import (
     FORMATS,
-    BestCut,
     BroaderNames,
     Chosen,
+    Cut,
     Docs,
-    ExcludeSelf,
     ExplainedBy,
     Format,
     Json,
     LabelFile,
     Language,
-    MinConfidence,
-    MinScore,
     Quiet,
     Reading,
     Scoring,
@@ -84,15 +81,11 @@ def suggest(
     docs: Docs,
     reading: Reading,
     chosen: Chosen,
-    k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10,
-    min_score: MinScore = None,
-    min_confidence: MinConfidence = None,
-    best_cut: BestCut = False,
+    cut: Cut,
     output: Annotated[Format, typer.Option("--format", help=FORMATS)] = "text",
     explain: Annotated[bool, typer.Option(help="Show the evidence for each label: spans of the document.")] = False,
     path: ExplainedBy = [],  # noqa: B006
     paths: BroaderNames = False,
-    exclude_self: ExcludeSelf = False,
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels for documents."""
@@ -102,9 +95,7 @@ def suggest(
 
     if path and not explain:
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
-    options = SuggestOptions(
-        k=k, min_score=min_score, min_confidence=min_confidence, best_cut=best_cut, exclude_self=exclude_self
-    )
+    options = SuggestOptions(**vars(cut))
     corpus = inputs.read(docs, reading)
     tagger = inputs.tagger(chosen, corpus)
     if path:

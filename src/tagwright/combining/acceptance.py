@@ -9,6 +9,7 @@ assumed of the confidences, and poor ones cost suggestions, not the guarantee.
 """
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypedDict
 
@@ -30,6 +31,8 @@ class SuggestArguments(TypedDict, total=False):
     min_confidence: float | None
     best_cut: bool
     exclude_self: bool
+    only: Sequence[str]
+    without: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +57,19 @@ class SuggestOptions(Checked):
     exclude_self: bool = False
     "Never suggest the label that has the id of the document."
 
+    only: Sequence[str] = ()
+    """Conditions, such as "notation:33*": only labels that fulfil at least one of each kind named. Kinds: id, notation,
+    type, scheme, collection, branch (an id: that label and all below it); a text without a kind is an id; a final *
+    means "begins with"."""
+
+    without: Sequence[str] = ()
+    "Conditions in the same form: no labels that fulfil any of them."
+
     def __post_init__(self) -> None:
+        for name in ("only", "without"):
+            value = getattr(self, name)
+            listed = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+            object.__setattr__(self, name, (value,) if isinstance(value, str) else listed)
         for name in ("k", "min_score", "min_confidence"):
             value = getattr(self, name)
             if isinstance(value, np.generic):

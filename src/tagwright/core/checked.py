@@ -6,7 +6,7 @@ whenever it is made, and `build` makes one from values as TOML and JSON have the
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -193,13 +193,10 @@ def expected(value: object, kind: Any) -> str | None:
     if get_origin(kind) is Annotated:
         inner, *rules = get_args(kind)
         return expected(value, inner) or next((str(rule) for rule in rules if not rule.admits(value)), None)
-    if get_origin(kind) is tuple:
+    if get_origin(kind) in (tuple, Sequence):
         inner = get_args(kind)[0]
-        return (
-            None
-            if isinstance(value, list | tuple) and all(fits(part, inner) for part in value)
-            else describe_type(kind)
-        )
+        right = isinstance(value, list | tuple) and all(fits(part, inner) for part in value)
+        return None if right else describe_type(kind)
     if get_origin(kind) is Mapping:
         inner = get_args(kind)[1]
         right = isinstance(value, Mapping) and all(fits(part, inner) for part in value.values())
@@ -229,7 +226,7 @@ def describe_type(kind: Any) -> str:
         return ", ".join([*([] if names else [describe_type(inner)]), *map(str, rules)])
     if get_origin(kind) is Literal:
         return f"one of {', '.join(get_args(kind))}"
-    if get_origin(kind) is tuple:
+    if get_origin(kind) in (tuple, Sequence):
         return f"a list, each {describe_type(get_args(kind)[0])}"
     if get_origin(kind) is Mapping:
         return f"a table, each value {describe_type(get_args(kind)[1])}"

@@ -16,7 +16,7 @@ from tagwright.core.checked import shown
 from tagwright.core.saved import read_array, write_arrays
 from tagwright.data.string_table import CHUNK, Lookup, StringIndex, StringTable, check_ends, check_places
 from tagwright.errors import ModelError
-from tagwright.types import Ints, Label, Longs
+from tagwright.types import Ints, Label, Longs, Run
 
 REMEMBERED = 1 << 14
 "The most labels that are kept once they were put together: documents of a corpus get the same ones again and again."
@@ -72,6 +72,12 @@ class StoredLabels(Sequence[Label]):
             return
         for start in range(0, len(self), CHUNK):
             yield from lists.between(start, min(start + CHUNK, len(self)))
+
+    def links(self) -> Run:
+        """The labels directly above each label, a row for each, without putting labels together."""
+        ends = np.concatenate([np.zeros(1, np.int64), self._broader_ends])
+        above = Run(ends, self._broader, np.ones(len(self._broader), np.float32))
+        return above.keep(above.labels < len(self))
 
     def __len__(self) -> int:
         return len(self.by_id)

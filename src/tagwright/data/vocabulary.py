@@ -24,6 +24,7 @@ from tagwright.core.cache import user_cache
 from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.data import rows
+from tagwright.data.label_conditions import LabelConditions, nearest
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns
@@ -37,9 +38,12 @@ from tagwright.readers.lines import WORKBOOKS, open_bytes, table_lines, write_li
 from tagwright.readers.references import last_part, main_heading, read_reference
 from tagwright.text.language import ALL, AUTO, check, likely
 from tagwright.text.words import clean
-from tagwright.types import Document, Label, Longs, Run
+from tagwright.types import Document, Label, Longs, Mask, Run
 
 Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names"] | skos.Format
+
+Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact"]
+"A field of a label that holds texts."
 
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
@@ -221,14 +225,22 @@ class Vocabulary(Sequence[Label]):
             return tuple(sorted({text.partition(" ")[0] for texts in self._labels.each("languages") for text in texts}))
         return tuple(sorted({code for label in self._labels for code, _ in label.languages}))
 
-    def restrict(self, ids: Iterable[str]) -> Vocabulary:
-        """Only these labels, in the order of this vocabulary. Raises InputError for ids that are not in it."""
-        wanted = dict.fromkeys(ids)
-        unknown = [label_id for label_id in wanted if label_id not in self.index]
-        if unknown:
-            more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-            raise InputError(f"no label {', '.join(map(shown, unknown[:3]))}{more}{self._nearest(unknown[0])}")
-        return Vocabulary(label for label in self._labels if label.id in wanted)
+    def restrict(self, only: Iterable[str] = (), without: Iterable[str] = ()) -> Vocabulary:
+        """Only the labels that fulfil conditions, in the order of this vocabulary.
+
+        only, without: as in `SuggestOptions`; ids are conditions too. Raises ConfigError for one that no label fulfils.
+
+        >>> birds = Vocabulary([Label("1", ("Birds",)), Label("2", ("Owls",), broader=("1",)), Label("3", ("Fish",))])
+        >>> birds.restrict(["branch:1"], without=["1"]).ids
+        ('2',)
+        """
+        left = self.conditions.allowed(tuple(only), tuple(without))
+        return Vocabulary(label for label, is_left in zip(self._labels, left.tolist(), strict=True) if is_left)
+
+    @cached_property
+    def conditions(self) -> LabelConditions:
+        """What tells which labels fulfil conditions such as `notation:33*`."""
+        return LabelConditions(self)
 
     def resolve(self, value: str) -> int | None:
         """The position of a label given as id, `<uri>`, preferred name or other name, None if there is no such label.
@@ -276,6 +288,27 @@ class Vocabulary(Sequence[Label]):
     def broader(self, position: int) -> list[int]:
         """The positions of the labels directly above this one; ids that are not in the vocabulary are skipped."""
         return [self.index[label_id] for label_id in self._labels[position].broader if label_id in self.index]
+
+    @cached_property
+    def links(self) -> Run:
+        """The labels directly above each label, a row for each; without ids that are not in the vocabulary."""
+        if isinstance(self._labels, StoredLabels):
+            return self._labels.links()
+        index = self.index
+        return Run.from_rows({index[each] for each in label.broader if each in index} for label in self._labels)
+
+    def branch(self, tops: Sequence[int]) -> Mask:
+        """(labels,) true for these labels and all labels below them.
+
+        >>> birds = Vocabulary([Label("1", ("Birds",)), Label("2", ("Owls",), broader=("1",)), Label("3", ("Fish",))])
+        >>> birds.branch([0]).tolist()
+        [True, True, False]
+        """
+        found, rows, above = np.zeros(len(self), np.bool_), self.links.rows, self.links.labels
+        found[tops] = True
+        while not found[below := rows[found[above]]].all():
+            found[below] = True
+        return found
 
     def path(self, position: int) -> tuple[str, ...]:
         """The preferred names from the top down to this label, along the first broader label of each.
@@ -340,20 +373,19 @@ class Vocabulary(Sequence[Label]):
     @cached_property
     def _notations(self) -> Mapping[str, int | None]:
         """Notation -> position, None where several labels share it."""
-        return _unambiguous((text, position) for position, texts in self._texts("notation") for text in texts)
+        return _unambiguous((text, position) for position, texts in self.texts("notation") for text in texts)
 
     @cached_property
     def _exact_matches(self) -> Mapping[str, int | None]:
         """Id in another vocabulary -> position of the label that is the same concept, None where several are."""
-        return _unambiguous((text, position) for position, texts in self._texts("exact") for text in texts)
+        return _unambiguous((text, position) for position, texts in self.texts("exact") for text in texts)
 
-    def _texts(self, field: Literal["notation", "exact"]) -> Iterator[tuple[int, Sequence[str]]]:
-        """Position and texts of this field, of every label."""
+    def texts(self, field: Field) -> Iterator[tuple[int, Sequence[str]]]:
+        """The position of each label, and its texts in this field."""
         if isinstance(self._labels, StoredLabels):
             return enumerate(self._labels.each(field))
-        if field == "exact":
-            return ((position, label.exact) for position, label in enumerate(self._labels))
-        return ((position, (label.notation,)) for position, label in enumerate(self._labels) if label.notation)
+        listed = ((position, getattr(label, field)) for position, label in enumerate(self._labels))
+        return ((position, [texts] if isinstance(texts, str) else texts) for position, texts in listed if texts)
 
     def _referred(self, value: str) -> int | None:
         """The label of a notation or a reference, or of the main heading of a subdivided one."""
@@ -383,8 +415,8 @@ class Vocabulary(Sequence[Label]):
                 raise InputError(problem + self._nearest(label))
 
     def _nearest(self, label_id: str) -> str:
-        """A hint for an error message, unless it takes more than a second: difflib compares with every id."""
-        near = difflib.get_close_matches(label_id, self.ids, 1) if len(self) <= 50_000 else ()
+        """A hint for an error message."""
+        near = nearest(label_id, self.ids)
         return f"; did you mean {shown(near[0])}?" if near else ""
 
 

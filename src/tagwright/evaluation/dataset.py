@@ -23,7 +23,7 @@ from tagwright.evaluation.metrics import ceilings as recall_ceilings
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons, compare_all
 from tagwright.tagger import BATCH, Tagger
-from tagwright.types import Document, Longs, Run
+from tagwright.types import Document, Longs, Mask, Run
 
 DEPTH = 100
 "Suggestions per document that are scored."
@@ -36,7 +36,8 @@ class EvaluationSet:
     """Documents with gold labels, and what scoring them needs.
 
     gold: a row per document that is scored. kept: (scored,) their positions in the corpus. lengths: (scored,) words.
-    own: (scored,) the label that is the document itself and is never suggested; -1 where there is none.
+    own: (scored,) the label that is the document itself and is never suggested; -1 where there is none. only, without:
+    conditions that the labels fulfil, see `SuggestOptions`.
     """
 
     corpus: Corpus
@@ -46,6 +47,13 @@ class EvaluationSet:
     lengths: Longs
     own: Longs
     train: Run | None = None
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    @property
+    def allowed(self) -> Mask:
+        """(labels,) true for the labels that are scored."""
+        return self.vocabulary.conditions.allowed(self.only, self.without)
 
     def batches(self) -> Iterator[list[Document]]:
         """The documents that are scored, batch by batch: one by one they would take five times as long to read."""
@@ -53,11 +61,16 @@ class EvaluationSet:
             yield self.corpus.take(self.kept[start : start + BATCH].tolist())
 
     def aligned(self, run: Run) -> Run:
-        """The rows of the documents that are scored, without the labels that are the documents themselves.
+        """The rows of the documents that are scored, without labels that are the documents themselves or not scored.
 
         run: a row for each document of the corpus.
         """
-        return run.take(self.kept).without(self.own)
+        return self.scored(run.take(self.kept))
+
+    def scored(self, run: Run) -> Run:
+        """The labels of a run over the scored documents that are scored."""
+        others = run.without(self.own)
+        return others.keep(self.allowed[others.labels])
 
 
 def task(
@@ -69,13 +82,18 @@ def task(
     skip_unlabelled: bool = False,
     unknown: Unknown = "warn",
     qrels: Path | None = None,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
 ) -> EvaluationSet:
     """What is to be scored; train: where label frequencies are counted; the log says how many documents are there too.
 
     unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored. qrels:
-    a file of TREC with the gold labels, instead of those the documents have. Raises InputError naming the first
-    document without gold labels, unless skipped.
+    a file of TREC with the gold labels, instead of those the documents have. only, without: conditions on labels, see
+    `SuggestOptions`; gold labels that do not fulfil them are left out, and the log says how many. Raises InputError
+    naming the first document without gold labels, unless skipped; ConfigError for a condition that no label fulfils.
     """
+    conditions = tuple(only), tuple(without)
+    allowed = vocabulary.conditions.allowed(*conditions)
     judged = read_qrels(qrels, corpus.ids, vocabulary.index) if qrels else None
     lengths, has_any, shared = array("q"), array("b"), list[str]()
     trained = set(map(text_key, train)) if train else set()
@@ -88,7 +106,7 @@ def task(
                 shared.append(document.id)
             yield document
 
-    known = vocabulary.gold(measured(), unknown=unknown)
+    known = _allowed(vocabulary.gold(measured(), unknown=unknown), allowed)
     own = np.array([vocabulary.index.get(id_, -1) if exclude_self else -1 for id_ in corpus.ids], np.int64)
     gold = known.without(own)
     has_labels, stale = labelled(gold), np.array(has_any, np.bool_) & ~labelled(known)
@@ -108,7 +126,17 @@ def task(
             "better here than it is", f"{len(shared):,}", f"{len(corpus):,}", shared[0],
         )  # fmt: skip
     seen = vocabulary.gold(train, unknown="ignore") if train else None
-    return EvaluationSet(corpus, vocabulary, gold.take(kept), kept, np.array(lengths, np.int64)[kept], own[kept], seen)
+    words = np.array(lengths, np.int64)[kept]
+    return EvaluationSet(corpus, vocabulary, gold.take(kept), kept, words, own[kept], seen, *conditions)
+
+
+def _allowed(gold: Run, allowed: Mask) -> Run:
+    """The gold labels that are scored; the log says how many are not."""
+    kept = gold.keep(allowed[gold.labels])
+    if outside := len(gold.labels) - len(kept.labels):
+        all_ = f"{len(gold.labels):,}"
+        _log.warning("%s of %s gold labels do not fulfil the conditions and are left out", f"{outside:,}", all_)
+    return kept
 
 
 def tag(tagger: Tagger, task: EvaluationSet, depth: int = DEPTH) -> Run:
@@ -116,7 +144,7 @@ def tag(tagger: Tagger, task: EvaluationSet, depth: int = DEPTH) -> Run:
     with bar("tagging", len(task.kept)) as done:
         runs = []
         for batch in task.batches():
-            runs.append(tagger.tag(batch, depth + 1))
+            runs.append(tagger.tag(batch, depth + 1, only=task.only, without=task.without))
             done(len(batch))
     return Run.concat(runs).without(task.own).top(depth)
 
@@ -127,7 +155,7 @@ def score(run: Run, task: EvaluationSet, measures: Sequence[str] | None = None) 
         run,
         task.gold,
         train=task.train,
-        labels=len(task.vocabulary),
+        labels=int(task.allowed.sum()),
         above=above(task.vocabulary),
         lengths=task.lengths,
         measures=measures,
@@ -141,9 +169,7 @@ def compare(runs: Mapping[str, Run], task: EvaluationSet, measures: Sequence[str
 
 def above(vocabulary: Vocabulary) -> Any:
     """The labels above each one, see `metrics.ancestors`; None where no label has a broader one."""
-    index = vocabulary.index
-    broader = Run.from_rows({index[each] for each in label.broader if each in index} for label in vocabulary)
-    return ancestors(broader) if len(broader.labels) else None
+    return ancestors(vocabulary.links) if len(vocabulary.links.labels) else None
 
 
 def read_run(path: Path, task: EvaluationSet) -> Run:
@@ -168,6 +194,6 @@ def ceilings(tagger: Tagger, task: EvaluationSet) -> Ceilings:
         pool = tagger.candidates(batch)
         for name, run in {**pool.found, "union": tagger.rank(pool)}.items():
             found.setdefault(name, []).append(run)
-    runs = {name: Run.concat(parts).without(task.own) for name, parts in found.items()}
+    runs = {name: task.scored(Run.concat(parts)) for name, parts in found.items()}
     union = runs.pop("union")
     return recall_ceilings(runs, union, task.gold, len(task.vocabulary))

@@ -37,7 +37,8 @@ class BatchOptions(SuggestOptions):
 
     def settings(self, model: Path) -> dict[str, Any]:
         """Return the settings that a continued batch must keep. Raises ModelError if there is no tagger."""
-        return {"model": model_digest(model), **asdict(self)}
+        lists = {"only": list(self.only), "without": list(self.without)}  # as JSON has them
+        return {"model": model_digest(model), **asdict(self), **lists}
 
 
 def model_digest(model: Path) -> str:

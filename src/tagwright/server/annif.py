@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
+from starlette.datastructures import MultiDict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -18,7 +19,7 @@ from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.confidence import squashed
 from tagwright.data.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
-from tagwright.server.openapi import Operation, array, check, nullable, object_, query, schema
+from tagwright.server.openapi import CONDITIONS, Operation, array, check, nullable, object_, query, schema
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported, whole
@@ -49,6 +50,7 @@ _OPTIONS = {
     "limit": schema("integer", "The most subjects to suggest.", minimum=0, default=10),
     "threshold": schema("number", "Least score; above 0 where it is a confidence.", minimum=0, maximum=1, default=0),
     "language": schema("string", "Of the labels; by default that of the project."),
+    **CONDITIONS,
 }
 
 Learn = Callable[[ServedModel, Sequence[Mapping[str, Any]], str], Awaitable[None]]
@@ -221,20 +223,20 @@ def _results(suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form; of several values the first. Text that is not escaped is read as it stands."""
+async def _form(request: Request) -> MultiDict:
+    """The fields of a form; `get` gives the first of several values. Text that is not escaped is read as it stands."""
     kind = media_type(request)
     if kind == "multipart/form-data":
         check_charset(request)
         async with request.form(max_files=0, max_fields=100, max_part_size=1 << 30) as form:
-            return {key: value for key, value in reversed(form.multi_items()) if isinstance(value, str)}
+            return MultiDict(pair for pair in reversed(form.multi_items()) if isinstance(pair[1], str))
     body = await request.body()
     if not body:
         raise bad_request("RequestBody is required")
     if kind != "application/x-www-form-urlencoded":
         raise unsupported(request, "application/x-www-form-urlencoded")
     pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
-    return dict(reversed(pairs))
+    return MultiDict(reversed(pairs))
 
 
 def _indexed(content: Any) -> list[dict[str, Any]]:
@@ -247,14 +249,16 @@ def _indexed(content: Any) -> list[dict[str, Any]]:
     return list(content)
 
 
-def _options(given: Mapping[str, str]) -> SuggestOptions | None:
-    """Read limit and threshold; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
+def _options(given: Any) -> SuggestOptions | None:
+    """Read limit, threshold and conditions; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
     limit, threshold = whole(given.get("limit", "10")), _number(given.get("threshold", "0"))
     check(limit, _OPTIONS["limit"], "limit")
     if threshold != threshold:  # NaN
         return None
     check(threshold, _OPTIONS["threshold"], "threshold")
-    return None if limit == 0 else SuggestOptions(k=limit, min_confidence=threshold)
+    conditions = {name: given.getlist(name) for name in CONDITIONS}
+    check(conditions, object_(CONDITIONS))
+    return None if limit == 0 else SuggestOptions(k=limit, min_confidence=threshold, **conditions)
 
 
 def _number(text: str) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from starlette.datastructures import UploadFile
+from starlette.datastructures import QueryParams, UploadFile
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
@@ -18,11 +18,22 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
 from tagwright.server.counters import Counters
-from tagwright.server.openapi import Operation, array, check, check_names, closed, nullable, object_, query, schema
+from tagwright.server.openapi import (
+    CONDITIONS,
+    Operation,
+    array,
+    check,
+    check_names,
+    closed,
+    nullable,
+    object_,
+    query,
+    schema,
+)
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported, whole
-from tagwright.server.served_model import ServedModel, branch
+from tagwright.server.served_model import ServedModel
 from tagwright.server.uploads import UploadReader
 from tagwright.tagger import Suggestion
 from tagwright.tagger.reasons import meanings
@@ -34,9 +45,6 @@ LARGEST_LIMIT = 1000
 
 FILE_DOCUMENTS = 32
 "Documents of one file."
-
-LARGEST_LIST = 10_000
-"Ids in `within` and in `exclude`: a part of the vocabulary is built over them, and more keep others waiting."
 
 SHOWN_SPAN = 1000
 "Characters of an evidence span whose text is repeated; a text without full stops is one sentence."
@@ -55,9 +63,7 @@ _OPTIONS = {
     "threshold": schema("number", "Least confidence; above 0 where it is estimated.", minimum=0, maximum=1, default=0),
     "min_score": schema("number", "Least score, on the model's own scale."),
     "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
-    "within": array(_TEXT, "The only labels that may be suggested: ids; of more name a branch.", maxItems=LARGEST_LIST),
-    "branch": schema("string", "Id of a label: it and the labels below it alone may be suggested."),
-    "exclude": array(_TEXT, "Ids of labels that may not be suggested.", maxItems=LARGEST_LIST),
+    **CONDITIONS,
     "language": schema("string", "Of the names, a code such as sv; without one, or a name in it: preferred names."),
     "evidence": schema("boolean", "Say why: reasons by what they add, and stage by stage, with positions in the text."),
 }
@@ -103,7 +109,10 @@ class JsonApi:
             Operation("POST", "/api/suggest", self.suggest, _SUGGESTED, body=_REQUEST),
             Operation(
                 "POST", "/api/files", self.suggest_for_file, object_({"documents": array(_SUGGESTED)}),
-                parameters=(model, limit, query("language", _OPTIONS["language"]), query("evidence", _YES)),
+                parameters=(
+                    model, limit, query("language", _OPTIONS["language"]), query("evidence", _YES),
+                    *(query(name, each) for name, each in CONDITIONS.items()),
+                ),
                 body=object_({"file": {"type": "string", "format": "binary"}}), body_type="multipart/form-data",
             ),
             Operation(
@@ -185,15 +194,15 @@ class JsonApi:
         model = self.model(options.model)
         if options.language and not await asyncio.to_thread(model.has_language, options.language):
             raise bad_request(f"language is {shown(options.language)}, in which no label has a name")
-        within = await asyncio.to_thread(options.allowed, model)
         rules = SuggestOptions(
             k=options.limit,
             min_score=options.min_score,
             min_confidence=options.threshold,
             best_cut=options.best_cut,
+            only=options.only,
+            without=options.without,
         )
-        exclude = frozenset(options.exclude)
-        wanted = [SuggestRequest(each, rules, within, exclude, options.evidence) for each in documents]
+        wanted = [SuggestRequest(each, rules, options.evidence) for each in documents]
         found = await model.suggest_all(wanted)
         return [model.named_in(options.language, each) for each in found]
 
@@ -220,9 +229,8 @@ class Options:
     threshold: float = 0
     min_score: float | None = None
     best_cut: bool = False
-    within: Sequence[str] | None = None
-    branch: str | None = None
-    exclude: Sequence[str] = ()
+    only: Sequence[str] = ()
+    without: Sequence[str] = ()
     language: str = ""
     evidence: bool = False
 
@@ -234,22 +242,12 @@ class Options:
         return cls(**given)
 
     @classmethod
-    def of_address(cls, given: Mapping[str, str]) -> Self:
-        """The options that an address may have: model, limit, language and evidence. Raises Problem."""
+    def of_address(cls, given: QueryParams) -> Self:
+        """The options that an address may have: model, limit, language, evidence and conditions. Raises Problem."""
         texts = {name: given.get(name) for name in ("model", "language")}
+        lists = {name: given.getlist(name) for name in CONDITIONS}
         evidence = given.get("evidence", "") in ("1", "true")
-        return cls.read({**texts, "limit": whole(given.get("limit", "10")), "evidence": evidence})
-
-    def allowed(self, model: ServedModel) -> frozenset[str] | None:
-        """The only labels that may be suggested, None for all. Raises Problem for an unknown branch."""
-        within = None if self.within is None else frozenset(self.within)
-        if self.branch is None:
-            return within
-        try:
-            below = branch(model.tagger.vocabulary, self.branch)
-        except KeyError:
-            raise bad_request(f"branch is '{self.branch[:100]}', which is no label") from None
-        return below if within is None else within & below
+        return cls.read({**texts, **lists, "limit": whole(given.get("limit", "10")), "evidence": evidence})
 
 
 def sent_document(fields: Mapping[str, Any]) -> Document:

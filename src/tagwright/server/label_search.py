@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tagwright.core.cache import user_cache
 from tagwright.text.words import clean
-from tagwright.types import Label
+from tagwright.types import Label, Mask
 
 FEWEST_FOR_PARTS = 3
 "Characters that a search inside words needs: the index holds groups of three."
@@ -37,15 +37,15 @@ FORMAT = 3
 _LAST = "\U0010ffff"
 "Sorted behind every other character."
 
-_NAMES_PER_LABEL = 8
-"Names to read per requested label, since several names of one label may match."
+_NAMES_PER_LABEL, _ALL = 8, -1
+"Names to read per requested label, since several names of one label may match; all, where some are not allowed."
 
 
 class LabelSearch:
     """Search labels by the first characters typed, ignoring case and accents.
 
     labels: any number; about 1 KB for each. path: the file of their index (`build_file`); None builds it in memory.
-    Threads may share it.
+    Threads may share it. allowed: (labels,) the labels to find; None: all.
 
     >>> search = LabelSearch([Label("1", ("Honey bees", "Apis")), Label("2", ("Bees",)), Label("3", ("Café",))])
     >>> search("bee"), search("apis"), search("cafe"), search("one")
@@ -53,6 +53,7 @@ class LabelSearch:
     """
 
     def __init__(self, labels: Sequence[Label], path: Path | None = None) -> None:
+        self.allowed: Mask | None = None
         self._lock = threading.Lock()
         self._database = _connect(path)
         weakref.finalize(self, self._database.close)
@@ -78,8 +79,8 @@ class LabelSearch:
     def _distinct(self, text: str, k: int) -> Iterator[int]:
         """Labels in order, each once."""
         seen: set[int] = set()
-        for label in self._matches(text, k * _NAMES_PER_LABEL):
-            if label not in seen:
+        for label in self._matches(text, k * _NAMES_PER_LABEL if self.allowed is None else _ALL):
+            if label not in seen and (self.allowed is None or self.allowed[label]):
                 seen.add(label)
                 yield label
 

@@ -92,7 +92,8 @@ class NameMatcher:
         values = [] if text else [value for _, values in query.properties for value in values]
         resolved = (self.vocabulary.resolve(value) for value in values)
         every = [*named, *found, *(index[each] for each in near), *(each for each in resolved if each is not None)]
-        return list(dict.fromkeys(every))
+        allowed = self.search.allowed
+        return [each for each in dict.fromkeys(every) if allowed is None or allowed[each]]
 
     def _judged(self, found: Candidate, properties: Iterable[tuple[str, Sequence[str]]]) -> Candidate:
         """The candidate with a lower score for each property that its label does not have."""

@@ -55,6 +55,13 @@ def nullable(value: Schema) -> dict[str, Any]:
     return {**value, "type": [value["type"], "null"]}
 
 
+CONDITIONS: Mapping[str, Schema] = {
+    "only": array(schema("string"), "Conditions, such as notation:33*: one of each kind must fit.", maxItems=10_000),
+    "without": array(schema("string"), "Conditions, none of which may fit.", maxItems=10_000),
+}
+"Of the labels that may be suggested, in every request for suggestions."
+
+
 def object_(properties: Mapping[str, Schema], required: Sequence[str] | None = None) -> dict[str, Any]:
     """An object; without `required`, all of its properties are there."""
     return {

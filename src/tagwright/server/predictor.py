@@ -5,21 +5,16 @@ Other processes load a copy of the tagger from a folder; its arrays are memory-m
 
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
-
-import numpy as np
 
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.progress import silence
 from tagwright.core.workers import Pool, Worker
 from tagwright.tagger import Suggestion, Tagger
-from tagwright.types import Document
-
-PARTS = 8
-"Restricted taggers that are kept for the next request with the same labels."
+from tagwright.types import Document, Run
 
 ATTEMPTS = 2
 "Number of attempts at a batch whose processes die, before an error is raised."
@@ -28,51 +23,43 @@ ATTEMPTS = 2
 class SuggestRequest(NamedTuple):
     """One document, and which suggestions it should get.
 
-    options: how many and which. within: ids of the only labels that may be suggested, None for all; excluded: those
-    that may not be; evidence: whether to say why. suggested: suggestions that are there already, and only lack their
-    evidence.
+    options: how many and which. evidence: whether to say why. suggested: suggestions that are there already, and only
+    lack their evidence. served: conditions of the served model, which the labels fulfil too.
     """
 
     document: Document
     options: SuggestOptions = SuggestOptions()
-    within: frozenset[str] | None = None
-    excluded: frozenset[str] = frozenset()
     evidence: bool = False
     suggested: tuple[Suggestion, ...] | None = None
+    served: SuggestOptions = SuggestOptions()
 
 
-@dataclass
+@dataclass(frozen=True)
 class Predictor:
-    """A tagger, and recently requested taggers for parts of its vocabulary."""
+    """A tagger that answers requests."""
 
     tagger: Tagger
-    _parts: dict[frozenset[str], Tagger] = field(default_factory=dict)
 
     def __call__(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
-        """Suggestions for each request; plain ones are computed together."""
+        """Suggestions for each request; those without evidence are computed together."""
         with silence():
-            rows = iter(_together(self.tagger, [each for each in wanted if _is_plain(each)]))
-            return [next(rows) if _is_plain(each) else self._suggest_one(each) for each in wanted]
+            rows = iter(self._together([each for each in wanted if _is_plain(each)]))
+            return [next(rows) if _is_plain(each) else self._with_evidence(each) for each in wanted]
 
-    def _suggest_one(self, wanted: SuggestRequest) -> list[Suggestion]:
-        """Answer one request. Remove excluded labels before the cut, so that enough labels are left."""
-        tagger, documents = self.tagger if wanted.within is None else self._part(wanted.within), [wanted.document]
-        pool = tagger.candidates(documents)
-        if wanted.suggested is not None:
-            return next(tagger.explained(pool, [wanted.suggested]))
-        ranking = tagger.rank(pool)
-        excluded = [tagger.vocabulary.index[id_] for id_ in wanted.excluded if id_ in tagger.vocabulary.index]
-        ranking = ranking.keep(~np.isin(ranking.labels, excluded))
-        found = tagger.named(tagger.cut(documents, ranking, wanted.options))
-        return next(tagger.explained(pool, found) if wanted.evidence else found)
+    def _together(self, wanted: Sequence[SuggestRequest]) -> Iterable[list[Suggestion]]:
+        if not wanted:
+            return []
+        ranking = self.tagger.rank(self.tagger.candidates([each.document for each in wanted]))
+        return [self._cut(each, ranking.take([row])) for row, each in enumerate(wanted)]
 
-    def _part(self, ids: frozenset[str]) -> Tagger:
-        """The tagger over these labels alone."""
-        if ids not in self._parts:
-            if len(self._parts) >= PARTS:
-                del self._parts[next(iter(self._parts))]
-            self._parts[ids] = self.tagger.restrict(ids)
-        return self._parts[ids]
+    def _with_evidence(self, wanted: SuggestRequest) -> list[Suggestion]:
+        pool = self.tagger.candidates([wanted.document])
+        suggested = self._cut(wanted, self.tagger.rank(pool)) if wanted.suggested is None else wanted.suggested
+        return next(self.tagger.explained(pool, [suggested]))
+
+    def _cut(self, wanted: SuggestRequest, ranking: Run) -> list[Suggestion]:
+        allowed = self.tagger.allow(ranking, wanted.served)
+        return next(self.tagger.named(self.tagger.cut([wanted.document], allowed, wanted.options)))
 
 
 class Predictions:
@@ -122,13 +109,4 @@ class Workers:
 
 
 def _is_plain(wanted: SuggestRequest) -> bool:
-    return wanted.within is None and not wanted.excluded and not wanted.evidence and wanted.suggested is None
-
-
-def _together(tagger: Tagger, wanted: Sequence[SuggestRequest]) -> Iterable[list[Suggestion]]:
-    if not wanted:
-        return []
-    documents = [each.document for each in wanted]
-    ranking = tagger.rank(tagger.candidates(documents))
-    cuts = (tagger.cut([each.document], ranking.take([row]), each.options) for row, each in enumerate(wanted))
-    return [next(tagger.named(cut)) for cut in cuts]
+    return not wanted.evidence and wanted.suggested is None

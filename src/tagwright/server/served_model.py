@@ -1,13 +1,13 @@
 """A served tagger: suggestions for many requests at once, and a swap without a pause."""
 
+import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.in_memory import to_documents
-from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.predictor import Predictor, SuggestRequest, Workers
@@ -22,7 +22,7 @@ class ServedModel:
     """A tagger under the name by which clients ask for it.
 
     id: without blanks, part of addresses; language: code of the labels' names; learns: whether decisions are accepted;
-    modified: when the tagger was saved or last trained, if it was.
+    modified: when the tagger was saved or last trained, if it was. settings: its conditions hold for all suggestions.
     """
 
     id: str
@@ -31,6 +31,7 @@ class ServedModel:
     language: str = "en"
     learns: bool = False
     modified: datetime | None = None
+    settings: SuggestOptions = field(default_factory=SuggestOptions)
     queue: RequestQueue[SuggestRequest, list[Suggestion]] = field(init=False)
     workers: Workers | None = field(default=None, init=False)
     _predictor: Predictor = field(init=False)
@@ -38,6 +39,7 @@ class ServedModel:
     _indexing: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __post_init__(self) -> None:
+        self.tagger.check(self.settings)
         self._predictor, self.queue = Predictor(self.tagger), RequestQueue(self._answer)
 
     @property
@@ -69,43 +71,40 @@ class ServedModel:
         return await self.suggest_all([SuggestRequest(document, options) for document in to_documents(texts)])
 
     async def suggest_for(self, wanted: SuggestRequest) -> list[Suggestion]:
-        """Suggest labels for a document with conditions. Ids that the vocabulary lacks are ignored."""
+        """Suggest labels for a document with conditions."""
         (found,) = await self.suggest_all([wanted])
         return found
 
     async def suggest_all(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
-        """Suggest labels for several documents, which are accepted or refused together.
+        """Suggest labels for several documents, which are accepted or refused together; none for an empty one.
 
         Raises Busy when too many requests wait, Problem for options that the tagger cannot follow.
         """
         try:
-            meant = [self._normalise(each) for each in wanted]
+            await asyncio.to_thread(self._check, {each.options for each in wanted})
         except ConfigError as error:
             raise bad_request(str(error)) from None
-        found = iter(await self.queue.all([each for each in meant if each is not None]))
-        return [[] if each is None else next(found) for each in meant]
+        given = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
+        found = iter(await self.queue.all(given))
+        return [next(found) if each.document.text.strip() else [] for each in wanted]
 
-    def _normalise(self, wanted: SuggestRequest) -> SuggestRequest | None:
-        """Normalise a request for the tagger; None if there is nothing to suggest. Raises ConfigError."""
-        vocabulary, combiner = self.tagger.vocabulary, self.tagger.combiner
-        known = vocabulary.index.keys()
-        within = None if wanted.within is None else frozenset(wanted.within & known)
-        if within:
-            combiner = combiner.with_labels(vocabulary, vocabulary.restrict(within))
-        wanted.options.check(combiner.estimates_confidence)
-        if within == frozenset() or not wanted.document.text.strip():
-            return None
-        return wanted._replace(within=within, excluded=frozenset(wanted.excluded & known))
+    def _check(self, given: Iterable[SuggestOptions]) -> None:
+        for options in given:
+            self.tagger.check(options)
 
     async def explain(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """Return the same suggestions for a document with their evidence. Raises Busy."""
         return await self.queue(SuggestRequest(document, suggested=tuple(suggested))) if suggested else []
 
     def search(self) -> LabelSearch:
-        """Return the search in its labels; the first call builds the index, which takes long for many labels."""
+        """Return the search in the labels that may be suggested.
+
+        The first call builds the index, which takes long for many labels.
+        """
         with self._indexing:
             if self._search is None:
                 self._search = kept_index(self.tagger.vocabulary)
+                self._search.allowed = self.tagger.allowed(self.settings)
             return self._search
 
     def use_workers(self, workers: Workers) -> None:
@@ -126,23 +125,3 @@ class ServedModel:
 def _main(language: str) -> str:
     """The code of a language without that of its variant."""
     return language.partition("-")[0]
-
-
-def branch(vocabulary: Vocabulary, top: str) -> frozenset[str]:
-    """The ids of a label and of all labels below it. Raises KeyError for an unknown one.
-
-    >>> from tagwright.types import Label
-    >>> zoo = [Label("1", ("Birds",)), Label("2", ("Owls",), broader=("1",)), Label("3", ("Fish",))]
-    >>> sorted(branch(Vocabulary(zoo), "1"))
-    ['1', '2']
-    """
-    below: dict[str, list[str]] = {}
-    for label in vocabulary:
-        for upper in label.broader:
-            below.setdefault(upper, []).append(label.id)
-    found, open_ = {vocabulary.ids[vocabulary.index[top]]}, [top]
-    while open_:
-        new = [each for each in below.get(open_.pop(), ()) if each not in found]
-        found.update(new)
-        open_ += new
-    return frozenset(found)

@@ -17,6 +17,7 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.atomic import check_replaceable, exists
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
@@ -43,6 +44,9 @@ from tagwright.text.words import clean
 from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
+
+EVERYTHING = SuggestOptions()
+"Settings of a served model without conditions."
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -84,10 +88,16 @@ class ServerOptions:
             raise ConfigError("where are decisions to be kept? give --reviews FILE.sqlite with --documents")
 
 
-def saved_models(models: Sequence[str], *, learns: bool = False, labels: Vocabulary | None = None) -> list[ServedModel]:
+def saved_models(
+    models: Sequence[str],
+    *,
+    learns: bool = False,
+    labels: Vocabulary | None = None,
+    settings: SuggestOptions = EVERYTHING,
+) -> list[ServedModel]:
     """The taggers in these folders, each given as DIR or NAME=DIR. Raises ConfigError for a name used twice.
 
-    labels: the vocabulary to suggest from, if it is not that of the taggers.
+    labels: the vocabulary to suggest from, if it is not that of the taggers. settings: see `ServedModel`.
     """
     found: dict[str, ServedModel] = {}
     for given in models:
@@ -99,7 +109,7 @@ def saved_models(models: Sequence[str], *, learns: bool = False, labels: Vocabul
             raise ConfigError(f'two models are called "{id_}": name one of them, as NAME={path}')
         modified = _saved_at(path)
         tagger = Tagger.load(path) if labels is None else Tagger.load(path).with_labels(labels)
-        found[id_] = ServedModel(id_, tagger, name or id_, _language(tagger.vocabulary), learns, modified)
+        found[id_] = ServedModel(id_, tagger, name or id_, _language(tagger.vocabulary), learns, modified, settings)
     return list(found.values())
 
 
@@ -136,9 +146,9 @@ def use_trained(model: ServedModel, folder: Path) -> None:
     model.swap(tagger.with_labels(model.tagger.vocabulary), _saved_at(folder) or datetime.now(UTC))
 
 
-def zero_shot_model(tagger: Tagger, *, learns: bool = False) -> ServedModel:
+def zero_shot_model(tagger: Tagger, *, learns: bool = False, settings: SuggestOptions = EVERYTHING) -> ServedModel:
     """The untrained method over a vocabulary."""
-    return ServedModel(ZERO_SHOT, tagger, "Zero-shot", _language(tagger.vocabulary), learns)
+    return ServedModel(ZERO_SHOT, tagger, "Zero-shot", _language(tagger.vocabulary), learns, settings=settings)
 
 
 def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | None = None) -> None:

@@ -38,7 +38,7 @@ from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.tagger.parts import load_part, load_retriever, saved_kind
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
 from tagwright.translation import translated
-from tagwright.types import Document, Retriever, Run, Stage
+from tagwright.types import Document, Mask, Retriever, Run, Stage
 
 KIND = "tagger"
 "The kind in the manifest of a saved tagger."
@@ -190,15 +190,25 @@ class Tagger:
         """Cut a ranking of these documents to the labels to suggest."""
         if options.exclude_self:
             ranking = ranking.without(self.vocabulary.own(documents))
+        ranking = self.allow(ranking, options)
         return ranking.keep(options.accepts(ranking))
+
+    def allow(self, ranking: Run, options: SuggestOptions) -> Run:
+        """Keep the labels that fulfil the conditions of the options."""
+        return ranking.keep(self.allowed(options)[ranking.labels]) if options.only or options.without else ranking
 
     def best(self, documents: Sequence[Document], options: SuggestOptions) -> Run:
         """Return the labels to suggest for a batch of documents."""
         return self.cut(documents, self.rank(self.candidates(documents)), options)
 
     def check(self, options: SuggestOptions) -> None:
-        """Raise ConfigError if the options need confidences and the combiner estimates none."""
+        """Raise ConfigError for conditions that fit no label, and for confidences where the combiner estimates none."""
         options.check(self.combiner.estimates_confidence)
+        self.allowed(options)
+
+    def allowed(self, options: SuggestOptions) -> Mask:
+        """(labels,) true for labels that fulfil the conditions of the options. Raises ConfigError as `check` does."""
+        return self.vocabulary.conditions.allowed(tuple(options.only), tuple(options.without))
 
     def tag(self, documents: Texts, k: int = 10, **rules: Unpack[SuggestArguments]) -> Run:
         """Return the k best labels of every document, or fewer if the stages find fewer, in batches of bounded memory.
@@ -225,9 +235,10 @@ class Tagger:
         documents: a text or Document; or texts, Documents, records, a column or table (pandas, polars, Arrow, Hugging
         Face), a Corpus, a Path to read. progress: show progress bars on a terminal. rules: min_score, min_confidence
         leave out labels with less; best_cut=True keeps the number of labels with the highest expected F1, estimated
-        from confidences; exclude_self=True leaves out the label that has the id of the document. Raises InputError for
-        anything that is not a document, ConfigError for a min_confidence above 0 or a best_cut if the tagger estimates
-        no confidences.
+        from confidences; exclude_self=True leaves out the label that has the id of the document; only, without are
+        conditions on labels, such as "notation:33*", see `SuggestOptions`. Raises InputError for anything that is not a
+        document, ConfigError for a min_confidence above 0 or a best_cut if the tagger estimates no confidences, and for
+        a condition that no label fulfils.
 
         >>> from tagwright.methods import zero_shot
         >>> config = zero_shot.Config(stages=("exact_match", "tfidf"), language="english")
@@ -351,9 +362,13 @@ class Tagger:
             return vocabulary
         return Vocabulary(translated(vocabulary))
 
-    def restrict(self, ids: Iterable[str]) -> Self:
-        """Return the tagger for a part of its vocabulary, with memory for that part only."""
-        return self.with_labels(self.vocabulary.restrict(ids))
+    def restrict(self, only: Iterable[str] = (), without: Iterable[str] = ()) -> Self:
+        """Return the tagger for a part of its vocabulary, with memory for that part only.
+
+        only, without: as in `SuggestOptions`; ids are conditions too. Scores are those of a tagger that knows no other
+        labels; with the same conditions, `suggest` ranks labels as it ranks all.
+        """
+        return self.with_labels(self.vocabulary.restrict(only, without))
 
     def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
         """Save to a folder; an interrupted save changes nothing.

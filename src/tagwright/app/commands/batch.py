@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import (
-    MODEL,
-    BestCut,
-    Docs,
-    ExcludeSelf,
-    Json,
-    MinConfidence,
-    MinScore,
-    Offline,
-    Quiet,
-    Reading,
-    model_in_use,
-)
+from tagwright.app.arguments import MODEL, Cut, Docs, Json, Offline, Quiet, Reading, model_in_use
 from tagwright.core.terminal import SOME_FAILED
 
 if TYPE_CHECKING:
@@ -35,11 +23,7 @@ def batch(
         Path,
         typer.Option("--output", help="The folder of the batch: a new one, or one to continue.", show_default=False),
     ],
-    k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10,
-    min_score: MinScore = None,
-    min_confidence: MinConfidence = None,
-    best_cut: BestCut = False,
-    exclude_self: ExcludeSelf = False,
+    cut: Cut,
     file_format: Annotated[
         Literal["jsonl", "trec", "parquet"],
         typer.Option(
@@ -71,15 +55,7 @@ def batch(
     from tagwright.scale import batch as work
     from tagwright.scale.output_folder import BatchOptions
 
-    options = BatchOptions(
-        k=k,
-        min_score=min_score,
-        min_confidence=min_confidence,
-        best_cut=best_cut,
-        exclude_self=exclude_self,
-        shard_size=shard_size,
-        format=file_format,
-    )
+    options = BatchOptions(**vars(cut), shard_size=shard_size, format=file_format)
     share = work.Share.parse(shard)
     work.check_apart(docs, output)
     sources = inputs.sources(docs, reading)

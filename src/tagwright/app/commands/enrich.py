@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import BestCut, Chosen, MinConfidence, MinScore, Quiet, Reading
+from tagwright.app.arguments import Chosen, Cut, Quiet, Reading
 
 
 def enrich(
@@ -14,6 +14,7 @@ def enrich(
         Path, typer.Argument(metavar="RECORDS", help="MARC 21: ISO 2709 or MARCXML.", show_default=False)
     ],
     chosen: Chosen,
+    cut: Cut,
     output: Annotated[Path, typer.Option("--output", help="The copy to write.", show_default=False)],
     source: Annotated[
         str,
@@ -25,10 +26,6 @@ def enrich(
     run: Annotated[
         Path | None, typer.Option(help="A run file with the suggestions, instead of tagging.", show_default=False)
     ] = None,
-    k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Subjects per record, at most.")] = 10,
-    min_score: MinScore = None,
-    min_confidence: MinConfidence = None,
-    best_cut: BestCut = False,
     _quiet: Quiet = False,
 ) -> None:
     """Copy catalogue records with suggested subjects (650) and where they come from (883). Needs the extra "marc"."""
@@ -42,7 +39,7 @@ def enrich(
     from tagwright.types import Run
 
     provenance = Provenance(source=source, agency=agency, date=datetime.now(UTC).strftime("%Y%m%d"))
-    options = SuggestOptions(k=k, min_score=min_score, min_confidence=min_confidence, best_cut=best_cut)
+    options = SuggestOptions(**vars(cut))
     corpus = inputs.read([str(records)], Reading())
     if run:
         vocabulary = inputs.vocabulary(chosen, corpus)

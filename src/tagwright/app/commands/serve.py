@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import Chosen, LabelFile, Language, Quiet, Settings
+from tagwright.app.arguments import Chosen, LabelFile, Language, Only, Quiet, Settings, Without
 from tagwright.core.extras import require
 from tagwright.errors import ConfigError
 
@@ -18,6 +18,8 @@ def serve(
     ] = [],  # noqa: B006
     labels: LabelFile = None,
     language: Language = "",
+    only: Only = [],  # noqa: B006
+    without: Without = [],  # noqa: B006
     settings: Settings = [],  # noqa: B006
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")] = 8765,
@@ -76,6 +78,7 @@ def serve(
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
     require("serve", "starlette", "uvicorn", "h11", "jinja2", "python_multipart")
     from tagwright.app import inputs
+    from tagwright.combining.acceptance import SuggestOptions
     from tagwright.data.vocabulary import to_vocabulary
     from tagwright.server import serving
     from tagwright.server.access import Access
@@ -88,11 +91,13 @@ def serve(
     )  # fmt: skip
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
+    conditions = SuggestOptions(only=only, without=without)
     if model:
         vocabulary = to_vocabulary(labels, language) if labels else None
-        models = serving.saved_models(model, learns=learn, labels=vocabulary)
+        models = serving.saved_models(model, learns=learn, labels=vocabulary, settings=conditions)
     else:
-        models = [serving.zero_shot_model(inputs.tagger(Chosen(labels, language, settings=settings)), learns=learn)]
+        made = inputs.tagger(Chosen(labels, language, settings=settings))
+        models = [serving.zero_shot_model(made, learns=learn, settings=conditions)]
     if save_to is not None:
         serving.use_trained(models[0], save_to)
     options = replace(options, save_to=serving.place_to_save(model, options, labels))

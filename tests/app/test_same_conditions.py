@@ -1,0 +1,227 @@
+"""Conditions on labels get the same answer on the command line, in Python, in a batch and over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+from tests.app.conftest import Command, write
+from tests.whole_vocabulary import ENGLISH, SKOS
+
+import tagwright as tw
+from tagwright.combining.acceptance import SuggestOptions
+from tagwright.errors import ConfigError
+from tagwright.server.application import application
+from tagwright.server.review.page import ReviewPages
+from tagwright.server.served_model import ServedModel
+from tagwright.server.serving import EVERYTHING, ServerOptions, open_review
+from tagwright.sklearn import TaggerClassifier
+from tagwright.tagger import Tagger
+
+Conditions: TypeAlias = Mapping[str, Any]
+"Lists of conditions by `only` and `without`."
+
+CASES: list[tuple[Conditions, str]] = [
+    ({}, "1235"),
+    ({"only": ["notation:598*"]}, "25"),
+    ({"only": ["branch:http://e/2", "http://e/3", "http://e/5"]}, "5"),
+    ({"only": ["type:http://e/Topic"], "without": ["notation:598"]}, "1"),
+    ({"only": ["collection:http://e/night"]}, "135"),
+    ({"only": ["scheme:http://e/zoo"], "without": ["branch:http://e/1"]}, "3"),
+]
+"Conditions, and the labels that fulfil them."
+
+WRONG: Conditions = {"only": ["notation:6375"]}
+WORDS = ("--set", 'stages=["exact_match", "tfidf"]')
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
+    """All four labels are named in the text."""
+    path = tmp_path_factory.mktemp("zoo") / "zoo.ttl"
+    path.write_text(SKOS, encoding="utf-8")
+    return tw.zero_shot(tw.Vocabulary.read(path, language="en"), stages=["exact_match", "tfidf"], language="en")
+
+
+@pytest.fixture
+def ways(tagger: Tagger, run: Command, desk: Path) -> dict[str, Callable[[Conditions, int], list[str]]]:
+    """Each way to ask for the ids of at most k labels. Raises ConfigError where it refuses."""
+    write("one.jsonl", [{"id": "1", "text": ENGLISH}])
+    tagger.save(desk / "model")
+
+    def command(name: str, conditions: Conditions, k: int, *more: str) -> str:
+        flags = [part for flag, values in conditions.items() for each in values for part in (f"--{flag}", each)]
+        found = run(name, "one.jsonl", "--model", "model", "--quiet", "-k", str(k), *flags, *more)
+        if found.code:
+            raise ConfigError(found.err)
+        return found.out
+
+    def suggest(conditions: Conditions, k: int) -> list[str]:
+        return _ids(command("suggest", conditions, k, "--format", "jsonl"))
+
+    def batch(conditions: Conditions, k: int) -> list[str]:
+        command("batch", conditions, k, "--output", "batch", "--processes", "1")
+        command("batch", conditions, k, "--output", "batch", "--processes", "1")  # continues with the same settings
+        return _ids((desk / "batch" / "shard-000000.jsonl").read_text())
+
+    def python(conditions: Conditions, k: int) -> list[str]:
+        return [each.id for each in tagger.suggest(ENGLISH, k=k, **conditions)]
+
+    def classifier(conditions: Conditions, k: int) -> list[str]:
+        fitted = TaggerClassifier(max_labels=k, **dict(conditions))
+        fitted.tagger_, fitted.classes_ = tagger, np.array(tagger.vocabulary.ids)
+        predicted = {fitted.classes_[place] for place in np.flatnonzero(fitted.predict([ENGLISH])[0])}
+        return [each.id for each in tagger.suggest(ENGLISH) if each.id in predicted]
+
+    def api(conditions: Conditions, k: int) -> list[str]:
+        content = {"text": ENGLISH, "limit": k, **conditions}
+        plain = _answered(tagger, "/api/suggest", json=content)["suggestions"]
+        assert _answered(tagger, "/api/suggest", json={**content, "evidence": True})["suggestions"][0]["evidence"]
+        return [each["id"] for each in plain]
+
+    def files(conditions: Conditions, k: int) -> list[str]:
+        sent: dict[str, Any] = {
+            "files": {"file": ("a.jsonl", json.dumps({"text": ENGLISH}))},
+            "params": {"limit": k, **conditions},
+        }
+        return [each["id"] for each in _answered(tagger, "/api/files", **sent)["documents"][0]["suggestions"]]
+
+    def annif(conditions: Conditions, k: int) -> list[str]:
+        form = {"text": ENGLISH, "limit": str(k), **conditions}
+        return [each["uri"] for each in _answered(tagger, "/v1/projects/m/suggest", data=form)["results"]]
+
+    def annif_batch(conditions: Conditions, k: int) -> list[str]:
+        sent: dict[str, Any] = {"json": {"documents": [{"text": ENGLISH}]}, "params": {"limit": k, **conditions}}
+        return [each["uri"] for each in _answered(tagger, "/v1/projects/m/suggest-batch", **sent)[0]["results"]]
+
+    def served(conditions: Conditions, k: int) -> list[str]:
+        settings = SuggestOptions(**conditions)
+        return [
+            each["id"]
+            for each in _answered(tagger, "/api/suggest", settings, json={"text": ENGLISH, "limit": k})["suggestions"]
+        ]
+
+    return {
+        "suggest": suggest, "batch": batch, "python": python, "classifier": classifier, "api": api, "files": files,
+        "annif": annif, "annif batch": annif_batch, "served": served,
+    }  # fmt: skip
+
+
+def _ids(line: str) -> list[str]:
+    return [each["label"] for each in json.loads(line)["suggestions"]]
+
+
+def _answered(tagger: Tagger, address: str, settings: SuggestOptions = EVERYTHING, **sent: Any) -> Any:
+    with TestClient(application([ServedModel("m", tagger, "Model", settings=settings)])) as client:
+        answer = client.post(address, **sent)
+    if answer.status_code == 400:
+        raise ConfigError(answer.json()["detail"])
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize("way", ["suggest", "python", "classifier", "api", "files", "annif", "annif batch", "served"])
+def test_allowed_labels_keep_their_order_and_fill_the_cut(
+    ways: dict[str, Callable[[Conditions, int], list[str]]], tagger: Tagger, way: str
+) -> None:
+    whole = [each.id for each in tagger.suggest(ENGLISH)]
+    assert len(whole) == 4
+    for conditions, allowed in CASES:
+        expected = [each for each in whole if each[-1] in allowed]
+        assert ways[way](conditions, 10) == expected
+        assert ways[way](conditions, 1) == expected[:1]
+    with pytest.raises(ConfigError, match=r"fits no label; did you mean notation:637\.5"):
+        ways[way](WRONG, 10)
+
+
+def test_a_batch_gives_the_same_and_is_continued(
+    ways: dict[str, Callable[[Conditions, int], list[str]]],
+) -> None:
+    conditions, _ = CASES[3]
+    assert ways["batch"](conditions, 10) == ways["python"](conditions, 10) == ["http://e/1"]
+
+
+def test_a_request_narrows_what_a_served_model_may_suggest_and_never_widens_it(tagger: Tagger) -> None:
+    settings = SuggestOptions(only=["branch:http://e/1"], without=["notation:598.9"])
+
+    def ids(only: Sequence[str] = (), without: Sequence[str] = ()) -> set[str]:
+        content = {"text": ENGLISH, "only": only, "without": without}
+        return {each["id"][-1] for each in _answered(tagger, "/api/suggest", settings, json=content)["suggestions"]}
+
+    assert (ids(), ids(["http://e/3"]), ids(["notation:598*"]), ids((), ["notation:59"])) == (
+        {"1", "2"}, set(), {"2"}, {"2"},
+    )  # fmt: skip
+
+
+def test_labels_that_a_served_model_may_not_suggest_are_found_by_no_search(tagger: Tagger) -> None:
+    model = ServedModel("m", tagger, "Model", settings=SuggestOptions(without=["http://e/2"]))
+    queries = json.dumps({key: {"query": key} for key in ("Birds", "Owls", "http://e/2", "Birds at night")})
+    with TestClient(application([model])) as client:
+        found = {each: client.get(f"/api/labels?q={each}").json()["labels"] for each in ("Bird", "Owl", "e/2")}
+        answers = client.post("/reconcile", data={"queries": queries}).json()
+        typed = client.get("/reconcile/m/suggest/entity?prefix=bir").json()["result"]
+    assert {name: [each["id"] for each in labels] for name, labels in found.items()} == {
+        "Bird": [], "Owl": ["http://e/5"], "e/2": [],
+    }  # fmt: skip
+    reconciled = {each["id"] for answer in answers.values() for each in answer["result"]}
+    assert ("http://e/5" in reconciled, "http://e/2" in reconciled, typed) == (True, False, [])
+
+
+def test_the_review_page_shows_no_label_that_may_not_be_suggested(tagger: Tagger, desk: Path) -> None:
+    (desk / "birds.txt").write_text(ENGLISH)
+    model = ServedModel("m", tagger, "Model", settings=SuggestOptions(without=["notation:598*"]))
+    options = ServerOptions(reviews=desk / "reviews.sqlite", documents=[str(desk / "birds.txt")], random_share=1)
+    review = open_review(model, options)
+    assert review is not None
+    with TestClient(application([model], pages=ReviewPages(review))) as client:
+        client.post("/review/enter", data={"name": "Eva"})
+        page = client.get("/review").text
+        found = client.get("/review/documents/1/labels?q=owl").text
+    review.file.close()
+    assert ("Animals" in page, "Eggs" in page, 'value="http://e/2"' in page, "http://e/5" in found) == (
+        True, True, False, False,
+    )  # fmt: skip
+
+
+def test_a_model_is_not_served_under_conditions_that_no_label_fulfils(run: Command, desk: Path) -> None:
+    (desk / "zoo.ttl").write_text(SKOS, encoding="utf-8")
+    outcome = run("serve", "--labels", "zoo.ttl", "--only", "notation:6375", *WORDS)
+    assert outcome.code == 2
+    assert '--only "notation:6375" fits no label; did you mean notation:637.5?' in outcome.err
+
+
+def test_gold_labels_outside_the_conditions_are_left_out_and_counted(
+    run: Command, tagger: Tagger, desk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Three gold labels; two fulfil the conditions and are the first two suggestions of the first document."""
+    tagger.save(desk / "model")
+    labelled = [{"id": "1", "text": ENGLISH, "labels": ["http://e/2", "http://e/5"]},
+                {"id": "2", "text": "Eggs", "labels": ["http://e/3"]}]  # fmt: skip
+    write("gold.jsonl", labelled)
+    found = run("evaluate", "gold.jsonl", "--model", "model", "--only", "notation:598*", "--json")
+    assert (found.code, json.loads(found.out)["documents"]) == (0, 1)
+    assert "1 of 3 gold labels do not fulfil the conditions and are left out" in caplog.text
+    assert "1 of 2 documents have no other label and are not scored" in caplog.text
+    left = json.loads(found.out)["measures"]
+    assert (left["P@1"]["value"], left["nDCG@5"]["value"]) == (1, 1)
+    Path("run.jsonl").write_text(run("suggest", "gold.jsonl", "--model", "model", "--format", "jsonl").out)
+    by_run = (
+        "evaluate",
+        "gold.jsonl",
+        "--labels",
+        "zoo.ttl",
+        "--run",
+        "run.jsonl",
+        "--only",
+        "notation:598*",
+        "--json",
+    )
+    Path("zoo.ttl").write_text(SKOS, encoding="utf-8")
+    assert json.loads(run(*by_run).out)["measures"] == left
+    python = tw.evaluate(tagger, tw.Corpus.read("gold.jsonl"), only=["notation:598*"])
+    assert python["nDCG@5"].value == 1
