@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.readers.reading import read, refusal, written
 
+from tagwright.readers.limits import document_limit
 from tagwright.types import Document
 
 RIS = """\
@@ -58,6 +59,12 @@ def test_ris(tmp_path: Path, name: str) -> None:
 )
 def test_a_broken_ris_file_is_refused_with_the_line(tmp_path: Path, content: str, problem: str) -> None:
     assert refusal(written(tmp_path, content, "x.ris")).startswith(problem)
+
+
+def test_a_reference_above_the_limit_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, f"{RIS}TY  - BOOK\n" + "AB  - bees\n" * 100 + "ER  -\n", "x.ris")
+    with document_limit(1000):
+        assert refusal(path).startswith("x.ris:19: a reference is larger than 1,000 bytes")
 
 
 BIBTEX = r"""@string{job = "Journal of Bees"}

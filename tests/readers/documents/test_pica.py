@@ -9,6 +9,7 @@ import pytest
 from tests.readers.reading import read, refusal, written
 
 from tagwright.data.corpus import Corpus
+from tagwright.readers.limits import document_limit
 from tagwright.types import Document, Section
 
 BEES = """\
@@ -83,6 +84,13 @@ def test_damaged_records_are_said_with_their_lines_and_the_others_read(
 
 def test_a_file_without_a_readable_record_is_refused(tmp_path: Path) -> None:
     assert refusal(written(tmp_path, "Bees", "x.pica")).startswith("x.pica:1: 'Bees' is no field of PICA+")
+
+
+def test_a_record_above_the_limit_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    large = "003@ $01\n" + "021A $aBees\n" * 100
+    with document_limit(1000):
+        assert read(written(tmp_path, f"{large}\n{BEES}", "x.pica")) == [READ]
+    assert "x.pica:1: left out: is larger than 1,000 bytes" in caplog.text
 
 
 def test_authority_records_are_passed_over(tmp_path: Path) -> None:

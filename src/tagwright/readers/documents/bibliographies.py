@@ -10,7 +10,7 @@ from tagwright.core.progress import unlogged
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line, present
-from tagwright.readers.limits import reject
+from tagwright.readers.limits import largest_document, reject, too_large
 from tagwright.readers.lines import Place, json_objects, open_lines, open_text
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -24,13 +24,16 @@ def read_ris(path: Path) -> Iterator[Located]:
     ID is the id, TI the title, AB or N2 the abstract. Metadata: author, keyword, language, year, publisher, venue,
     note. Raises InputError with the line for text outside of a reference and for a reference without end.
     """
-    begin, values, last = 0, dict[str, list[str]](), list[str]()
+    begin, size, values, last = 0, 0, dict[str, list[str]](), list[str]()
     for number, line in open_lines(path, "leave out"):
+        size += len(line)
+        if values and size > largest_document():
+            raise InputError(f"a reference {too_large()}", path, begin)
         tag = _RIS.fullmatch(line.rstrip())
         if tag and tag[1] == "TY":
             if values:
                 raise InputError("a reference has no end, ER, before the next one", path, begin)
-            begin, values, last = number, {"TY": [tag[2] or ""]}, []
+            begin, size, values, last = number, len(line), {"TY": [tag[2] or ""]}, []
         elif tag and tag[1] == "ER" and values:
             yield begin, _of_ris(values)
             values = {}

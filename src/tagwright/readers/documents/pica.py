@@ -9,6 +9,7 @@ from tagwright.readers.documents.catalogue import Field, Record, Subject, to_doc
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import present
+from tagwright.readers.limits import largest_document, too_large
 from tagwright.readers.lines import open_lines
 from tagwright.types import Document, Section
 
@@ -45,18 +46,24 @@ def read_pica(path: Path, columns: Columns | None = None) -> Iterator[Located]:
 
 
 def _records(path: Path) -> Iterator[tuple[int, Sequence[Field] | InputError]]:
-    begin, lines = 0, list[str]()
+    begin, size, lines = 0, 0, list[str]()
     for number, line in open_lines(path, "leave out"):
         if "\x1f" in line:
             yield number, _fields(line.split("\x1e"), path, number)
         elif line.strip():
-            begin = begin if lines else number
-            lines.append(line)
+            begin, size = (begin, size + len(line)) if lines else (number, len(line))
+            if size <= largest_document():
+                lines.append(line)
         elif lines:
-            yield begin, _fields(lines, path, begin)
+            yield begin, _whole(lines, size, path, begin)
             lines = []
     if lines:
-        yield begin, _fields(lines, path, begin)
+        yield begin, _whole(lines, size, path, begin)
+
+
+def _whole(lines: Sequence[str], size: int, path: Path, begin: int) -> list[Field] | InputError:
+    """The fields of a record on several lines, unless it is above the limit for a document."""
+    return _fields(lines, path, begin) if size <= largest_document() else InputError(too_large(), path, begin)
 
 
 def _fields(lines: Sequence[str], path: Path, begin: int) -> list[Field] | InputError:
