@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import gc
 import json
 import logging
 import os
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -23,6 +21,7 @@ import numpy as np
 from tagwright.core.cache import user_cache
 from tagwright.core.checked import shown
 from tagwright.core.display import many
+from tagwright.core.garbage import uncollected
 from tagwright.data import rows
 from tagwright.data.label_conditions import LabelConditions, nearest
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
@@ -144,7 +143,7 @@ class Vocabulary(Sequence[Label]):
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
             raise InputError(_no_such_file(Path(path)), path)
         lines = array("q")
-        with _uncollected():
+        with uncollected():
             labels = list(_labels(Path(path), language, likely, _format(Path(path), format), lines))
             if not labels:
                 raise InputError("holds no labels, expected at least one", path)
@@ -435,18 +434,6 @@ class _DuplicateIdError(InputError):
         if not lines:
             return self
         return InputError(f"the id {shown(self._id)} is taken by line {lines[self._first]}", path, lines[self._second])
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No search for unused cycles: with a million labels it takes a fifth of the time, and labels form none."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _cycle(step: Mapping[int, int]) -> list[int]:

@@ -268,12 +268,12 @@ class BiEncoder:
                 save_graph(self.model, target)
 
     def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:
-        """(texts, dim) unit vectors and (texts,) whether each was cached; the others are zero."""
+        """(cached texts, dim) unit vectors of those that are cached, and (texts,) whether each is."""
         unique = list(dict.fromkeys(texts))
         row = {text: i for i, text in enumerate(unique)}
         rows = np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))
         vectors, known = self._look_up(unique, role)
-        return unit(vectors[rows]), known[rows]
+        return unit(vectors[rows[known[rows]]]), known[rows]
 
     def sketch(self) -> TokenTable | None:
         """Rough vectors without computing a layer; None unless the model is a transformer in a folder.

@@ -11,6 +11,7 @@ from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core import plugins
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive
+from tagwright.core.garbage import uncollected
 from tagwright.core.progress import note
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -135,6 +136,7 @@ class Config(Checked):
         return {"encoder": pinned(PACKAGED if self.encoder == AUTO else self.encoder)}
 
 
+@uncollected()
 def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Document] = ()) -> Tagger:
     """A tagger over the labels. Labels are encoded, nothing is trained. Raises ModelError when there is no encoder.
 

@@ -1,14 +1,18 @@
 """Learn how one language spells what another has in common with it: "Soziologie" is "sociology"."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import islice
-from typing import TypeAlias
 
 ALIKE = 0.4
 "The share of letters in which two spellings of one word may differ."
 
 CONTEXTS = ((3, 3), (3, 2), (2, 3), (2, 2), (1, 2), (2, 1), (1, 1), (0, 1), (0, 0))
 "Letters before and behind a letter that tell how it is written; the first that was seen often enough decides."
+
+WINDOW = 7
+"Letters of the longest context, with the letter in the middle."
 
 SEEN = 2
 "How often a letter must have been seen in its context."
@@ -24,18 +28,14 @@ class Spelling:
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        written: Written = [{} for _ in CONTEXTS]
-        learned = filter(None, (_learnable(source, target) for source, target in pairs))
-        for source, pieces in islice(learned, MOST):
-            _learn(written, source, pieces)
-        self._best = [
-            {
-                context: _best(seen)
-                for context, seen in each.items()
-                if before + behind == 0 or sum(seen.values()) >= SEEN
-            }
-            for each, (before, behind) in zip(written, CONTEXTS, strict=True)
+        learned = islice(filter(None, (_learnable(source, target) for source, target in pairs)), MOST)
+        letters = [
+            (padded[place : place + WINDOW], piece)
+            for padded, pieces in ((_padded(source), pieces) for source, pieces in learned)
+            for place, piece in enumerate(pieces)
         ]
+        self._best = [_most_frequent(letters, before, behind) for before, behind in CONTEXTS]
+        self._written = cache(self._look_up)
 
     def __call__(self, word: str, least: float = 0) -> tuple[str, float]:
         """The word in the other spelling, and the probability of that: the product over its letters.
@@ -45,28 +45,25 @@ class Spelling:
         """
         padded, found, probability = _padded(word), list[str](), 1.0
         for place, letter in enumerate(word):
-            piece, certain = self._written(padded, place) or (letter, 0.5)
+            piece, certain = self._written(padded[place : place + WINDOW]) or (letter, 0.5)
             probability *= certain
             if probability <= least:
                 return word, 0.0
             found.append(piece)
         return "".join(found), probability
 
-    def _written(self, padded: str, place: int) -> tuple[str, float] | None:
-        """What the letter at a place is written as, by its longest known context."""
+    def _look_up(self, window: str) -> tuple[str, float] | None:
+        """What the letter in the middle is written as, by its longest known context."""
         first = 0
-        if padded[place + 2 : place + 5] not in self._best[_NEAR]:  # a context is known only if those inside it are
+        if window[2:5] not in self._best[_NEAR]:  # a context is known only if those inside it are
             first = _NEAR + 1
-        elif padded[place + 1 : place + 6] not in self._best[_WIDE]:
+        elif window[1:6] not in self._best[_WIDE]:
             first = _WIDE + 1
         for best, (before, behind) in zip(self._best[first:], CONTEXTS[first:], strict=True):
-            if chosen := best.get(padded[place + 3 - before : place + 4 + behind]):
+            if chosen := best.get(window[3 - before : 4 + behind]):
                 return chosen
         return None
 
-
-Written: TypeAlias = Sequence[dict[str, dict[str, int]]]
-"For each of `CONTEXTS`: letters around a place -> how often what was written there."
 
 _NEAR, _WIDE = CONTEXTS.index((1, 1)), CONTEXTS.index((2, 2))
 "Each is inside all contexts before it."
@@ -78,18 +75,21 @@ def _learnable(source: str, target: str) -> tuple[str, list[str]] | None:
     return None if pieces is None else (source, pieces)
 
 
-def _learn(written: Written, source: str, pieces: Iterable[str]) -> None:
-    padded = _padded(source)
-    for place, piece in enumerate(pieces):
-        for each, (before, behind) in zip(written, CONTEXTS, strict=True):
-            seen = each.setdefault(padded[place + 3 - before : place + 4 + behind], {})
-            seen[piece] = seen.get(piece, 0) + 1
+def _most_frequent(letters: Sequence[tuple[str, str]], before: int, behind: int) -> dict[str, tuple[str, float]]:
+    """Context -> what is written there most often, k of n times, and k / (n + 1/2).
 
-
-def _best(seen: Mapping[str, int]) -> tuple[str, float]:
-    """What is written most often, k of n times, and k / (n + 1/2)."""
-    piece, count = min(seen.items(), key=lambda each: (-each[1], each[0]))
-    return piece, count / (sum(seen.values()) + 0.5)
+    letters: windows, and what the letter in the middle of each was written as.
+    """
+    contexts, least = [window[3 - before : 4 + behind] for window, _ in letters], SEEN if before + behind else 1
+    total = Counter(contexts)
+    seen = Counter(
+        (context, piece) for context, (_, piece) in zip(contexts, letters, strict=True) if total[context] >= least
+    )
+    found = dict[str, tuple[str, float]]()
+    for (context, piece), count in sorted(seen.items(), key=lambda each: (-each[1], each[0][1])):
+        if context not in found:
+            found[context] = piece, count / (total[context] + 0.5)
+    return found
 
 
 def aligned(source: str, target: str) -> list[str] | None:
@@ -102,7 +102,7 @@ def aligned(source: str, target: str) -> list[str] | None:
     for i, letter in enumerate(source, 1):
         above, row = rows[-1], [i]
         for j, other in enumerate(target, 1):
-            row.append(min(above[j - 1] + (letter != other), above[j] + 1, row[j - 1] + 1))
+            row.append(above[j - 1] if letter == other else 1 + min(above[j - 1], above[j], row[-1]))
         rows.append(row)
     if rows[-1][-1] > ALIKE * max(len(source), len(target)):
         return None

@@ -69,7 +69,7 @@ def _label(record: Mapping[str, Any], place: Place) -> Label:
         texts_field(record, "translated", place),
         text_field(record, "notation", place),
         descriptions=descriptions,
-        **{field: ids_field(record, field, place) for field in LISTS},
+        **{field: ids_field(record, field, place) for field in LISTS if field in record},
     )
 
 

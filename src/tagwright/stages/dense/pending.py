@@ -16,7 +16,7 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.unit_vectors import unit
 from tagwright.errors import ModelError
 from tagwright.stages.dense.index import Kind, Search, Storage, Vectors
-from tagwright.types import Floats, Label, Mask, Run
+from tagwright.types import Floats, Label, Run
 
 Sketch: TypeAlias = Callable[[Sequence[str]], Floats]
 "Turns texts into (texts, dim) rough vectors of norm 1, or zero, without delay. encoders.sketch makes one."
@@ -77,8 +77,11 @@ class PendingLabels:
     def __init__(self, labels: Sequence[Label], views: Views, encoder: BiEncoder, storage: Storage) -> None:
         self.labels, self.views, self.encoder = labels, views, encoder
         vectors, known = encoder.known([text for texts in views(labels) for text in texts], "document")
-        self._vectors = Vectors.of(mean_of_views(vectors, len(labels)), storage)
-        self._missing: Mask = ~np.asarray(known.reshape(len(labels), -1).all(axis=1), np.bool_)
+        views_known = known.reshape(len(labels), -1)
+        whole = views_known.all(axis=1)
+        self._vectors, self._missing = Vectors(np.zeros((len(labels), encoder.dim), storage)), np.asarray(~whole)
+        of_whole = vectors[np.repeat(whole, views_known.shape[1])[known]]
+        self._vectors.codes[whole] = mean_of_views(of_whole, int(whole.sum()))
         self._lock = threading.Lock()
 
     @property

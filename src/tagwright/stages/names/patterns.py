@@ -62,7 +62,8 @@ class NamePatterns:
         cut = stemmer(parse_all(stem))
         stems = WordCache(lambda word: cut(fold(word)))
         forms = list(_forms_of(labels, stems, stem, min_characters, common))
-        described = {i: set(map(stems.__getitem__, raw_words(label.description))) for i, label in enumerate(labels)}
+        texts = ((i, label.description) for i, label in enumerate(labels))
+        described = {i: set(map(stems.__getitem__, raw_words(text))) for i, text in texts if text}
         patterns: dict[_Pattern, int] = {}
         ids = [patterns.setdefault(form.pattern, len(patterns)) for form in forms]
         words = dict[str, int]()
@@ -197,9 +198,11 @@ def _specificities(
     """
     from scipy.sparse import csr_array
 
-    counts: Counter[str] = Counter()
-    for label, group in groupby(forms, key=attrgetter("label")):
-        counts.update(described.get(label, set()).union(*(form.pattern[0] for form in group)))
+    stems_of_labels = (
+        described.get(label, set()).union(*[form.pattern[0] for form in group])
+        for label, group in groupby(forms, key=attrgetter("label"))
+    )
+    counts = Counter(chain.from_iterable(stems_of_labels))
     information_of = {stem: information(count, labels) for stem, count in counts.items()}
     bits = np.array([sum(map(information_of.__getitem__, stems)) for stems, _ in patterns])
     rows, columns = np.array(ids, np.int32), np.array([form.label for form in forms], np.int32)
