@@ -283,13 +283,18 @@ def _priors(likelihoods: NDArray[np.float64], rounds: int = 20) -> NDArray[np.fl
     return shares
 
 
-def detect(text: str) -> dict[str, float]:
+def detect(text: str) -> Mapping[str, float]:
     """Language code -> probability, of the likeliest eight; empty for a text without letters."""
     text = " ".join(clean(text[:CHARACTERS]).split())
     if not any(map(str.isalpha, text)):
         return {}
-    found = _detector().detect(text, model="lite", k=8)
-    return {each["lang"]: each["score"] for each in found}
+    return _detected(text)
+
+
+@lru_cache(2 * TEXTS)
+def _detected(text: str) -> Mapping[str, float]:
+    """The same names are recognised to stem a vocabulary, to translate it, and to learn to tell names apart."""
+    return {each["lang"]: each["score"] for each in _detector().detect(text, model="lite", k=8)}
 
 
 @lru_cache

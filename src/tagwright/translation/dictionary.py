@@ -149,8 +149,7 @@ class _Aligner:
         self._source, self._target = source, target
         self._sources, self._targets = dict[str, int](), dict[str, int]()
         self._written = Counter[str]()
-        self._cells = array("q")
-        self._names = 0
+        self._cells, self._explained, self._sizes = array("q"), array("q"), array("q")
         self._alike = dict[tuple[str, str], None]()
 
     def add(self, one: str, other: str) -> None:
@@ -173,7 +172,10 @@ class _Aligner:
         """Stem -> words of the other language, each in its most frequent form, that are probable."""
         if not self._cells:
             return {}
-        group, source, target = np.frombuffer(self._cells, np.int64).reshape(-1, 3).T
+        source, explained, sizes = (
+            np.frombuffer(each, np.int64) for each in (self._cells, self._explained, self._sizes)
+        )
+        group, target = np.repeat(np.arange(len(sizes)), sizes), np.repeat(explained, sizes)
         cell, probability = model_1(group, source, target, len(self._targets))
         frequent = dict[str, str]()
         for word, _ in sorted(self._written.items(), key=lambda each: (-each[1], each[0])):
@@ -192,10 +194,9 @@ class _Aligner:
         """Every word of one with every word of the other; the word 0 stands for none."""
         ones = [0, *(self._sources.setdefault(word, len(self._sources) + 1) for word in sorted(sources))]
         for word in sorted(targets):
-            other = self._targets.setdefault(word, len(self._targets))
-            for one in ones:
-                self._cells.extend((self._names, one, other))
-            self._names += 1
+            self._cells.extend(ones)
+            self._explained.append(self._targets.setdefault(word, len(self._targets)))
+            self._sizes.append(len(ones))
 
 
 def model_1(group: Longs, source: Longs, target: Longs, targets: int) -> tuple[Longs, Doubles]:
