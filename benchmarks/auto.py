@@ -100,8 +100,9 @@ def split(name: str, corpus: int, *, in_order: bool) -> tuple[list[Document], li
         train, dev = sampled(train, None), sampled(dev, None)
     if name != "epmc":
         return train[:corpus], labelled_only(dev[:DEV])
-    others = [replace(each, labels=()) for each in train[: max(0, corpus - 300)]]
-    return [*dev[:300], *others], dev[300:]
+    known = min(300, len(dev) * 3 // 4)
+    others = [replace(each, labels=()) for each in train[: max(0, corpus - known)]]
+    return [*dev[:known], *others], labelled_only(dev[known:])
 
 
 def labelled_only(documents: list[Document]) -> list[Document]:

@@ -150,7 +150,7 @@ def label_texts(size: int) -> list[str]:
 
 def query_texts() -> list[str]:
     heads = ["\n".join((document["title"], document["abstract"])) for document in corpus("dev.jsonl.gz")]
-    return random.Random(0).sample(heads, QUERIES)
+    return random.Random(0).sample(heads, min(QUERIES, len(heads)))
 
 
 def corpus(file: str) -> Iterator[dict[str, Any]]:

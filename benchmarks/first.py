@@ -80,7 +80,7 @@ def seconds(name: str, variables: dict[str, str], rounds: int) -> dict[str, floa
 def quality(name: str, most: int) -> dict[str, Any]:
     """The rule, and every label compared."""
     vocabulary, documents = corpora.labels(name), corpora.documents(name, "dev")
-    gold, own = vocabulary.gold(documents), own_labels(documents, vocabulary, name == "mdn")
+    gold, own = vocabulary.gold(documents, unknown="ignore"), own_labels(documents, vocabulary, name == "mdn")
     gold = without(gold, own)
     kept = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:most])
     documents, gold, own = [documents[i] for i in kept], gold.take(kept), own[kept]

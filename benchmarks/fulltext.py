@@ -41,6 +41,7 @@ from tagwright.stages.dense import Dense
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
+from tagwright.training.config import TrainingConfig
 from tagwright.types import Retriever, Run
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "nDCG@10", "PSP@5", "R@20", "R@100")
@@ -184,7 +185,7 @@ ALL = [BASE, *(row for row in ROWS if row != BASE), *SINGLE, *SUPERVISED]
 def quality(options: argparse.Namespace) -> None:
     """Measure the rows that are not there yet, and write the table."""
     corpora.require(tuple(options.corpora))
-    tuning = {name: value for name in ("count", "epochs", "steps") if (value := getattr(options, name)) is not None}
+    tuning = {"count": options.count, "training": TrainingConfig(epochs=options.epochs, steps=options.steps)}
     for name in options.corpora:
         work = options.work / f"{options.encoder.replace('/', '-')}, {options.most or 'all'}"
         task = Task(name, work, options.encoder, options.most, tuning)

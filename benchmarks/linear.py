@@ -96,6 +96,7 @@ def scikit_learn(features: Matrix, gold: Run, labels: int) -> Callable[[Matrix, 
 
     def scores(others: Matrix, k: int) -> Run:
         margins = model.decision_function(others)
+        k = min(k, margins.shape[1])
         best = np.argpartition(margins, -k, axis=1)[:, -k:]
         indptr = np.arange(len(margins) + 1) * k
         return Run.of(indptr, best.ravel(), np.take_along_axis(margins, best, axis=1).ravel())
@@ -109,15 +110,15 @@ def task(subset: str) -> Task:
     gold, dev_gold = (vocabulary.gold(documents, unknown="ignore") for documents in (train, dev))
     bag = BagOfWords.of(document.text for document in train)
     features, dev_features = (bag.transform(document.text for document in documents) for documents in (train, dev))
-    if subset == "all":
-        return Task(features, gold, dev_features, dev_gold, len(vocabulary))
-    documents, labels = SUBSETS[subset]
+    documents, labels = SUBSETS.get(subset, (None, len(vocabulary)))
     rng = np.random.default_rng(0)
-    if documents is not None:
+    if documents is not None and documents < len(train):
         drawn = np.sort(rng.choice(len(train), documents, replace=False))
         features, gold = features[drawn], gold.take(drawn)
-    chosen = np.sort(rng.choice(np.unique(gold.labels), labels, replace=False))
-    gold, dev_gold = only(gold, chosen), only(dev_gold, chosen)
+    if subset in SUBSETS:
+        there = np.unique(gold.labels)
+        chosen = np.sort(rng.choice(there, min(labels, len(there)), replace=False))
+        gold, dev_gold, labels = only(gold, chosen), only(dev_gold, chosen), len(chosen)
     asked = np.flatnonzero(np.diff(dev_gold.indptr))
     return Task(features, gold, dev_features[asked], dev_gold.take(asked), labels)
 

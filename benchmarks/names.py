@@ -88,6 +88,8 @@ def a_million(labels: Sequence[Label]) -> list[Label]:
     rng = random.Random(0)
     known = [word for label in labels for name in label.names for word in words(name)]
     names: dict[str, None] = {}
-    while len(names) < 1_000_000:
+    for _ in range(10_000_000):  # a small vocabulary has too few words for a million
         names[" ".join(rng.choices(known, k=rng.randint(1, 4)))] = None
+        if len(names) == 1_000_000:
+            break
     return [Label(str(index), (name,)) for index, name in enumerate(names)]

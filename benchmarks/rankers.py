@@ -64,13 +64,14 @@ def rows(found: dict[str, Any], work: Path, options: argparse.Namespace) -> Iter
     """Add what is missing to "corpus size" -> ranker; a line for each."""
     for name in options.corpora:
         for size in options.sizes:
-            if size == "many" and name in corpora.FROM_DEV:
-                continue  # too few documents have labels
+            task = Task(name, DEV, KNOWN, work / name)
+            if not (has_many(task) if size == "many" else int(size) < len(task.pool)):
+                continue
             row = found.setdefault(f"{name} {size}", {})
             missing = [ranker for ranker in (OURS, *options.rankers) if ranker not in row]
             if not missing:
                 continue
-            training, test = examples(name, size, work / name)
+            training, test = examples(task, size)
             for ranker in dict.fromkeys(missing):
                 row[ranker] = measure(ranker, training, test, work / name / size)
                 yield f"{name:6} {size:>5} {ranker:20} {row[ranker]}"
@@ -111,11 +112,17 @@ def choices(training: Examples) -> CombinerOptions:
     return options if len(training.run) < plan.TRAINED_STAGES_ONLY else replace(options, folds=recipe.FEWER)
 
 
-def examples(name: str, size: str, work: Path) -> tuple[Examples, Examples]:
+def has_many(task: Task) -> bool:
+    """Whether enough train documents have labels, besides those that teach the combiner."""
+    return task.name not in corpora.FROM_DEV and len(task.pool) > TEACHING
+
+
+def examples(task: Task, size: str) -> tuple[Examples, Examples]:
     """Labelled documents and those to score, with the features of their candidates."""
+    name, work = task.name, task.folder
     work.mkdir(parents=True, exist_ok=True)
     if not (work / DONE).is_file():
-        prepare(Task(name, DEV, KNOWN, work), work)
+        prepare(task, work)
     parts = ("many", "many test") if size == "many" else ("pool", "test")
     pool, test = (Weighted.of(Steps(work, resume=True).once(part, _never)).examples for part in parts)
     if size == "many":
@@ -133,7 +140,7 @@ def prepare(task: Task, work: Path) -> None:
     few = task.dev if task.name in corpora.FROM_DEV else task.pool[:POOL]
     _store(work / "test", combine.examples(tagger, described, task.dev))
     _store(work / "pool", combine.examples(tagger, described, few))
-    if task.name not in corpora.FROM_DEV:
+    if has_many(task):
         labelled = task.pool[:MANY]  # in random order
         found = Folds(labelled, task.labels, task.gold(labelled), np.arange(TEACHING))
         made = auto_examples.with_trained(tagger, described, labelled[:TEACHING], iter(found))

@@ -111,8 +111,10 @@ class Published:
         model = CrossEncoder.load().model
         self.tokenizer = model.tokenizer
         self.body: Any = model.transformers_model
-        self.title_and_abstract: Any = model[2]
-        self.pairs = [(documents[run.rows[i]].head, labels[int(run.labels[i])].text) for i in places.tolist()]
+        self.head: Any = model[2]
+        self.pairs = [
+            (documents[run.rows[i]].title_and_abstract, labels[int(run.labels[i])].text) for i in places.tolist()
+        ]
 
     def bi(self) -> Floats:
         """Cosines of CLS states."""
@@ -139,7 +141,7 @@ class Published:
     def _scores(self, documents: list[str], labels: list[str]) -> torch.Tensor:
         cut = self.tokenizer(documents, truncation=True, max_length=LENGTH, add_special_tokens=False)["input_ids"]
         starts = self.tokenizer.batch_decode(cut)
-        scores: torch.Tensor = self.title_and_abstract.linear(self._cls(starts, labels, max_length=2 * LENGTH))[:, 0]
+        scores: torch.Tensor = self.head.linear(self._cls(starts, labels, max_length=2 * LENGTH))[:, 0]
         return scores
 
     def _cls(self, *texts: list[str], max_length: int) -> torch.Tensor:
@@ -196,4 +198,4 @@ def show(report: dict[str, Any]) -> None:
             f"{times['of_processor_time']:.1f}",
             str(result["wanted"]),
         )
-    Console(width=130).print(f"{report['machine']}, {report['path']}, load {report['load']}", rows, sep="\n")
+    Console(width=130).print(f"{report['path']}, load {report['load']}", rows, sep="\n")

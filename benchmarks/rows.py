@@ -140,6 +140,8 @@ def agreement_with_keywords(task: Task, run: Run) -> dict[str, Any]:
     keywords = [Document(d.id, abstract="\n".join(d.metadata.get("keyword", ()))) for d in task.dev]
     named = ExactMatch(task.labels, ExactMatchOptions(text_field="title_and_abstract", longest=True))(keywords)
     there = np.flatnonzero(labelled(named))
+    if not len(there):
+        return {}
     found = evaluate(run.take(there), named.take(there), measures=AGREEMENT).to_json()["measures"]
     return {"documents": len(there), **found}
 

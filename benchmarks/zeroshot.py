@@ -10,6 +10,7 @@ table: every stage alone and the default, on the dev documents, with intervals a
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -134,6 +135,8 @@ def titles_as_gold(name: str, vocabulary: Vocabulary, *dense: Retriever) -> tupl
     near = Run.union([stage(sample).top(10) for stage in dense])
     wanted = named.keep(near.scores_of(named) > 0)
     kept = np.flatnonzero(labelled(wanted))[:SAMPLE]
+    if not len(kept):
+        sys.exit(f"{name}: no train document of {SHORTEST} characters has a title that names a label")
     return [replace(sample[i], title="") for i in kept], wanted.take(kept)
 
 

@@ -26,7 +26,9 @@ TERMS = {
     "finders": Term(r"\bfinders?\b", "retrievers"),
     # the rankers of a combiner, which are learned, are not a kind of stage
     "rankers": Term(
-        r"(?<!re-)(?<!re_)\brankers\b", "re-rankers", exempt=("combining", "combiner.py", "figures.md", "few-labels.md")
+        r"(?<!re-)(?<!re_)\brankers\b",
+        "re-rankers",
+        exempt=("combining", "combiner.py", "corpora.md", "figures.md", "few-labels.md"),
     ),
     "the names stage": Term(r"\bnames stage\b|\bstage [\"'`]?names\b(?! )", "exact match"),
     "grammar words": Term(r"grammar[ _]words?", "stop words"),
