@@ -117,6 +117,8 @@ def test_parameters_are_those_of_the_constructor_and_the_method() -> None:
         "best_cut": False,
         "only": (),
         "without": (),
+        "hierarchy": "ranked",
+        "per_branch": None,
         "sparse_output": False,
         "memory": None,
     }

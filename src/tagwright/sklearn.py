@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -66,6 +66,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         best_cut: bool = False,
         only: Sequence[str] = (),
         without: Sequence[str] = (),
+        hierarchy: Literal["ranked", "narrowest", "all"] = "ranked",
+        per_branch: int | None = None,
         depth: int = 100,
         sparse_output: bool = False,
         memory: Path | str | None = None,
@@ -73,7 +75,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.method, self.labels, self.max_labels, self.depth = method, labels, max_labels, depth
         self.min_score, self.min_confidence, self.best_cut = min_score, min_confidence, best_cut
-        self.only, self.without = only, without
+        self.only, self.without, self.hierarchy, self.per_branch = only, without, hierarchy, per_branch
         self.sparse_output, self.memory = sparse_output, memory
         self._options = options
 
@@ -170,7 +172,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Vocabulary(sorted({name for row in y for name in _names(row)}))
 
     def _rules(self) -> SuggestOptions:
-        names = ("min_score", "min_confidence", "best_cut", "only", "without")
+        names = ("min_score", "min_confidence", "best_cut", "only", "without", "hierarchy", "per_branch")
         return SuggestOptions(k=self.max_labels, **{name: getattr(self, name) for name in names})
 
     def _trained(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:

@@ -55,7 +55,8 @@ def ways(tagger: Tagger, run: Command, desk: Path) -> dict[str, Callable[[Condit
     tagger.save(desk / "model")
 
     def command(name: str, conditions: Conditions, k: int, *more: str) -> str:
-        flags = [part for flag, values in conditions.items() for each in values for part in (f"--{flag}", each)]
+        listed = {flag: [each] if isinstance(each, str | int) else each for flag, each in conditions.items()}
+        flags = [f"--{flag.replace('_', '-')}={each}" for flag, values in listed.items() for each in values]
         found = run(name, "one.jsonl", "--model", "model", "--quiet", "-k", str(k), *flags, *more)
         if found.code:
             raise ConfigError(found.err)
@@ -137,6 +138,26 @@ def test_allowed_labels_keep_their_order_and_fill_the_cut(
         assert ways[way](conditions, 1) == expected[:1]
     with pytest.raises(ConfigError, match=r"fits no label; did you mean notation:637\.5"):
         ways[way](WRONG, 10)
+
+
+@pytest.mark.parametrize("way", ["suggest", "batch", "python", "classifier", "api", "files", "annif", "annif batch"])
+def test_narrow_and_broad_labels_are_the_same_by_every_way(
+    ways: dict[str, Callable[[Conditions, int], list[str]]], tagger: Tagger, way: str
+) -> None:
+    """Owls (5) are below birds (2) and animals (1); eggs (3) are at the top as well."""
+    whole = [each.id for each in tagger.suggest(ENGLISH)]
+    branch = [each for each in whole if each[-1] in "125"]
+    if way == "batch":
+        assert ways[way]({"hierarchy": "narrowest"}, 10) == [each for each in whole if each[-1] in "35"]
+        return
+    assert ways[way]({"hierarchy": "narrowest"}, 10) == [each for each in whole if each[-1] in "35"]
+    assert ways[way]({"per_branch": 1}, 10) == [each for each in whole if each not in branch[1:]]
+    assert ways[way]({"hierarchy": "narrowest", "per_branch": 1, "without": ["http://e/3"]}, 10) == ["http://e/5"]
+    assert set(ways[way]({"hierarchy": "all", "only": ["branch:http://e/1"]}, 3)) == set(branch)
+    with pytest.raises(ConfigError):
+        ways[way]({"hierarchy": "broadest"}, 10)
+    with pytest.raises(ConfigError):
+        ways[way]({"per_branch": 0}, 10)
 
 
 def test_a_batch_gives_the_same_and_is_continued(

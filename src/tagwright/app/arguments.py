@@ -152,6 +152,17 @@ Without = Annotated[
     list[str],
     typer.Option(metavar="CONDITION", help="No labels that fulfil this; may be repeated.", show_default=False),
 ]
+HierarchyOption = Annotated[
+    Literal["ranked", "narrowest", "all"],
+    typer.Option(
+        "--hierarchy",
+        help="ranked: as ranked. narrowest: no label beside one below it. all: each with all labels above it.",
+    ),
+]
+PerBranch = Annotated[
+    int | None,
+    typer.Option(min=1, help="Labels below the same label at the top, at most.", show_default=False),
+]
 Settings = Annotated[
     list[str],
     typer.Option(
@@ -225,6 +236,8 @@ class Cut:
     exclude_self: ExcludeSelf = False
     only: Only = field(default_factory=list)
     without: Without = field(default_factory=list)
+    hierarchy: HierarchyOption = "ranked"
+    per_branch: PerBranch = None
 
 
 @dataclass(frozen=True)

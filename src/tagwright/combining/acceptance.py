@@ -11,7 +11,7 @@ assumed of the confidences, and poor ones cost suggestions, not the guarantee.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ class SuggestArguments(TypedDict, total=False):
     exclude_self: bool
     only: Sequence[str]
     without: Sequence[str]
+    hierarchy: Literal["ranked", "narrowest", "all"]
+    per_branch: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,12 +67,19 @@ class SuggestOptions(Checked):
     without: Sequence[str] = ()
     "Conditions in the same form: no labels that fulfil any of them."
 
+    hierarchy: Literal["ranked", "narrowest", "all"] = "ranked"
+    """ranked: labels as they are ranked. narrowest: none beside a label below it; the narrower one is suggested. all:
+    each with all labels above it, which count among the k."""
+
+    per_branch: AtLeastOne | None = None
+    "At most this many labels below the same label at the top, that one included; None: any number."
+
     def __post_init__(self) -> None:
         for name in ("only", "without"):
             value = getattr(self, name)
             listed = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
             object.__setattr__(self, name, (value,) if isinstance(value, str) else listed)
-        for name in ("k", "min_score", "min_confidence"):
+        for name in ("k", "min_score", "min_confidence", "per_branch"):
             value = getattr(self, name)
             if isinstance(value, np.generic):
                 object.__setattr__(self, name, value.item())
@@ -97,13 +106,18 @@ class SuggestOptions(Checked):
         [[7, 8], [7, 8], [7], [7]]
         """
         first = run.ranks <= self.k
-        made = first if self.min_score is None else first & (run.scores >= self.min_score)
+        made = first & self.reaches(run)
+        if self.best_cut and run.confidences is not None:
+            made &= best_cut(run, np.where(first, run.confidences, 0.0))
+        return made
+
+    def reaches(self, run: Run) -> Mask:
+        """(suggestions,) true for those with the least score and confidence, or more. Raises ConfigError likewise."""
+        enough = np.ones(len(run.labels), np.bool_) if self.min_score is None else run.scores >= self.min_score
         if run.confidences is None:
             self.check(confident=not len(run.labels))
-            return made
-        if self.best_cut:
-            made = made & best_cut(run, np.where(first, run.confidences, 0.0))
-        return made & (run.confidences >= (self.min_confidence or 0.0))
+            return enough
+        return enough & (run.confidences >= (self.min_confidence or 0.0))
 
 
 def best_cut(run: Run, confidence: Confidences) -> Mask:

@@ -23,6 +23,7 @@ from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.core.garbage import uncollected
 from tagwright.data import rows
+from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions, nearest
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
@@ -295,6 +296,11 @@ class Vocabulary(Sequence[Label]):
             return self._labels.links()
         index = self.index
         return Run.from_rows({index[each] for each in label.broader if each in index} for label in self._labels)
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """All labels above each label."""
+        return Hierarchy(self.links)
 
     def branch(self, tops: Sequence[int]) -> Mask:
         """(labels,) true for these labels and all labels below them.

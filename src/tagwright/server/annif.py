@@ -19,11 +19,11 @@ from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.confidence import squashed
 from tagwright.data.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
-from tagwright.server.openapi import CONDITIONS, Operation, array, check, nullable, object_, query, schema
+from tagwright.server.openapi import CONDITIONS, HIERARCHY, Operation, array, check, nullable, object_, query, schema
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported, whole
-from tagwright.server.served_model import ServedModel
+from tagwright.server.served_model import ServedModel, suggest_options
 from tagwright.tagger import Suggestion
 from tagwright.text.language import detect
 from tagwright.text.words import clean
@@ -51,6 +51,7 @@ _OPTIONS = {
     "threshold": schema("number", "Least score; above 0 where it is a confidence.", minimum=0, maximum=1, default=0),
     "language": schema("string", "Of the labels; by default that of the project."),
     **CONDITIONS,
+    **HIERARCHY,
 }
 
 Learn = Callable[[ServedModel, Sequence[Mapping[str, Any]], str], Awaitable[None]]
@@ -258,7 +259,9 @@ def _options(given: Any) -> SuggestOptions | None:
     check(threshold, _OPTIONS["threshold"], "threshold")
     conditions = {name: given.getlist(name) for name in CONDITIONS}
     check(conditions, object_(CONDITIONS))
-    return None if limit == 0 else SuggestOptions(k=limit, min_confidence=threshold, **conditions)
+    branch = whole(given["per_branch"]) if "per_branch" in given else None
+    arranged = {"hierarchy": given.get("hierarchy", "ranked"), "per_branch": branch}
+    return None if limit == 0 else suggest_options(k=limit, min_confidence=threshold, **conditions, **arranged)
 
 
 def _number(text: str) -> Any:

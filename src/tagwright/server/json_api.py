@@ -12,7 +12,6 @@ from starlette.datastructures import QueryParams, UploadFile
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.checked import shown
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
@@ -20,6 +19,7 @@ from tagwright.readers.lines import Place
 from tagwright.server.counters import Counters
 from tagwright.server.openapi import (
     CONDITIONS,
+    HIERARCHY,
     Operation,
     array,
     check,
@@ -33,7 +33,7 @@ from tagwright.server.openapi import (
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported, whole
-from tagwright.server.served_model import ServedModel
+from tagwright.server.served_model import ServedModel, suggest_options
 from tagwright.server.uploads import UploadReader
 from tagwright.tagger import Suggestion
 from tagwright.tagger.reasons import meanings
@@ -64,6 +64,7 @@ _OPTIONS = {
     "min_score": schema("number", "Least score, on the model's own scale."),
     "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
     **CONDITIONS,
+    **HIERARCHY,
     "language": schema("string", "Of the names, a code such as sv; without one, or a name in it: preferred names."),
     "evidence": schema("boolean", "Say why: reasons by what they add, and stage by stage, with positions in the text."),
 }
@@ -111,7 +112,7 @@ class JsonApi:
                 "POST", "/api/files", self.suggest_for_file, object_({"documents": array(_SUGGESTED)}),
                 parameters=(
                     model, limit, query("language", _OPTIONS["language"]), query("evidence", _YES),
-                    *(query(name, each) for name, each in CONDITIONS.items()),
+                    *(query(name, each) for name, each in {**CONDITIONS, **HIERARCHY}.items()),
                 ),
                 body=object_({"file": {"type": "string", "format": "binary"}}), body_type="multipart/form-data",
             ),
@@ -194,13 +195,15 @@ class JsonApi:
         model = self.model(options.model)
         if options.language and not await asyncio.to_thread(model.has_language, options.language):
             raise bad_request(f"language is {shown(options.language)}, in which no label has a name")
-        rules = SuggestOptions(
+        rules = suggest_options(
             k=options.limit,
             min_score=options.min_score,
             min_confidence=options.threshold,
             best_cut=options.best_cut,
             only=options.only,
             without=options.without,
+            hierarchy=options.hierarchy,
+            per_branch=options.per_branch,
         )
         wanted = [SuggestRequest(each, rules, options.evidence) for each in documents]
         found = await model.suggest_all(wanted)
@@ -231,6 +234,8 @@ class Options:
     best_cut: bool = False
     only: Sequence[str] = ()
     without: Sequence[str] = ()
+    hierarchy: str = "ranked"
+    per_branch: int | None = None
     language: str = ""
     evidence: bool = False
 
@@ -244,7 +249,8 @@ class Options:
     @classmethod
     def of_address(cls, given: QueryParams) -> Self:
         """The options that an address may have: model, limit, language, evidence and conditions. Raises Problem."""
-        texts = {name: given.get(name) for name in ("model", "language")}
+        texts: dict[str, Any] = {name: given.get(name) for name in ("model", "language", "hierarchy")}
+        texts["per_branch"] = whole(given["per_branch"]) if "per_branch" in given else None
         lists = {name: given.getlist(name) for name in CONDITIONS}
         evidence = given.get("evidence", "") in ("1", "true")
         return cls.read({**texts, **lists, "limit": whole(given.get("limit", "10")), "evidence": evidence})

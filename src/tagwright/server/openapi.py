@@ -61,6 +61,12 @@ CONDITIONS: Mapping[str, Schema] = {
 }
 "Of the labels that may be suggested, in every request for suggestions."
 
+HIERARCHY: Mapping[str, Schema] = {
+    "hierarchy": schema("string", "ranked; narrowest: no label beside one below it; all: each with those above it."),
+    "per_branch": schema("integer", "The most labels below the same label at the top.", minimum=1),
+}
+"How narrow or broad these labels are."
+
 
 def object_(properties: Mapping[str, Schema], required: Sequence[str] | None = None) -> dict[str, Any]:
     """An object; without `required`, all of its properties are there."""

@@ -14,6 +14,7 @@ from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.progress import silence
 from tagwright.core.workers import Pool, Worker
 from tagwright.tagger import Suggestion, Tagger
+from tagwright.tagger.cut import cut
 from tagwright.types import Document, Run
 
 ATTEMPTS = 2
@@ -58,8 +59,8 @@ class Predictor:
         return next(self.tagger.explained(pool, [suggested]))
 
     def _cut(self, wanted: SuggestRequest, ranking: Run) -> list[Suggestion]:
-        allowed = self.tagger.allow(ranking, wanted.served)
-        return next(self.tagger.named(self.tagger.cut([wanted.document], allowed, wanted.options)))
+        found = cut(self.tagger.vocabulary, [wanted.document], ranking, wanted.options, wanted.served)
+        return next(self.tagger.named(found))
 
 
 class Predictions:

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.in_memory import to_documents
@@ -14,6 +15,7 @@ from tagwright.server.predictor import Predictor, SuggestRequest, Workers
 from tagwright.server.problems import bad_request
 from tagwright.server.request_queue import RequestQueue
 from tagwright.tagger import Suggestion, Tagger
+from tagwright.tagger.cut import allowed_by
 from tagwright.types import Document
 
 
@@ -104,7 +106,7 @@ class ServedModel:
         with self._indexing:
             if self._search is None:
                 self._search = kept_index(self.tagger.vocabulary)
-                self._search.allowed = self.tagger.allowed(self.settings)
+                self._search.allowed = allowed_by(self.tagger.vocabulary, self.settings)
             return self._search
 
     def use_workers(self, workers: Workers) -> None:
@@ -125,3 +127,11 @@ class ServedModel:
 def _main(language: str) -> str:
     """The code of a language without that of its variant."""
     return language.partition("-")[0]
+
+
+def suggest_options(**given: Any) -> SuggestOptions:
+    """The options of a request. Raises Problem for a value that cannot be."""
+    try:
+        return SuggestOptions(**given)
+    except ConfigError as error:
+        raise bad_request(str(error)) from None

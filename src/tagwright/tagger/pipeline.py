@@ -35,10 +35,11 @@ from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.stages.names.title_match import share
 from tagwright.stages.network_evidence import NetworkEvidence
+from tagwright.tagger.cut import allowed_by, cut
 from tagwright.tagger.parts import load_part, load_retriever, saved_kind
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
 from tagwright.translation import translated
-from tagwright.types import Document, Mask, Retriever, Run, Stage
+from tagwright.types import Document, Retriever, Run, Stage
 
 KIND = "tagger"
 "The kind in the manifest of a saved tagger."
@@ -186,29 +187,14 @@ class Tagger:
         """Rank all candidates, with confidences if the combiner estimates them."""
         return self.combiner.combine(pool)
 
-    def cut(self, documents: Sequence[Document], ranking: Run, options: SuggestOptions) -> Run:
-        """Cut a ranking of these documents to the labels to suggest."""
-        if options.exclude_self:
-            ranking = ranking.without(self.vocabulary.own(documents))
-        ranking = self.allow(ranking, options)
-        return ranking.keep(options.accepts(ranking))
-
-    def allow(self, ranking: Run, options: SuggestOptions) -> Run:
-        """Keep the labels that fulfil the conditions of the options."""
-        return ranking.keep(self.allowed(options)[ranking.labels]) if options.only or options.without else ranking
-
     def best(self, documents: Sequence[Document], options: SuggestOptions) -> Run:
         """Return the labels to suggest for a batch of documents."""
-        return self.cut(documents, self.rank(self.candidates(documents)), options)
+        return cut(self.vocabulary, documents, self.rank(self.candidates(documents)), options)
 
     def check(self, options: SuggestOptions) -> None:
         """Raise ConfigError for conditions that fit no label, and for confidences where the combiner estimates none."""
         options.check(self.combiner.estimates_confidence)
-        self.allowed(options)
-
-    def allowed(self, options: SuggestOptions) -> Mask:
-        """(labels,) true for labels that fulfil the conditions of the options. Raises ConfigError as `check` does."""
-        return self.vocabulary.conditions.allowed(tuple(options.only), tuple(options.without))
+        allowed_by(self.vocabulary, options)
 
     def tag(self, documents: Texts, k: int = 10, **rules: Unpack[SuggestArguments]) -> Run:
         """Return the k best labels of every document, or fewer if the stages find fewer, in batches of bounded memory.
@@ -236,7 +222,8 @@ class Tagger:
         Face), a Corpus, a Path to read. progress: show progress bars on a terminal. rules: min_score, min_confidence
         leave out labels with less; best_cut=True keeps the number of labels with the highest expected F1, estimated
         from confidences; exclude_self=True leaves out the label that has the id of the document; only, without are
-        conditions on labels, such as "notation:33*", see `SuggestOptions`. Raises InputError for anything that is not a
+        conditions on labels, such as "notation:33*", and hierarchy, per_branch ask for narrow or broad labels, see
+        `SuggestOptions`. Raises InputError for anything that is not a
         document, ConfigError for a min_confidence above 0 or a best_cut if the tagger estimates no confidences, and for
         a condition that no label fulfils.
 
@@ -286,7 +273,7 @@ class Tagger:
         self.check(options)
         for batch in batches(documents):
             pool = self.candidates(batch)
-            found = self.named(self.cut(batch, self.rank(pool), options))
+            found = self.named(cut(self.vocabulary, batch, self.rank(pool), options))
             for document, row in zip(batch, self.explained(pool, found) if explain else found, strict=True):
                 yield document, Suggestions(row, document.text if explain else "")
 

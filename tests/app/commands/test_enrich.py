@@ -60,6 +60,12 @@ def test_the_suggestions_of_a_run(run: Command) -> None:
     ]  # fmt: skip
 
 
+def test_conditions_hold_for_the_suggestions_of_a_run_too(run: Command) -> None:
+    call = ("enrich", "in.mrc", "--labels", "labels.jsonl", "--run", "right.jsonl", "--output", "out.mrc")
+    outcome = run(*call, "--source", "zoo", "--min-score", "1.5", "--without", "bee")
+    assert outcome.out == "2 subjects added to 2 records: out.mrc\n"
+
+
 def test_confidences_come_with_the_subjects(run: Command) -> None:
     sure = [{"id": each["id"], "suggestions": [{"label": "bee", "score": 1.0, "confidence": 0.25}]} for each in RIGHT]
     write("sure.jsonl", sure)

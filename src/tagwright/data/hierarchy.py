@@ -1,0 +1,48 @@
+"""The labels above each label, by their broader links."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from tagwright.types import Run
+
+
+class Hierarchy:
+    """What lies above the labels of a vocabulary. links: a row for each label, with those directly above it.
+
+    Owls below birds below animals, and fish, which also swim among animals:
+
+    >>> zoo = Hierarchy(Run.from_rows([[], [0], [1], [0]]))
+    >>> zoo.above(2), zoo.tops(2), zoo.tops(0)
+    ((0, 1), (0,), (0,))
+    """
+
+    def __init__(self, links: Run) -> None:
+        self._links = links
+        self.above, self.tops = cache(self._above), cache(self._tops)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Hierarchy, (self._links,)
+
+    def _above(self, label: int) -> tuple[int, ...]:
+        """All labels above this one, each behind those above it."""
+        seen, found, path = {label}, list[int](), [(label, iter(self._parents(label)))]
+        while path:
+            current, parents = path[-1]
+            parent = next((each for each in parents if each not in seen), None)
+            if parent is None:
+                found.append(current)
+                path.pop()
+            else:
+                seen.add(parent)
+                path.append((parent, iter(self._parents(parent))))
+        return tuple(found[:-1])
+
+    def _tops(self, label: int) -> tuple[int, ...]:
+        """The labels at the top above this one, or itself; of a cycle without a top, the first of the labels above."""
+        every = (*self.above(label), label)
+        return tuple(each for each in every if not self._parents(each)) or (min(every),)
+
+    def _parents(self, label: int) -> Sequence[int]:
+        found: list[int] = self._links[label][0].tolist()
+        return found

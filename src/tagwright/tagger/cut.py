@@ -1,0 +1,109 @@
+"""Cut a ranking to the labels to suggest: allowed ones, as narrow or broad as asked for, from as many branches."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tagwright.combining.acceptance import SuggestOptions
+from tagwright.data.hierarchy import Hierarchy
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.types import Document, Mask, Run
+
+
+class _Entry(NamedTuple):
+    label: int
+    score: np.float32
+    confidence: float
+
+
+def cut(
+    vocabulary: Vocabulary,
+    documents: Sequence[Document],
+    ranking: Run,
+    options: SuggestOptions,
+    served: SuggestOptions | None = None,
+) -> Run:
+    """Return the labels to suggest of a ranking of these documents.
+
+    served: options whose conditions hold too. Conditions and broader labels come before the cut, so that it is filled.
+    Raises ConfigError for a condition that no label fulfils.
+    """
+    own = vocabulary.own(documents) if options.exclude_self else np.full(len(documents), -1)
+    allowed = allowed_by(vocabulary, options)
+    if served is not None:
+        allowed = allowed & allowed_by(vocabulary, served)
+    ranking = ranking.without(own)
+    ranking = ranking if allowed.all() else ranking.keep(allowed[ranking.labels])
+    if options.hierarchy != "ranked" or options.per_branch:
+        ranking = _arranged(
+            ranking.keep(options.reaches(ranking)), options, vocabulary.hierarchy, allowed, own.tolist()
+        )
+    return ranking.keep(options.accepts(ranking))
+
+
+def allowed_by(vocabulary: Vocabulary, options: SuggestOptions) -> Mask:
+    """(labels,) true for labels that fulfil the conditions. Raises ConfigError for one that no label fulfils."""
+    return vocabulary.conditions.allowed(tuple(options.only), tuple(options.without))
+
+
+def _arranged(ranking: Run, options: SuggestOptions, hierarchy: Hierarchy, allowed: Mask, own: Sequence[int]) -> Run:
+    """At most k labels of each document, which fit together as the options ask."""
+    rows = []
+    known = np.zeros(len(ranking.labels)) if ranking.confidences is None else ranking.confidences
+    for row, itself in enumerate(own):
+        part = slice(ranking.indptr[row], ranking.indptr[row + 1])
+        columns = (ranking.labels[part].tolist(), ranking.scores[part], known[part].tolist())
+        ranked = list(map(_Entry, *columns))
+        entries = _with_broader(ranked, hierarchy, allowed, itself) if options.hierarchy == "all" else ranked
+        rows.append(_chosen(entries, options, hierarchy))
+    chosen = [each for row in rows for each in row]
+    return Run.of_distinct(
+        np.cumsum([0, *map(len, rows)]),
+        np.array([each.label for each in chosen], np.int32),
+        np.array([each.score for each in chosen], np.float32),
+        None if ranking.confidences is None else np.array([each.confidence for each in chosen], np.float32),
+    )
+
+
+def _with_broader(entries: Sequence[_Entry], hierarchy: Hierarchy, allowed: Mask, itself: int) -> Iterator[_Entry]:
+    """Each label behind all labels above it, which are as sure as it at least, and score a little more."""
+    sure, seen = {each.label: each.confidence for each in entries}, set[int]()
+    for entry in entries:
+        if entry.label in seen:
+            continue
+        group, score = [entry], entry.score
+        for label in reversed(hierarchy.above(entry.label)):
+            if label in seen or label == itself or not allowed[label]:
+                continue
+            score = np.nextafter(score, np.float32(np.inf))
+            group.append(_Entry(label, score, max(entry.confidence, sure.get(label, 0.0))))
+        seen.update(each.label for each in group)
+        yield from reversed(group)
+
+
+def _chosen(entries: Iterable[_Entry], options: SuggestOptions, hierarchy: Hierarchy) -> list[_Entry]:
+    """The first k labels that may stand together.
+
+    narrowest: a label takes the place of those above it, and one above a chosen label is passed over. per_branch: a
+    label is passed over where a label at the top has that many below it.
+    """
+    chosen, covered, held = dict[int, _Entry](), set[int](), Counter[int]()
+    for entry in entries:
+        if len(chosen) == options.k:
+            break
+        above = hierarchy.above(entry.label) if options.hierarchy == "narrowest" else ()
+        replaced = [each for each in above if each in chosen]
+        freed = Counter(top for each in replaced for top in hierarchy.tops(each))
+        tops = hierarchy.tops(entry.label)
+        full = options.per_branch and any(held[top] - freed[top] >= options.per_branch for top in tops)
+        if full or entry.label in covered:
+            continue
+        for each in replaced:
+            del chosen[each]
+        held.subtract(freed)
+        held.update(tops)
+        covered.update(above)
+        chosen[entry.label] = entry
+    return list(chosen.values())
