@@ -76,6 +76,7 @@ BY_SESSION: dict[tuple[str, str], Role] = {
     ("GET", "/review/differences"): "review",
     ("POST", "/review/upload"): "review",
     ("POST", "/review/refit"): "admin",
+    ("POST", "/review/follow"): "admin",
     ("GET", "/review/documents/{number}"): "review",
     ("POST", "/review/documents/{number}"): "review",
     ("GET", "/review/documents/{number}/labels"): "review",

@@ -50,7 +50,11 @@ def test_suggestions_with_evidence_and_confidence(client: TestClient) -> None:
     spans = [span for each in best["evidence"] for span in each["spans"]]
     assert {"Bees", "fly"} <= {span["text"] for span in spans}
     assert all(found["text"][span["start"] : span["end"]] == span["text"] for span in spans)
-    assert client.post("/api/suggest", json={"id": "", "text": ""}).json() == {"id": "document", "suggestions": []}
+    assert client.post("/api/suggest", json={"id": "", "text": ""}).json() == {
+        "id": "document",
+        "suggestions": [],
+        "version": "zoo",
+    }
     plain = client.post("/api/suggest", json={"text": TEXT}).json()
     assert plain.keys() == {"id", "suggestions"}
     assert plain["suggestions"][0].keys() == {"id", "name", "notation", "score", "confidence"}

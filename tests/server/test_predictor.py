@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -14,7 +15,7 @@ from tagwright.combining.acceptance import SuggestOptions
 from tagwright.errors import TagwrightError
 from tagwright.server.application import application
 from tagwright.server.predictor import Predictor, SuggestRequest, Workers
-from tagwright.server.served_model import ServedModel
+from tagwright.server.served_model import Predict, ServedModel
 from tagwright.types import Document
 
 BEES = Document("d", "Honey bees visit orchards")
@@ -31,7 +32,6 @@ REQUESTS = [
 @pytest.fixture(scope="module")
 def workers() -> Iterator[Workers]:
     found = Workers(2)
-    found.use(word_tagger())
     yield found
     found.close()
 
@@ -41,35 +41,46 @@ def test_other_processes_give_the_same_answers(workers: Workers) -> None:
     both = {"http://x.org/bee", "o"}
     assert [{each.id for each in row} for row in expected[2:]] == [both, {"http://x.org/bee"}, {"o"}, {"o"}]
     assert [len(row) for row in expected] == [2, 1, 2, 1, 1, 1]
+    answer = workers.use(word_tagger())
     for _ in range(3):
-        assert workers(REQUESTS) == expected
+        assert answer(REQUESTS) == expected
     suggested = tuple(expected[0])
-    assert workers([SuggestRequest(BEES, SuggestOptions(k=2), suggested=suggested)]) == [expected[2]]
+    assert answer([SuggestRequest(BEES, SuggestOptions(k=2), suggested=suggested)]) == [expected[2]]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_a_process_that_is_killed_costs_no_request(workers: Workers) -> None:
-    workers(REQUESTS)
+    answer = workers.use(word_tagger())
+    answer(REQUESTS)
     for worker in list(workers._pool._all):
         worker.kill()
     for _ in range(workers.count):
-        assert len(workers(REQUESTS)) == len(REQUESTS)
+        assert len(answer(REQUESTS)) == len(REQUESTS)
 
 
 def test_a_request_that_fails_says_so_and_the_process_goes_on(workers: Workers) -> None:
+    answer = workers.use(word_tagger())
     with pytest.raises(TagwrightError, match="does not estimate confidences"):
-        workers([SuggestRequest(BEES, SuggestOptions(best_cut=True))])
-    assert workers([SuggestRequest(BEES)])[0]
+        answer([SuggestRequest(BEES, SuggestOptions(best_cut=True))])
+    assert answer([SuggestRequest(BEES)])[0]
 
 
-def test_another_tagger_answers_from_the_next_batch_on() -> None:
+def test_a_copy_for_other_processes_goes_when_nothing_asks_it() -> None:
     found = Workers(1)
+    answers: list[Predict] = []
+
+    def labels(answer: Predict) -> set[str]:
+        return {each.id for each in answer([SuggestRequest(BEES, SuggestOptions(k=5))])[0]}
+
     try:
         for ids in (["o"], ["http://x.org/bee"], ["o"], LABELS.ids):
-            found.use(word_tagger().restrict(ids))
-            assert {each.id for each in found([SuggestRequest(BEES, SuggestOptions(k=5))])[0]} == set(ids) - {
-                "http://x.org/tax"
-            }
+            answers.append(found.use(word_tagger().restrict(ids)))
+            assert labels(answers[-1]) == set(ids) - {"http://x.org/tax"}
+        assert labels(answers[0]) == {"o"}  # a request that began before the swap
+        copies = Path(found._folder.name)
+        assert len(list(copies.iterdir())) == 4
+        del answers[:-1]
+        assert len(list(copies.iterdir())) == 1
     finally:
         found.close()
 

@@ -74,6 +74,11 @@ class Models:
         return _version(self._versions[version])
 
     @property
+    def exist(self) -> bool:
+        """Whether the folder holds versions, one of which is in use."""
+        return self._versions.exist
+
+    @property
     def current(self) -> Version:
         """The version in use. Raises ModelError if there is none."""
         return _version(self._versions.current)

@@ -156,7 +156,7 @@ class AnnifApi:
         wanted = request.path_params["project_id"]
         if wanted not in self.models:
             raise Problem(404, f"Project '{wanted}' not found", "Project not found")
-        return self.models[wanted]
+        return self.models[wanted].for_request(request)
 
 
 async def show_information(_: Request) -> Response:

@@ -25,6 +25,7 @@ from tagwright.server import deadlines, openapi
 from tagwright.server.access import OPEN, Access, address_of
 from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.counters import Counters, CountRequests
+from tagwright.server.follower import Follower
 from tagwright.server.json_api import JsonApi
 from tagwright.server.problems import (
     Problem,
@@ -51,6 +52,9 @@ HEADERS = {
 }
 "Sent with every answer that has no others: no page runs a script from a text, nor one of another address."
 
+VERSION_HEADER = "X-Model-Version"
+"Says which version of a model has answered."
+
 _WAITING = "tagwright_requests_waiting", "Requests that wait for a model."
 
 _OPEN = frozenset({"/", "/api", "/enter", "/health", "/review", "/v1/ui", "/v1/ui/"})
@@ -66,12 +70,14 @@ def application(
     learn: Learn | None = None,
     pages: ReviewPages | None = None,
     hosts: frozenset[str] | None = None,
+    follower: Follower | None = None,
 ) -> Starlette:
     """The application. access: the tokens that clients send as `Authorization: Bearer TOKEN`, and what they may do.
 
     max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients. pages: the
     review. hosts: the only names under which it answers, None for all: a server that is meant for this machine alone
-    must not answer under the name of another site, which could then read what it says.
+    must not answer under the name of another site, which could then read what it says. follower: what loads the
+    versions that are promoted.
     """
     by_id = {model.id: model for model in models}
     counters = Counters({_WAITING: lambda: sum(model.queue.length for model in models)})
@@ -81,7 +87,10 @@ def application(
         for model in models:
             await model.queue.start()
             threading.Thread(target=model.search, daemon=True).start()  # so that the first search finds an index
+        following = asyncio.create_task(follower.run()) if follower else None
         yield
+        if following:
+            following.cancel()
         if pages and pages.refitter:
             await pages.refitter.finish()
         for model in models:
@@ -112,7 +121,13 @@ def application(
         },
         middleware=[
             Middleware(CountRequests, counters=counters),
-            Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["*"]),
+            Middleware(
+                CORSMiddleware,
+                allow_origins=["*"],
+                allow_methods=["GET", "POST"],
+                allow_headers=["*"],
+                expose_headers=[VERSION_HEADER],
+            ),
             Middleware(_Guard, access=access, max_body=max_body, hosts=hosts),
         ],
         lifespan=lifespan,
@@ -150,7 +165,7 @@ class _Guard:
             return
         refusal = self._refusal(scope)
         app = self.app if refusal is None else refusal
-        await app(scope, self._limited(receive), _with_headers(send))
+        await app(scope, self._limited(receive), _with_headers(scope, send))
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -205,12 +220,14 @@ def _bearer(headers: Headers) -> str:
     return token if kind.lower() == "bearer" else ""
 
 
-def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
+def _with_headers(scope: Scope, send: Send) -> Callable[[Message], Awaitable[None]]:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = message.get("headers", [])
             own = {name for name, _ in headers}
             added = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+            if version := scope.get("state", {}).get("model_version"):  # see ServedModel.for_request
+                added.append((VERSION_HEADER.lower().encode(), version.encode()))
             message["headers"] = [*headers, *(each for each in added if each[0] not in own)]
         await send(message)
 

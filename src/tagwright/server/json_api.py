@@ -85,10 +85,11 @@ _SUGGESTION = object_(
     },
     required=("id", "name", "notation", "score", "confidence"),
 )
+_VERSION = schema("string", "The model that answered and its version, as in the header X-Model-Version.")
 _MEANINGS = {**object_({}), "additionalProperties": _TEXT, "description": "What the names of the reasons mean."}
 _SUGGESTED = object_(
-    {"id": _TEXT, "suggestions": array(_SUGGESTION), "text": _TEXT, "meanings": _MEANINGS},
-    required=("id", "suggestions"),
+    {"id": _TEXT, "suggestions": array(_SUGGESTION), "text": _TEXT, "meanings": _MEANINGS, "version": _VERSION},
+    required=("id", "suggestions", "version"),
 )
 _MODEL = object_({"id": _TEXT, "name": _TEXT, "language": _TEXT, "labels": _COUNT, "version": _TEXT})
 _LABEL = object_({"id": _TEXT, "name": _TEXT, "notation": _TEXT, "path": array(_TEXT), "description": _TEXT})
@@ -117,7 +118,7 @@ class JsonApi:
                 body=object_({"file": {"type": "string", "format": "binary"}}), body_type="multipart/form-data",
             ),
             Operation(
-                "GET", "/api/labels", self.search_labels, object_({"labels": array(_LABEL)}),
+                "GET", "/api/labels", self.search_labels, object_({"labels": array(_LABEL), "version": _VERSION}),
                 parameters=(query("q", _TEXT, required=True), model, limit),
             ),
             Operation("GET", "/health", self.health, object_({"status": _TEXT})),
@@ -143,7 +144,7 @@ class JsonApi:
         check_names(content, _REQUEST)
         options = Options.read(content)
         document = sent_document(content)
-        return JSONResponse((await self._answers([document], options))[0])
+        return JSONResponse((await self._answers(request, [document], options))[0])
 
     async def suggest_for_file(self, request: Request) -> Response:
         """Suggest labels for the documents of a file: PDF, Word, HTML, JATS, LaTeX, text, JSON lines, tables."""
@@ -161,7 +162,7 @@ class JsonApi:
                 raise Problem(422, str(error), "File cannot be read") from None
         if len(documents) > FILE_DOCUMENTS:
             raise Problem(422, f"the file holds {len(documents)} documents, at most {FILE_DOCUMENTS} are accepted")
-        return JSONResponse({"documents": await self._answers(documents, options)})
+        return JSONResponse({"documents": await self._answers(request, documents, options)})
 
     async def search_labels(self, request: Request) -> Response:
         """Find labels by the beginning or a part of a name, alternative name, notation or id."""
@@ -169,7 +170,7 @@ class JsonApi:
         if "q" not in given:
             raise bad_request("'q' is a required parameter")
         options = Options.of_address(given)
-        model = self.model(options.model)
+        model = self.model(request, options.model)
         search = await asyncio.to_thread(model.search)
         positions = await asyncio.to_thread(search, clean(given["q"])[:200], options.limit)
         vocabulary = model.tagger.vocabulary
@@ -180,7 +181,7 @@ class JsonApi:
             }
             for position, label in ((position, vocabulary[position]) for position in positions)
         ]  # fmt: skip
-        return JSONResponse({"labels": labels})
+        return JSONResponse({"labels": labels, "version": model.version})
 
     async def health(self, _: Request) -> Response:
         """Whether the server answers."""
@@ -190,9 +191,10 @@ class JsonApi:
         """Numbers for Prometheus."""
         return PlainTextResponse(self.counters.text(), media_type="text/plain; version=0.0.4")
 
-    async def suggestions(self, documents: Sequence[Document], options: "Options") -> list[list[Suggestion]]:
+    async def suggestions(
+        self, model: ServedModel, documents: Sequence[Document], options: "Options"
+    ) -> list[list[Suggestion]]:
         """Suggest labels for documents, under their names in the language of the options. Raises Problem."""
-        model = self.model(options.model)
         if options.language and not await asyncio.to_thread(model.has_language, options.language):
             raise bad_request(f"language is {shown(options.language)}, in which no label has a name")
         rules = suggest_options(
@@ -209,18 +211,22 @@ class JsonApi:
         found = await model.suggest_all(wanted)
         return [model.named_in(options.language, each) for each in found]
 
-    async def _answers(self, documents: Sequence[Document], options: "Options") -> list[dict[str, Any]]:
-        found = await self.suggestions(documents, options)
-        stages = self.model(options.model).tagger.meanings if options.evidence else None
-        return [_answer(document, each, stages) for document, each in zip(documents, found, strict=True)]
+    async def _answers(
+        self, request: Request, documents: Sequence[Document], options: "Options"
+    ) -> list[dict[str, Any]]:
+        model = self.model(request, options.model)
+        found = await self.suggestions(model, documents, options)
+        stages = model.tagger.meanings if options.evidence else None
+        answers = (_answer(document, each, stages) for document, each in zip(documents, found, strict=True))
+        return [{**each, "version": model.version} for each in answers]
 
-    def model(self, wanted: str | None) -> ServedModel:
-        """The model with this id, the first one for None. Raises Problem."""
+    def model(self, request: Request, wanted: str | None) -> ServedModel:
+        """The model with this id, the first one for None, in the version that answers the request. Raises Problem."""
         if wanted is None:
-            return next(iter(self.models.values()))
+            return next(iter(self.models.values())).for_request(request)
         if wanted not in self.models:
             raise Problem(404, f"There is no model '{wanted[:100]}'")
-        return self.models[wanted]
+        return self.models[wanted].for_request(request)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,10 @@ Other processes load a copy of the tagger from a folder; its arrays are memory-m
 """
 
 import shutil
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -35,7 +37,7 @@ class SuggestRequest(NamedTuple):
     served: SuggestOptions = SuggestOptions()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Predictor:
     """A tagger that answers requests."""
 
@@ -86,21 +88,22 @@ class Workers:
         self.count = count
         self._folder = TemporaryDirectory(prefix="tagwright-served-")
         self._numbers = iter(range(1 << 60))
-        self._copies = list[Path]()
         self._pool = Pool(lambda: Worker(Predictions), count, ATTEMPTS)
 
-    def use(self, tagger: Tagger) -> None:
-        """Answer with this tagger from the next batch on. Raises TagwrightError where it cannot be saved."""
+    def use(self, tagger: Tagger) -> Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]:
+        """Return what `Predictor` answers with this tagger, by an idle process; its copy goes when nothing asks it.
+
+        Raises TagwrightError where it cannot be saved.
+        """
         copy = Path(self._folder.name) / str(next(self._numbers))
         tagger.save(copy)
-        self._copies.append(copy)
-        for old in self._copies[:-2]:  # a batch that is under way may still load the last one
-            shutil.rmtree(old, ignore_errors=True)
-        del self._copies[:-2]
+        answer = partial(self._answer, copy)
+        weakref.finalize(answer, shutil.rmtree, copy, ignore_errors=True)
+        return answer
 
-    def __call__(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
-        """What `Predictor` answers, by an idle process. Raises TagwrightError where it fails."""
-        found: list[list[Suggestion]] = self._pool.ask("answer", copy=self._copies[-1], wanted=list(wanted))
+    def _answer(self, copy: Path, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+        """Raises TagwrightError where the processes fail."""
+        found: list[list[Suggestion]] = self._pool.ask("answer", copy=copy, wanted=list(wanted))
         return found
 
     def close(self) -> None:

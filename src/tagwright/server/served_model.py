@@ -2,13 +2,19 @@
 
 import asyncio
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+from starlette.requests import Request
 
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.in_memory import to_documents
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.predictor import Predictor, SuggestRequest, Workers
@@ -18,6 +24,9 @@ from tagwright.tagger import Suggestion, Tagger
 from tagwright.tagger.cut import allowed_by
 from tagwright.types import Document
 
+Predict: TypeAlias = Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]
+"What one version answers to a batch."
+
 
 @dataclass
 class ServedModel:
@@ -25,6 +34,9 @@ class ServedModel:
 
     id: without blanks, part of addresses; language: code of the labels' names; learns: whether decisions are accepted;
     modified: when the tagger was saved or last trained, if it was. settings: its conditions hold for all suggestions.
+    number: of its version, such as "0002", and history: the folder of all versions, if there is one.
+
+    A request is answered by one version: it calls `for_request` once, and `swap` changes what later ones get.
     """
 
     id: str
@@ -34,20 +46,35 @@ class ServedModel:
     learns: bool = False
     modified: datetime | None = None
     settings: SuggestOptions = field(default_factory=SuggestOptions)
-    queue: RequestQueue[SuggestRequest, list[Suggestion]] = field(init=False)
+    number: str = ""
+    history: Path | None = None
+    queue: RequestQueue[tuple[Predict, SuggestRequest], list[Suggestion]] = field(init=False)
     workers: Workers | None = field(default=None, init=False)
-    _predictor: Predictor = field(init=False)
-    _search: LabelSearch | None = field(default=None, init=False)
-    _indexing: threading.Lock = field(default_factory=threading.Lock, init=False)
+    search: "_LazySearch" = field(init=False)
+    _predict: Predict = field(init=False)
+    _swapping: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __post_init__(self) -> None:
         self.tagger.check(self.settings)
-        self._predictor, self.queue = Predictor(self.tagger), RequestQueue(self._answer)
+        self._predict, self.queue = Predictor(self.tagger), RequestQueue(_answers)
+        self.search = _LazySearch(self.tagger.vocabulary, self.settings)
 
     @property
     def version(self) -> str:
-        """The id of the tagger and its date, for the log of decisions."""
-        return self.id if self.modified is None else f"{self.id} {self.modified.isoformat(timespec='seconds')}"
+        """The id of the tagger and the number or else the date of its version, for replies and the log of decisions."""
+        dated = "" if self.modified is None else self.modified.isoformat(timespec="seconds")
+        return f"{self.id} {self.number or dated}".rstrip()
+
+    def now(self) -> Self:
+        """The version that answers now; a later swap does not change it."""
+        with self._swapping:
+            return copy(self)
+
+    def for_request(self, request: Request) -> Self:
+        """The version that answers this request; the reply names it."""
+        found = self.now()
+        request.state.model_version = found.version
+        return found
 
     @property
     def languages(self) -> list[str]:
@@ -87,7 +114,7 @@ class ServedModel:
         except ConfigError as error:
             raise bad_request(str(error)) from None
         given = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
-        found = iter(await self.queue.all(given))
+        found = iter(await self.queue.all([(self._predict, each) for each in given]))
         return [next(found) if each.document.text.strip() else [] for each in wanted]
 
     def _check(self, given: Iterable[SuggestOptions]) -> None:
@@ -96,32 +123,51 @@ class ServedModel:
 
     async def explain(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """Return the same suggestions for a document with their evidence. Raises Busy."""
-        return await self.queue(SuggestRequest(document, suggested=tuple(suggested))) if suggested else []
-
-    def search(self) -> LabelSearch:
-        """Return the search in the labels that may be suggested.
-
-        The first call builds the index, which takes long for many labels.
-        """
-        with self._indexing:
-            if self._search is None:
-                self._search = kept_index(self.tagger.vocabulary)
-                self._search.allowed = allowed_by(self.tagger.vocabulary, self.settings)
-            return self._search
+        wanted = SuggestRequest(document, suggested=tuple(suggested))
+        return await self.queue((self._predict, wanted)) if suggested else []
 
     def use_workers(self, workers: Workers) -> None:
         """Let these processes answer, and not this one. Raises TagwrightError where the tagger cannot be saved."""
-        workers.use(self.tagger)
+        self._predict = workers.use(self.tagger)
         self.workers, self.queue.at_once = workers, workers.count
 
-    def swap(self, tagger: Tagger, modified: datetime) -> None:
-        """Answer with another tagger over the same labels from the next batch on. Raises what `use_workers` raises."""
-        if self.workers:
-            self.workers.use(tagger)
-        self.tagger, self.modified, self._predictor = tagger, modified, Predictor(tagger)
+    def swap(self, tagger: Tagger, modified: datetime, **others: Any) -> None:
+        """Let another tagger answer the requests that come from now on. others: fields that change with it.
 
-    def _answer(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
-        return (self.workers or self._predictor)(wanted)
+        The search in its labels is made first, if they are others. Raises what `use_workers` raises.
+        """
+        tagger.check(self.settings)
+        predict = self.workers.use(tagger) if self.workers else Predictor(tagger)
+        search = self.search
+        if tagger.vocabulary is not search.vocabulary:
+            search = _LazySearch(tagger.vocabulary, self.settings)
+            search()
+        with self._swapping:
+            vars(self).update(tagger=tagger, modified=modified, search=search, _predict=predict, **others)
+
+
+@dataclass(eq=False)
+class _LazySearch:
+    """The search in the labels that may be suggested; the first call builds the index, which takes long for many."""
+
+    vocabulary: Vocabulary
+    settings: SuggestOptions
+    _built: LabelSearch | None = None
+    _building: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self) -> LabelSearch:
+        with self._building:
+            if self._built is None:
+                self._built = kept_index(self.vocabulary)
+                self._built.allowed = allowed_by(self.vocabulary, self.settings)
+            return self._built
+
+
+def _answers(wanted: Sequence[tuple[Predict, SuggestRequest]]) -> list[list[Suggestion]]:
+    """What each version answers to its requests, in their order."""
+    versions = groupby(wanted, key=lambda each: id(each[0]))
+    batches = ([*batch] for _, batch in versions)
+    return [found for batch in batches for found in batch[0][0]([request for _, request in batch])]
 
 
 def _main(language: str) -> str:

@@ -10,7 +10,6 @@ import socket
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from starlette.applications import Starlette
 
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.atomic import check_replaceable, exists
+from tagwright.core.versions import Versions, in_use
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods.table import ZERO_SHOT
@@ -33,13 +33,13 @@ from tagwright.server.access import OPEN, Access
 from tagwright.server.annif import sent_metadata
 from tagwright.server.application import MAX_BODY, application
 from tagwright.server.deadlines import timed
+from tagwright.server.follower import Follower, language_of, load, saved_at
 from tagwright.server.predictor import Workers
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refit, Refitter
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import KIND, Tagger
-from tagwright.text.language import main_languages, recognise, vocabulary_texts
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -47,6 +47,8 @@ _log = logging.getLogger(__name__)
 
 EVERYTHING = SuggestOptions()
 "Settings of a served model without conditions."
+
+WATCH_SECONDS = 1.0
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -60,7 +62,7 @@ class ServerOptions:
     files, folders and globs of documents to be reviewed. order: in which they are reviewed. random_share: share of the
     documents on which a candidate is shown that was drawn from below the suggestions, so that recall can be estimated.
     workers: processes that answer, for each model; 0: the server itself. save_to: where the first model is saved when
-    it was trained on decisions; None: nowhere.
+    it was trained on decisions; None: nowhere. watch: look every second which version of a model is in use.
     """
 
     host: str = "127.0.0.1"
@@ -75,6 +77,7 @@ class ServerOptions:
     max_body: int = MAX_BODY
     workers: int = 0
     save_to: Path | None = None
+    watch: bool = False
 
     def __post_init__(self) -> None:
         if self.access.is_open and not self.insecure and not _is_own(self.host):
@@ -107,23 +110,28 @@ def saved_models(
             raise ConfigError(f"a model is called {id_!r}, expected letters, digits, and . _ - between them")
         if id_ in found:
             raise ConfigError(f'two models are called "{id_}": name one of them, as NAME={path}')
-        modified = _saved_at(path)
-        tagger = Tagger.load(path) if labels is None else Tagger.load(path).with_labels(labels)
-        found[id_] = ServedModel(id_, tagger, name or id_, _language(tagger.vocabulary), learns, modified, settings)
+        place = in_use(path)
+        tagger = load(place, labels)
+        number, history = (place.name, path) if place != path else ("", None)
+        language = language_of(tagger.vocabulary)
+        found[id_] = ServedModel(id_, tagger, name or id_, language, learns, saved_at(place), settings, number, history)
     return list(found.values())
 
 
 def place_to_save(models: Sequence[str], options: ServerOptions, labels: Path | None) -> Path | None:
     """Where the first model is saved after a training: a given folder, or else its own; None if it is not kept.
 
-    Raises TagwrightError where the given folder holds anything else.
+    In a folder of versions it is a new version. Raises TagwrightError where the given folder holds anything else.
     """
     if options.save_to is not None:
-        check_replaceable(options.save_to, KIND)
+        if not Versions(options.save_to).exist:
+            check_replaceable(options.save_to, KIND)
         return options.save_to
     if not models or labels or options.reviews is None:  # other labels would replace those of the model
         return None
     folder = _name_and_folder(models[0])[1]
+    if Versions(folder).exist:
+        return folder
     try:
         check_replaceable(folder, KIND)
     except TagwrightError as error:
@@ -137,26 +145,35 @@ def use_trained(model: ServedModel, folder: Path) -> None:
 
     Raises ModelError for a damaged folder.
     """
-    if not exists(folder, folder / "manifest.json"):
+    place = in_use(folder)
+    if not exists(place, place / "manifest.json"):
         return
-    tagger = Tagger.load(folder)
+    tagger = Tagger.load(place)
     if tagger.training.get("before", {}) != json.loads(json.dumps(model.tagger.training)):
         _log.warning("%s: was trained from another model, and is not used; the next training replaces it", folder)
         return
-    model.swap(tagger.with_labels(model.tagger.vocabulary), _saved_at(folder) or datetime.now(UTC))
+    model.swap(tagger.with_labels(model.tagger.vocabulary), saved_at(place))
 
 
 def zero_shot_model(tagger: Tagger, *, learns: bool = False, settings: SuggestOptions = EVERYTHING) -> ServedModel:
     """The untrained method over a vocabulary."""
-    return ServedModel(ZERO_SHOT, tagger, "Zero-shot", _language(tagger.vocabulary), learns, settings=settings)
+    language = language_of(tagger.vocabulary)
+    return ServedModel(ZERO_SHOT, tagger, "Zero-shot", language, learns, settings=settings)
 
 
-def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | None = None) -> None:
+def serve(
+    models: Sequence[ServedModel],
+    options: ServerOptions,
+    refit: Refit | None = None,
+    labels: Vocabulary | None = None,
+) -> None:
     """Answer requests until interrupted; what is under way is then finished.
 
-    The first model is the one whose suggestions are reviewed. refit: how it learns from decisions, if it can. Raises
-    ConfigError for a port in use, InputError for documents that cannot be read.
+    The first model is the one whose suggestions are reviewed. refit: how it learns from decisions, if it can. labels:
+    the vocabulary of the models, if it is not their own. Raises ConfigError for a port in use, InputError for documents
+    that cannot be read.
     """
+    follower = follow(models, options, labels)
     for model in models if options.workers else ():
         model.use_workers(Workers(options.workers))
     review = open_review(models[0], options)
@@ -165,20 +182,31 @@ def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | 
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], client: str) -> None:
         if review is not None:
             await asyncio.to_thread(store_learnt, review.file, model, documents, client)
-            if refitter is not None and model is review.model:
+            if refitter is not None and model.id == review.model.id:
                 refitter.start()
 
-    pages = ReviewPages(review, options.access, refitter) if review else None
+    pages = ReviewPages(review, options.access, refitter, follower) if review else None
     app = application(models, access=options.access, max_body=options.max_body, learn=learn, pages=pages,
-                      hosts=own_names(options))  # fmt: skip
+                      hosts=own_names(options), follower=follower)  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if follower is not None and hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, lambda *_: follower.ask())
     try:
         _run(app, options, models)
     finally:
         signal.signal(signal.SIGTERM, before)
         if review is not None:
             review.file.close()
+
+
+def follow(models: Sequence[ServedModel], options: ServerOptions, labels: Vocabulary | None) -> Follower | None:
+    """What follows the promotions of the models that have versions; None if none has. Raises ConfigError."""
+    if followed := [model for model in models if model.history is not None]:
+        return Follower(followed, labels, WATCH_SECONDS if options.watch else None)
+    if options.watch:
+        raise ConfigError("--watch follows the promotions of `tagwright models FOLDER`; give such a FOLDER as --model")
+    return None
 
 
 def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
@@ -251,11 +279,6 @@ def _is_own(host: str) -> bool:
         return False
 
 
-def _saved_at(folder: Path) -> datetime | None:
-    manifest = folder / "manifest.json"
-    return datetime.fromtimestamp(manifest.stat().st_mtime, UTC) if manifest.exists() else None
-
-
 def _name_and_folder(given: str) -> tuple[str, Path]:
     """The two parts of NAME=DIR; the name of DIR alone is ''."""
     name, _, folder = given.rpartition("=") if not Path(given).exists() else ("", "", given)
@@ -264,9 +287,3 @@ def _name_and_folder(given: str) -> tuple[str, Path]:
 
 def _id_of(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "model"
-
-
-def _language(vocabulary: Vocabulary) -> str:
-    """The code of the language that most names are in."""
-    languages = main_languages(recognise(vocabulary_texts(vocabulary)))
-    return languages[0].code if languages else "en"

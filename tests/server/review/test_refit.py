@@ -19,6 +19,7 @@ from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.methods import svm
+from tagwright.models import Models
 from tagwright.review.current import Decision
 from tagwright.review.file import ReviewFile
 from tagwright.server.review.refit import Refit, Refitter, refit_combiner, without_reviews
@@ -120,6 +121,23 @@ def better(tagger: Tagger, *_: object) -> Tagger:
 async def once(refitter: Refitter) -> None:
     refitter.start()
     await refitter.finish()
+
+
+def test_what_is_better_becomes_a_version_in_use_where_the_model_has_versions(tmp_path: Path) -> None:
+    models = Models(tmp_path / "bees")
+    models.add(word_tagger())
+    review = reviewed(tmp_path)
+    (review.model,) = saved_models([str(models.folder)])
+    refitter = run(review, better, once, models.folder)
+    assert "it is in use, and saved as version 0002 of bees" in refitter.outcome
+    assert models.current.name == "0002"
+    assert review.model.version == "bees 0002"
+    assert models.current.record["trainings"][0]["combined"]["nDCG@5"] == {"before": 0.25, "after": 0.5}
+    models.add(word_tagger())
+    models.promote(3)
+    refitter = run(review, better, once, models.folder)
+    assert refitter.outcome.startswith("Another version was promoted meanwhile, so nothing is changed")
+    assert (len(models), models.current.name) == (3, "0003")
 
 
 def test_what_is_better_is_saved_in_place_of_the_model_and_served_after_a_restart(

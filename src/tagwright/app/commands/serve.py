@@ -14,7 +14,12 @@ from tagwright.errors import ConfigError
 def serve(
     model: Annotated[
         list[str],
-        typer.Option("--model", metavar="[NAME=]DIR", help="A saved tagger; may be repeated.", show_default=False),
+        typer.Option(
+            "--model",
+            metavar="[NAME=]DIR",
+            help="A saved tagger, or a folder of `tagwright models`; may be repeated.",
+            show_default=False,
+        ),
     ] = [],  # noqa: B006
     labels: LabelFile = None,
     language: Language = "",
@@ -73,6 +78,9 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Follow the promotions of `tagwright models FOLDER`, without a pause.")
+    ] = False,
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
@@ -87,13 +95,13 @@ def serve(
     options = serving.ServerOptions(
         host=host, port=port, access=Access.of(token, tokens), insecure=insecure, learn=learn, reviews=reviews,
         documents=documents, order=order, random_share=random_share, workers=workers,
-        save_to=save_to,
+        save_to=save_to, watch=watch,
     )  # fmt: skip
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     conditions = SuggestOptions(only=only, without=without)
+    vocabulary = to_vocabulary(labels, language) if model and labels else None
     if model:
-        vocabulary = to_vocabulary(labels, language) if labels else None
         models = serving.saved_models(model, learns=learn, labels=vocabulary, settings=conditions)
     else:
         made = inputs.tagger(Chosen(labels, language, settings=settings))
@@ -101,4 +109,4 @@ def serve(
     if save_to is not None:
         serving.use_trained(models[0], save_to)
     options = replace(options, save_to=serving.place_to_save(model, options, labels))
-    serving.serve(models, options, refit_combiner)
+    serving.serve(models, options, refit_combiner, vocabulary)

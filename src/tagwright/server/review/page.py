@@ -20,6 +20,7 @@ from tagwright.review.file import StorageError
 from tagwright.review.recall import describe_recall, describe_right
 from tagwright.server.access import OPEN, Access, Role, check_origin
 from tagwright.server.entrance import Entrance
+from tagwright.server.follower import Follower
 from tagwright.server.pages import render, show
 from tagwright.server.problems import Problem, bad_request, not_stored
 from tagwright.server.request_bodies import page_form, text_of
@@ -47,6 +48,7 @@ class ReviewPages:
     review: Review
     access: Access = OPEN
     refitter: Refitter | None = None
+    follower: Follower | None = None
 
     def __post_init__(self) -> None:
         self.sessions, self._read = Sessions(self.access, self.review.file.secret()), UploadReader()
@@ -62,6 +64,7 @@ class ReviewPages:
             Route("/review/differences", self._for_reviewers(self.differences), methods=["GET"]),
             Route("/review/upload", self._for_reviewers(self.upload), methods=["POST"]),
             Route("/review/refit", self._for_reviewers(self.refit, "admin"), methods=["POST"]),
+            Route("/review/follow", self._for_reviewers(self.follow, "admin"), methods=["POST"]),
             Route(f"{number}/labels", self._for_reviewers(self.labels), methods=["GET"]),
             Route(number, self._for_reviewers(self.document), methods=["GET"]),
             Route(number, self._for_reviewers(self.decide), methods=["POST"]),
@@ -113,6 +116,7 @@ class ReviewPages:
         return await self._page(
             request, "overview.html", session, entries=entries[:LISTED], more=max(0, len(entries) - LISTED),
             done={id_ for id_, state in states.items() if state.done_by}, refitter=self.refitter,
+            version=review.model.version, follows=self.follower is not None,
             statistics=statistics, right=describe_right(statistics.right),
             recall=statistics.recall and describe_recall(statistics.recall), message=message, problem=problem,
         )  # fmt: skip
@@ -148,6 +152,14 @@ class ReviewPages:
 
     async def _found(self, query: str) -> list[Row]:
         return await asyncio.to_thread(self.review.search, query) if query else []
+
+    async def follow(self, request: Request, session: Session) -> Response:
+        """Serve the version that was promoted last."""
+        await self._checked_form(request, session)
+        if self.follower is None:
+            raise Problem(403, "This server's model has no versions")
+        await asyncio.to_thread(self.follower.check)
+        return RedirectResponse("/review/overview", 303)
 
     def _differences(self) -> list[dict[str, Any]]:
         entries = {entry.id: entry for entry in self.review.documents.entries()}

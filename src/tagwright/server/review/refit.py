@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.core.versions import in_use
 from tagwright.errors import TagwrightError
 from tagwright.job import Job
 from tagwright.methods.table import COMBINE, configuration
+from tagwright.models import Models
 from tagwright.server.review.session import Labelled, Review
 from tagwright.tagger import Tagger
 from tagwright.types import Run
@@ -70,10 +72,8 @@ class Refitter:
     folder: Path | None = None
     outcome: str = ""
     _base: Tagger = field(init=False)
+    _served: Tagger | None = field(default=None, init=False)
     _task: asyncio.Task[None] | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
-        self._base = without_reviews(self.review.model.tagger)
 
     @property
     def is_running(self) -> bool:
@@ -104,6 +104,9 @@ class Refitter:
 
     def _train(self, labelled: Labelled) -> str:
         """Train; use and save the result if it is better on documents that it has not seen. Return what was done."""
+        model = self.review.model.now()
+        if model.tagger is not self._served:  # the first training, or another version was promoted
+            self._served, self._base = model.tagger, without_reviews(model.tagger)
         found, now = self.refit(self._base, labelled), datetime.now(UTC)
         measured, count = found.training["combined"]["nDCG@5"], sum(map(bool, labelled.labels))
         documents = f"{count:,} document{'s' * (count != 1)}"
@@ -113,17 +116,26 @@ class Refitter:
         )
         if measured["after"] <= measured["before"]:
             return f"Trained on {documents} at {now:%H:%M} UTC, without a gain: the model stays as it is. {figures}"
-        kept = self._save(found)
-        self.review.model.swap(found, now)
+        if model.history is not None and in_use(model.history).name != model.number:
+            return f"Another version was promoted meanwhile, so nothing is changed: load it and train again. {figures}"
+        kept, number = self._save(found)
+        self.review.model.swap(found, now, **({"number": number} if self.folder == model.history else {}))
+        self._served = found
         return f"Trained on {documents} at {now:%H:%M} UTC; it is in use, and {kept}. {figures}"
 
-    def _save(self, tagger: Tagger) -> str:
-        """Save the tagger if there is a folder for it. Return what became of it, the end of a sentence."""
+    def _save(self, tagger: Tagger) -> tuple[str, str]:
+        """Save the tagger if there is a folder for it, as a new version in use if that has versions.
+
+        Return what became of it, the end of a sentence, and the number of the version or "".
+        """
         if self.folder is None:
-            return "gone when the server ends"
+            return "gone when the server ends", ""
         try:
+            if (models := Models(self.folder)).exist:
+                version = models.promote(models.add(tagger).name)
+                return f"saved as version {version.name} of {self.folder.name}", version.name
             tagger.save(self.folder, overwrite=True)
         except TagwrightError as error:
             _log.warning("the trained model is not saved: %s", error)
-            return f"not saved, so gone when the server ends ({error})"
-        return f"saved as {self.folder.name}"
+            return f"not saved, so gone when the server ends ({error})", ""
+        return f"saved as {self.folder.name}", ""

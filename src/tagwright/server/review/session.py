@@ -19,7 +19,7 @@ from tagwright.server.highlighting import Highlighted, highlight
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.rows import Row, label_row, strongest_spans, suggested_row
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import Suggestion
+from tagwright.tagger import Suggestion, Tagger
 from tagwright.types import Document
 
 MINUTES = 30
@@ -120,9 +120,10 @@ class Review:
 
         marked: rank of the suggestion whose evidence is marked; None: the first one without a verdict.
         """
-        document, version = self.documents[number], self.model.version
+        document, model = self.documents[number], self.model.now()
+        version = model.version
         self._opened[number] = reviewer, time.monotonic()
-        candidates = await self._candidates(number, document, version)
+        candidates = await self._candidates(model, number, document)
         shown = [
             Decision(document=document.id, reviewer=reviewer, action="shown", label=each.suggestion.id, rank=each.rank,
                      confidence=each.suggestion.confidence, drawn_from=each.drawn_from, model=version)
@@ -131,7 +132,7 @@ class Review:
         await asyncio.to_thread(self.decisions.add_shown, shown)
         current = self.decisions.current(document.id)
         own = [event for event in current if event.reviewer == reviewer]
-        rows = self._rows(document, candidates, own)
+        rows = self._rows(model.tagger, document, candidates, own)
         spans = {each.rank: strongest_spans(each.suggestion.evidence) for each in candidates}
         return ReviewView(
             number=number,
@@ -148,8 +149,8 @@ class Review:
 
     def search(self, query: str, k: int = 10) -> list[Row]:
         """Search labels to add."""
-        found, uses = self.model.search()(query, k), self.decisions.uses()
-        vocabulary = self.model.tagger.vocabulary
+        model, uses = self.model.now(), self.decisions.uses()
+        found, vocabulary = model.search()(query, k), model.tagger.vocabulary
         rows = (label_row(vocabulary, vocabulary.ids[position]) for position in found)
         return [row._replace(uses=uses.get(row.id, 0)) for row in rows]
 
@@ -181,15 +182,15 @@ class Review:
         known = [document.id if document.id in judged else "" for document in documents]
         return Labelled(documents, [labels.get(id_, []) for id_ in known], [judged.get(id_, set()) for id_ in known])
 
-    async def _candidates(self, number: int, document: Document, version: str) -> list[Candidate]:
+    async def _candidates(self, model: ServedModel, number: int, document: Document) -> list[Candidate]:
         """Return the suggestions and, for some documents, a random candidate from below them."""
-        key = number, version
+        key = number, model.version
         if key not in self._found:
-            ranked = await self.model.suggest_for(SuggestRequest(document, SuggestOptions(k=DEPTH)))
+            ranked = await model.suggest_for(SuggestRequest(document, SuggestOptions(k=DEPTH)))
             places = list(range(min(SUGGESTIONS, len(ranked))))
             drawn = drawn_place(document.id, len(ranked), self.random_share)
             places += [] if drawn is None else [drawn]
-            explained = await self.model.explain(document, [ranked[place] for place in places])
+            explained = await model.explain(document, [ranked[place] for place in places])
             below = len(ranked) - SUGGESTIONS
             self._found[key] = [
                 Candidate(each, place + 1, below if place == drawn else None)
@@ -199,12 +200,14 @@ class Review:
                 self._found.popitem(last=False)
         return self._found[key]
 
-    def _rows(self, document: Document, candidates: Sequence[Candidate], own: Sequence[Decision]) -> list[Row]:
+    def _rows(
+        self, tagger: Tagger, document: Document, candidates: Sequence[Candidate], own: Sequence[Decision]
+    ) -> list[Row]:
         """Return the candidates in order, then the labels that the reviewer added."""
         verdicts: dict[str, Verdict] = {
             event.label: event.action for event in own if event.label and event.action in ("accept", "reject")
         }
-        uses, tagger = self.decisions.uses(), self.model.tagger
+        uses = self.decisions.uses()
         rows = [suggested_row(tagger, document, each, rank) for each, rank, _ in candidates]
         suggested, vocabulary = {row.id for row in rows}, tagger.vocabulary
         added = (id_ for id_ in verdicts if id_ not in suggested and id_ in vocabulary.index)
