@@ -48,7 +48,7 @@ class LocalServer:
     def _led(self, port: Any) -> Any:
         return self.port if str(port) == str(PORT) else port
 
-    def _serve(self, really: Callable[..., None], models: Any, options: Any, refit: Any) -> None:
+    def _serve(self, really: Callable[..., None], models: Any, options: Any, *others: Any) -> None:
         import uvicorn
 
         started = Queue[tuple[uvicorn.Server, int]]()
@@ -59,7 +59,7 @@ class LocalServer:
                 started.put((self, sockets[0].getsockname()[1]))
                 super().run(sockets)
 
-        thread = threading.Thread(target=really, args=(models, replace(options, port=0), refit), daemon=True)
+        thread = threading.Thread(target=really, args=(models, replace(options, port=0), *others), daemon=True)
         self._end.enter_context(mock.patch.object(signal, "signal"))  # a thread cannot set what signals do
         with mock.patch.object(uvicorn, "Server", Noted):
             thread.start()

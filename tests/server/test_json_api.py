@@ -56,7 +56,7 @@ def test_suggestions_with_evidence_and_confidence(client: TestClient) -> None:
         "version": "zoo",
     }
     plain = client.post("/api/suggest", json={"text": TEXT}).json()
-    assert plain.keys() == {"id", "suggestions"}
+    assert plain.keys() == {"id", "suggestions", "version"}
     assert plain["suggestions"][0].keys() == {"id", "name", "notation", "score", "confidence"}
 
 
