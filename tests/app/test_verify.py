@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from tests.app.conftest import Command
 
 from tagwright import api, zero_shot
 from tagwright.core import saved
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
+from tagwright.server import serving
 
 
 def test_damage_in_a_large_file_is_found_by_verify_and_not_by_loading(
@@ -27,3 +30,30 @@ def test_damage_in_a_large_file_is_found_by_verify_and_not_by_loading(
     outcome = run("verify", str(model))
     assert (outcome.code, outcome.out) == (2, "")
     assert "names.npy: damaged (its checksum differs)" in outcome.err
+
+
+def test_a_vocabulary_that_changed_is_noticed(run: Command, desk: Path) -> None:
+    zero_shot([{"id": "bee", "names": ["Honey bees"]}, {"id": "tax", "names": ["Taxes"]}],
+              stages=["exact_match"], language="en").save(desk / "model")  # fmt: skip
+    said = "2 labels added (Banks, Rain), 1 gone (Taxes), 1 renamed (Honey bees -> Bees)"
+    outcome = run("verify", "model", "--labels", "labels.jsonl")
+    assert outcome.out == f"model: whole, 2 labels\ncompared with its labels: {said}\n"
+    found = json.loads(run("verify", "model", "--labels", "labels.jsonl", "--json").out)
+    assert (found["whole"], found["labels"], found["changes"]["added"]["count"]) == (True, 2, 2)
+    assert found["changes"]["renamed"]["examples"] == [{"id": "bee", "name": "Honey bees -> Bees"}]
+    assert json.loads(run("verify", "model", "--json").out) == {"model": "model", "whole": True, "labels": 2}
+    suggest = ("suggest", "docs.jsonl", "--labels", "labels.jsonl", "--model", "model", "--format", "jsonl")
+    outcome = run(*suggest)
+    assert f"tagwright: the labels differ from those of the model: {said}" in outcome.err
+    assert "differ" not in outcome.out
+    assert run(*suggest, "--quiet").err == ""
+    (desk / "same.jsonl").write_text('{"id": "tax", "names": ["Taxes"]}\n{"id": "bee", "names": ["Honey bees"]}\n')
+    assert run(*suggest[:3], "same.jsonl", *suggest[4:]).err == ""
+
+
+def test_a_server_says_that_the_labels_changed(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    zero_shot(["Bees"], stages=["exact_match"], language="en").save(desk / "model")
+    serving.saved_models(["model"], labels=Vocabulary(["Bees", "Wasps"]))
+    assert (
+        "the labels differ from those of the model: 1 label added (Wasps), 0 gone, 0 renamed" in capsys.readouterr().err
+    )

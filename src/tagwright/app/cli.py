@@ -328,12 +328,25 @@ def labels_(
 
 
 @app.command()
-def verify(model: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved tagger.", show_default=False)]) -> None:
-    """Check every byte of a saved tagger. Loading checks 64 MB, and only the sizes of larger files."""
+@grouped
+def verify(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved tagger.", show_default=False)],
+    labels: LabelFile = None,
+    language: Language = "",
+    as_json: Json = False,
+) -> None:
+    """Check every byte of a saved tagger, and whether its labels are still those of --labels.
+
+    Loading checks 64 MB, and only the sizes of larger files.
+    """
+    from tagwright.app import render
+    from tagwright.data.vocabulary import to_vocabulary
+    from tagwright.data.vocabulary_changes import VocabularyChanges
     from tagwright.tagger import Tagger
 
-    tagger = Tagger.load(model, verify=True)
-    print(escaped(f"{model}: whole, {len(tagger.vocabulary):,} labels"))
+    vocabulary = Tagger.load(model, verify=True).vocabulary
+    changes = VocabularyChanges.of(vocabulary, to_vocabulary(labels, language)) if labels else None
+    render.verified(model, len(vocabulary), changes, as_json=as_json)
 
 
 @app.command()

@@ -13,6 +13,7 @@ from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.vocabulary import Vocabulary, to_vocabulary
+from tagwright.data.vocabulary_changes import report_changes
 from tagwright.errors import ConfigError
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
@@ -42,7 +43,9 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
     config = configure(ZERO_SHOT, settings=chosen.settings, language=chosen.language)
     labels = _vocabulary(chosen.labels, config.language, documents)  # before anything heavy is loaded
     if chosen.model:
-        return Tagger.load(chosen.model).with_labels(labels)
+        loaded = Tagger.load(chosen.model)
+        report_changes(loaded.vocabulary, labels)
+        return loaded.with_labels(labels)
     made = zero_shot.fit(labels, config, documents)
     stages = made.combiner.describe(made.stages)
     hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tagwright.core.display import many
 from tagwright.core.terminal import escaped
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.vocabulary_changes import VocabularyChanges
 from tagwright.evaluation import significance, text_tables
 from tagwright.evaluation.description import Description
 from tagwright.evaluation.metrics import Ceiling, Ceilings
@@ -45,6 +46,17 @@ def options(found: Sequence["Option"], *, as_json: bool) -> None:
         print(escaped(f"{option.name} = {option.default}"))
         _wrapped(option.expected, 4)
         _wrapped(option.meaning, 4)
+
+
+def verified(model: Path, labels: int, changes: VocabularyChanges | None, *, as_json: bool) -> None:
+    """Print that a saved tagger is whole, and how its labels differ from others, if these were given."""
+    if as_json:
+        known = {} if changes is None else {"changes": changes.to_json()}
+        _print_json({"model": str(model), "whole": True, "labels": labels, **known})
+        return
+    print(escaped(f"{model}: whole, {labels:,} labels"))
+    if changes is not None:
+        print(escaped(f"compared with its labels: {changes}"))
 
 
 def scores(found: Scores, *, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tagwright.core.versions import in_use
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.vocabulary_changes import VocabularyChanges, report_changes
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger
 from tagwright.text.language import main_languages, recognise, vocabulary_texts
@@ -60,14 +61,18 @@ class Follower:
             return
         tagger = load(place, self.labels)
         tagger.suggest(tagger.vocabulary[0].name, progress=False)  # loads what is loaded by the first request otherwise
+        changes = VocabularyChanges.of(model.tagger.vocabulary, tagger.vocabulary)
         model.swap(tagger, saved_at(place), number=place.name, language=language_of(tagger.vocabulary))
-        _log.warning("%s answers from now on", model.version)
+        _log.warning("%s answers from now on%s", model.version, f"; {changes}" if changes else "")
 
 
 def load(place: Path, labels: Vocabulary | None) -> Tagger:
     """The tagger in a folder, over its own labels or these."""
     tagger = Tagger.load(place)
-    return tagger if labels is None else tagger.with_labels(labels)
+    if labels is None:
+        return tagger
+    report_changes(tagger.vocabulary, labels)
+    return tagger.with_labels(labels)
 
 
 def saved_at(folder: Path) -> datetime:

@@ -53,7 +53,7 @@ def test_a_folder_of_versions_is_a_model_of_every_command(folder: str, run: Comm
         assert f"{labels} labels" in run("verify", folder).out
         assert len(run("labels", "--model", folder).out.splitlines()) == labels
         suggested = run("suggest", "docs.jsonl", "--model", folder, "--format", "jsonl").out
-        assert ("Rain" in suggested) == (version == 2)
+        assert ('"name": "Rain"' in suggested) == (version == 2)
         assert run("evaluate", "docs.jsonl", "--model", folder, "--json").code == 0
     assert run("batch", "docs.jsonl", "--model", folder, "--output", "batch", "--processes", "1").code == 0
 

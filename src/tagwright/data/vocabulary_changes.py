@@ -1,0 +1,70 @@
+"""What has changed between two vocabularies: labels that were added, that are gone, and that have another name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tagwright.core.progress import note
+from tagwright.data.vocabulary import Vocabulary
+
+EXAMPLES = 3
+"Labels of each kind that are named."
+
+
+@dataclass(frozen=True)
+class VocabularyChanges:
+    """added, gone, renamed: ids with names, with the old and the new one where it is another.
+
+    >>> str(VocabularyChanges.of(Vocabulary(["Bees", "Taxes"]), Vocabulary(["Bees", "Wasps"])))
+    '1 label added (Wasps), 1 gone (Taxes), 0 renamed'
+    """
+
+    added: Sequence[tuple[str, str]]
+    gone: Sequence[tuple[str, str]]
+    renamed: Sequence[tuple[str, str]]
+
+    @classmethod
+    def of(cls, old: Vocabulary, new: Vocabulary) -> "VocabularyChanges":
+        """Compare by id; the name of a label is its preferred one."""
+        if old is new:
+            return cls((), (), ())
+        names = {label.id: label.name for label in old}
+        added, renamed = list[tuple[str, str]](), list[tuple[str, str]]()
+        for label in new:
+            before = names.pop(label.id, None)
+            if before is None:
+                added.append((label.id, label.name))
+            elif before != label.name:
+                renamed.append((label.id, f"{before} -> {label.name}"))
+        return cls(added, list(names.items()), renamed)
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.gone or self.renamed)
+
+    def __str__(self) -> str:
+        added, gone, renamed = map(_examples, (self.added, self.gone, self.renamed))
+        noun = "label" if len(self.added) == 1 else "labels"
+        return (
+            f"{len(self.added):,} {noun} added{added}, {len(self.gone):,} gone{gone}, "
+            f"{len(self.renamed):,} renamed{renamed}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The number of labels of each kind, with the first examples."""
+        return {
+            kind: {"count": len(found), "examples": [{"id": id_, "name": name} for id_, name in found[:EXAMPLES]]}
+            for kind, found in vars(self).items()
+        }
+
+
+def report_changes(old: Vocabulary, new: Vocabulary) -> None:
+    """Note in one line how the labels to suggest from differ from those of a model, if they do."""
+    if changes := VocabularyChanges.of(old, new):
+        note(f"the labels differ from those of the model: {changes}")
+
+
+def _examples(found: Sequence[tuple[str, str]]) -> str:
+    if not found:
+        return ""
+    more = ", ..." if len(found) > EXAMPLES else ""
+    return f" ({', '.join(name for _, name in found[:EXAMPLES])}{more})"

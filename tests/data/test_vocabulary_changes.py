@@ -1,0 +1,33 @@
+"""A vocabulary that changed: how many labels are new, gone and renamed, and which."""
+
+from __future__ import annotations
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.vocabulary_changes import VocabularyChanges
+from tagwright.types import Label
+
+OLD = Vocabulary([Label("1", ("Bees",)), Label("2", ("Taxes", "Duties")), Label("3", ("Rain",))])
+
+
+def test_labels_are_compared_by_id_and_preferred_name() -> None:
+    new = Vocabulary([Label("4", ("Wasps",)), Label("2", ("Duties", "Taxes")), Label("1", ("Bees", "Apis"))])
+    found = VocabularyChanges.of(OLD, new)
+    assert found.added == [("4", "Wasps")]
+    assert found.gone == [("3", "Rain")]
+    assert found.renamed == [("2", "Taxes -> Duties")]
+    assert str(found) == "1 label added (Wasps), 1 gone (Rain), 1 renamed (Taxes -> Duties)"
+    assert found
+
+
+def test_the_same_labels_in_another_order_are_no_change() -> None:
+    assert not VocabularyChanges.of(OLD, Vocabulary(list(reversed(list(OLD)))))
+    assert not VocabularyChanges.of(OLD, OLD)
+
+
+def test_of_many_changes_the_first_are_named() -> None:
+    found = VocabularyChanges.of(OLD, Vocabulary([*OLD, *(Label(f"n{n}", (f"New {n}",)) for n in range(1200))]))
+    assert str(found) == "1,200 labels added (New 0, New 1, New 2, ...), 0 gone, 0 renamed"
+    added = found.to_json()["added"]
+    assert added["count"] == 1200
+    assert added["examples"] == [{"id": f"n{n}", "name": f"New {n}"} for n in range(3)]
+    assert found.to_json()["gone"] == {"count": 0, "examples": []}
