@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright.review.file import StorageError
-from tagwright.server import deadlines, openapi
+from tagwright.server import deadlines, languages, openapi
 from tagwright.server.access import OPEN, Access, address_of
 from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.counters import Counters, CountRequests
@@ -163,6 +163,7 @@ class _Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        languages.current.set(languages.choose(scope))
         refusal = self._refusal(scope)
         app = self.app if refusal is None else refusal
         await app(scope, self._limited(receive), _with_headers(scope, send))

@@ -7,6 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright.server.access import LONGEST_NAME, Holder, Role, address_of, check_origin
+from tagwright.server.languages import _
 from tagwright.server.pages import show
 from tagwright.server.problems import Problem
 from tagwright.server.request_bodies import page_form, text_of
@@ -77,11 +78,11 @@ class Entrance:
     def _objection(self, name: str, holder: Holder | None) -> str:
         """Return why somebody cannot come in, or ''."""
         if holder is None:
-            return "The access token is wrong."
+            return _("The access token is wrong.")
         if not holder.may(self.role):
-            return "This token does not let you review."  # any token lets its holder ask for suggestions
+            return _("This token does not let you review.")  # any token lets its holder ask for suggestions
         if holder.name or not self.named:
             return ""
         if self.sessions.access.has_named(name):
-            return "This name belongs to another token."
-        return "" if name else "A name is needed."
+            return _("This name belongs to another token.")
+        return "" if name else _("A name is needed.")

@@ -1,28 +1,51 @@
-"""Fill the templates of pages. Templates escape all texts."""
+"""Fill the templates of pages, in the language of the request. Templates escape all texts."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from tagwright.server import languages
 from tagwright.server.sessions import Session
 
-_environment = Environment(
-    loader=PackageLoader("tagwright.server"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-)
+_YEAR = 365 * 24 * 3600
+
+
+@cache
+def _environment(language: str) -> Environment:
+    found = Environment(
+        loader=PackageLoader("tagwright.server"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )  # fmt: skip
+    found.install_gettext_translations(languages.translations(language), newstyle=True)  # type: ignore[attr-defined]
+    found.globals.update(language=language, languages_of_pages=languages.LANGUAGES)
+    return found
 
 
 def render(template: str, **content: Any) -> str:
     """The page, or a part of one. content: by the names that the template uses."""
-    return _environment.get_template(template).render(content)
+    return _environment(languages.current.get()).get_template(template).render(content)
 
 
 def show(
     request: Request, template: str, session: Session | None = None, status: int = 200,
     headers: Mapping[str, str] | None = None, **content: Any,
 ) -> HTMLResponse:  # fmt: skip
-    """Answer with a page, which the browser does not keep. session: whose name stands at the top."""
-    shown = {"session": session, "progress": None, "reviews": request.app.state.reviews, **content}
-    return HTMLResponse(render(template, **shown), status, {"Cache-Control": "no-store", **(headers or {})})
+    """Answer with a page, which the browser does not keep. session: whose name stands at the top.
+
+    content: by the names that the template uses; `here`: the address of the page, where it is not that of the request.
+    """
+    shown = {
+        "session": session,
+        "progress": None,
+        "reviews": request.app.state.reviews,
+        "here": request.url.path,
+        **content,
+    }
+    answer = HTMLResponse(render(template, **shown), status, {"Cache-Control": "no-store", **(headers or {})})
+    if language := languages.chosen(request.scope):
+        answer.set_cookie(languages.COOKIE, language, max_age=_YEAR, samesite="lax", httponly=True)
+    return answer

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.review.current import Verdict
+from tagwright.server.languages import _
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import OTHERS, meanings
 from tagwright.types import Document, EvidenceSpan
@@ -73,17 +74,18 @@ def reason_lines(document: Document, suggestion: Suggestion, stages: Mapping[str
     shown = [each for each in suggestion.reasons if each.name != OTHERS]
     shown.sort(key=lambda each: (_is_against(each), not each.spans))
     known = meanings(shown, stages)
-    lines = [_line(document, each, known.get(each.name, each.name.replace("_", " "))) for each in shown]
-    return (*lines[:1], *(f"searched as {_quoted(name)}" for name in suggestion.translated[:1]), *lines[1:])
+    lines = [_line(document, each, _(known.get(each.name, each.name.replace("_", " ")))) for each in shown]
+    searched = [_("searched as %(name)s") % {"name": _quoted(name)} for name in suggestion.translated[:1]]
+    return (*lines[:1], *searched, *lines[1:])
 
 
 def _line(document: Document, reason: Reason, meaning: str) -> str:
-    against = "against it: " if _is_against(reason) else ""
-    remark = f" ({reason.remark})" if reason.remark else ""
+    remark = f" ({_(reason.remark)})" if reason.remark else ""
     texts = [document.text[span.start : span.end] for span in _first_spans(reason.spans)]
     distinct = {text.casefold(): _quoted(text) for text in reversed(texts)}
     quoted = f": {', '.join(list(reversed(distinct.values()))[:2])}" if texts else ""
-    return f"{against}{meaning}{quoted}{remark}"
+    line = f"{meaning}{quoted}{remark}"
+    return _("against it: %(reason)s") % {"reason": line} if _is_against(reason) else line
 
 
 def _is_against(reason: Reason) -> bool:
@@ -92,7 +94,8 @@ def _is_against(reason: Reason) -> bool:
 
 def _quoted(text: str) -> str:
     text = " ".join(text.split())
-    return f"“{text if len(text) <= _QUOTED else text[: _QUOTED - 1].rstrip() + '…'}”"
+    shown = text if len(text) <= _QUOTED else text[: _QUOTED - 1].rstrip() + "…"
+    return _("“%(text)s”") % {"text": shown}
 
 
 def _first_spans(spans: Iterable[EvidenceSpan]) -> list[EvidenceSpan]:

@@ -19,6 +19,7 @@ from tagwright.server.access import check_origin
 from tagwright.server.entrance import Entrance
 from tagwright.server.highlighting import highlight
 from tagwright.server.json_api import JsonApi, Options, sent_document
+from tagwright.server.languages import _
 from tagwright.server.openapi import Operation, described
 from tagwright.server.pages import show
 from tagwright.server.problems import Problem, bad_request
@@ -113,14 +114,14 @@ class StartPages:
         file = _file(form)
         if file is None:
             if not given["text"].strip():
-                raise bad_request("Paste a text or choose a file.")
+                raise bad_request(_("Paste a text or choose a file."))
             return sent_document({"text": given["text"]}), 0
         try:
             first, *others = await self.api.read(file)
         except InputError as error:
             raise Problem(422, str(error)) from None
         except ValueError:
-            raise Problem(422, f"{file.filename}: holds no text") from None
+            raise Problem(422, _("%(file)s: holds no text") % {"file": file.filename}) from None
         return first, len(others)
 
     async def _start(
@@ -159,7 +160,7 @@ def copies(found: Sequence[Suggestion], source: str) -> dict[str, str]:
     table = ["\t".join(("id", "notation", "name", "score", "confidence")), *map(_cells, found)]
     fields = (subject_field(SuggestedSubject(each.id, each.name), source) for each in found)
     return {
-        "Text": "\n".join(names),
+        _("Text"): "\n".join(names),
         "TSV": "\n".join(table),
         "URI": "\n".join(one_line(each.id) for each in found),
         "MARC": "\n".join(map(mnemonic, fields)),
@@ -171,5 +172,5 @@ def _cells(each: Suggestion) -> str:
     return "\t".join([*texts, f"{each.score:.6g}", "" if each.confidence is None else f"{each.confidence:.3f}"])
 
 
-async def _elsewhere(_: Request) -> Response:
+async def _elsewhere(__: Request) -> Response:
     return RedirectResponse("/", 307)

@@ -281,8 +281,8 @@ def test_now_and_then_a_random_candidate_is_shown_and_marked_in_the_log(tmp_path
         (accepted,) = review.decisions.current()
         assert (accepted.label, accepted.rank, accepted.drawn_from) == (label, drawn, 10)
         decide(client, 1, action="done")
-        assert "estimated from 1 that was drawn at random" in (html := client.get("/review/overview").text)
-        assert "of the 1 right labels so far, 0% were suggested; 0 were added by hand, 1 was drawn at random" in html
+        assert "estimated from 1 drawn at random" in (html := client.get("/review/overview").text)
+        assert "Right labels so far: 0% suggested, 0 added by hand, 1 drawn at random" in html
         assert review.labelled().judged == [{label for _, label in shown}]
 
 
@@ -444,7 +444,7 @@ def test_uploads_join_the_documents_and_broken_files_harm_nobody(client: TestCli
     enter(client)
     files = [("files", ("wasps.txt", b"Wasps fly.")), ("files", ("a.pdf", b"%PDF-1.7 broken"))]
     page = client.post("/review/upload", data={"csrf": csrf(client)}, files=files).text
-    assert "1 document added." in page
+    assert "Documents added: 1" in page
     assert "a.pdf: " in page
     assert review.documents[4].text == "Wasps fly."
 

@@ -17,10 +17,11 @@ from starlette.routing import Route
 from tagwright.errors import ConfigError, InputError
 from tagwright.review.current import Decision, Step
 from tagwright.review.file import StorageError
-from tagwright.review.recall import describe_recall, describe_right
+from tagwright.review.recall import DEPTH
 from tagwright.server.access import OPEN, Access, Role, check_origin
 from tagwright.server.entrance import Entrance
 from tagwright.server.follower import Follower
+from tagwright.server.languages import _
 from tagwright.server.pages import render, show
 from tagwright.server.problems import Problem, bad_request, not_stored
 from tagwright.server.request_bodies import page_form, text_of
@@ -70,7 +71,7 @@ class ReviewPages:
             Route(number, self._for_reviewers(self.decide), methods=["POST"]),
         ]
 
-    async def next(self, _: Request, session: Session) -> Response:
+    async def next(self, __: Request, session: Session) -> Response:
         """Redirect to the next document to review."""
         entry = await asyncio.to_thread(self.review.next, session.reviewer)
         return RedirectResponse(f"/review/documents/{entry.number}" if entry else "/review/overview", 303)
@@ -81,7 +82,7 @@ class ReviewPages:
         try:
             sheet = await self.review.view(number, session.reviewer, _evidence(request))
         except KeyError:
-            raise Problem(404, f"There is no document {number}") from None
+            raise Problem(404, _("There is no such document")) from None
         results = await self._found(query)
         return await self._page(request, "document.html", session, sheet=sheet, query=query, results=results)
 
@@ -101,7 +102,7 @@ class ReviewPages:
         try:
             await asyncio.to_thread(self.review.decide, number, decision)
         except KeyError:
-            raise Problem(404, "There is no such document or label") from None
+            raise Problem(404, _("There is no such document or label")) from None
         if decision.action in ("done", "skip"):
             return await self.next(request, session)
         back = "/review/differences" if text_of(form, "back") == "differences" else f"/review/documents/{number}"
@@ -117,8 +118,7 @@ class ReviewPages:
             request, "overview.html", session, entries=entries[:LISTED], more=max(0, len(entries) - LISTED),
             done={id_ for id_, state in states.items() if state.done_by}, refitter=self.refitter,
             version=review.model.version, follows=self.follower is not None,
-            statistics=statistics, right=describe_right(statistics.right),
-            recall=statistics.recall and describe_recall(statistics.recall), message=message, problem=problem,
+            statistics=statistics, depth=DEPTH, here="/review/overview", message=message, problem=problem,
         )  # fmt: skip
 
     async def differences(self, request: Request, session: Session) -> Response:
@@ -139,14 +139,14 @@ class ReviewPages:
                     raise
                 except InputError as error:
                     problems.append(str(error))
-        message = f"{added:,} document{'s' * (added != 1)} added."
+        message = _("Documents added: %(count)s") % {"count": f"{added:,}"}
         return await self.overview(request, session, message, "; ".join(problems))
 
     async def refit(self, request: Request, session: Session) -> Response:
         """Start to train the model on the decisions."""
         await self._checked_form(request, session)
         if self.refitter is None:
-            raise Problem(403, "This server does not train its model")
+            raise Problem(403, _("This server does not train its model"))
         self.refitter.start()
         return RedirectResponse("/review/overview", 303)
 
@@ -157,7 +157,7 @@ class ReviewPages:
         """Serve the version that was promoted last."""
         await self._checked_form(request, session)
         if self.follower is None:
-            raise Problem(403, "This server's model has no versions")
+            raise Problem(403, _("This server's model has no versions"))
         await asyncio.to_thread(self.follower.check)
         return RedirectResponse("/review/overview", 303)
 
@@ -190,7 +190,7 @@ class ReviewPages:
                 return RedirectResponse(self._entrance.path, 303)
             try:
                 if not session.holder.may(role):
-                    raise Problem(403, f"This needs a token with the role {role}")
+                    raise Problem(403, _("This needs a token with the role %(role)s") % {"role": role})
                 return await page(request, session)
             except (Problem, StorageError) as error:
                 problem = not_stored(error) if isinstance(error, StorageError) else error
@@ -198,7 +198,7 @@ class ReviewPages:
                 progress = await asyncio.to_thread(self.review.progress)
                 return show(
                     request, "problem.html", session, problem.status, problem.headers, progress=progress, title=title,
-                    problem=str(problem),
+                    problem=str(problem), here="/review/overview",
                 )  # fmt: skip
             finally:
                 await request.close()  # the files of a form
@@ -210,7 +210,7 @@ class ReviewPages:
         check_origin(request)
         form = await page_form(request)
         if not self.sessions.fits(session, text_of(form, "csrf")):
-            raise Problem(403, "The form belongs to another session; open the page again and repeat the step")
+            raise Problem(403, _("The form belongs to another session; open the page again and repeat the step"))
         return form
 
 
@@ -218,7 +218,7 @@ def _decision(form: FormData, reviewer: str) -> Decision:
     """Return the decision in a form. Raises Problem if it is not valid."""
     action: Any = text_of(form, "action")
     if action not in get_args(Step):
-        raise bad_request("The form has no action")
+        raise bad_request(_("The form has no action"))
     judges = action in ("accept", "reject")
     try:
         return Decision(
@@ -236,7 +236,7 @@ def _number(request: Request) -> int:
     """Return the number of a document in an address. Raises Problem if it is not a number, or too long."""
     text: str = request.path_params["number"]
     if not text.isascii() or not text.isdecimal() or len(text) > _LONGEST_NUMBER:
-        raise Problem(404, "There is no such document")
+        raise Problem(404, _("There is no such document"))
     return int(text)
 
 

@@ -2,6 +2,7 @@
 import { byId, rows, say } from "./page.js";
 
 const KEYS_OFF = "tagwright keys off";
+const messages = byId("status").dataset;
 const current = () => document.activeElement.closest(".row");
 
 // Steps through forms: the page that the server answers takes the place of this one. They are sent one after the other.
@@ -25,7 +26,7 @@ async function send(address, content, said) {
     show(page, answer.url);
     say(said);
   } catch (error) {
-    say(`Not stored: ${error.message}. Try again.`, true);
+    say(`${messages.failed} ${error.message}`, true);
   } finally {
     leaving = false;
   }
@@ -34,7 +35,7 @@ async function send(address, content, said) {
 function show(page, address) {
   const isSame = page.getElementById("sheet")?.dataset.number === byId("sheet")?.dataset.number;
   const restore = isSame ? remember() : () => byId("main").focus();
-  for (const id of ["main", "progress", "source"]) {
+  for (const id of ["main", "progress", "source", "languages"]) {
     byId(id).replaceWith(document.adoptNode(page.getElementById(id)));
   }
   document.title = page.title;
@@ -99,7 +100,7 @@ async function search() {
     found.replaceChildren(...document.adoptNode(page.body).childNodes);
     say(found.querySelector("[data-count]")?.textContent || "");
   } catch {
-    say("The server does not answer the search.", true);
+    say(messages.silent, true);
   }
 }
 
@@ -123,7 +124,7 @@ function judge(value) {
   const row = current();
   const button = row?.querySelector(`button[value="${value}"]`);
   if (!button) {
-    say("Choose a suggestion first: j, k or its number.");
+    say(messages.choose);
     return;
   }
   submit(button.form, button);

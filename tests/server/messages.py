@@ -1,0 +1,75 @@
+"""The messages of the pages: `python -m tests.server.messages` adds new ones to the catalogues, and compiles them.
+
+New ones have no translation at first: write it into the file .po of each language, and run the command again.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+from tagwright.server.languages import FOLDER, LANGUAGES
+from tagwright.tagger.reasons import GROUPS, LEARNED
+
+SOURCES = FOLDER.parent
+_UNUSED = re.compile(rb'#, fuzzy$|#$|"(Project-Id|Report|POT-|PO-|Last-|Language-Team|Generated)')
+"Lines of the header that say nothing here."
+
+TRANSLATED = tuple(code for code in LANGUAGES if code != "en")
+
+
+def wanted() -> Catalog:
+    """All messages: of the templates and the sources of the server, and the meanings of reasons."""
+    catalog = Catalog()
+    methods = [("**.py", "python"), ("templates/**.html", "jinja2.ext.babel_extract")]
+    options = {"templates/**.html": {"trim_blocks": "true"}}
+    keywords = {"_": None, "gettext": None, "ngettext": (1, 2)}
+    for _, _, message, _, _ in extract_from_dir(SOURCES, methods, options, keywords):
+        catalog.add(message)
+    meanings = {
+        meaning
+        for file in (SOURCES.parent / "stages").rglob("*.py")
+        for meaning in re.findall(r'^    meaning = "(.+)"$', file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    for meaning in sorted({*meanings, *GROUPS.values(), LEARNED}):
+        catalog.add(meaning)
+    return catalog
+
+
+def kept(language: str) -> Catalog:
+    """The catalogue of a language."""
+    with place(language).open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def place(language: str) -> Path:
+    """The file of a catalogue; the compiled one lies beside it, with the ending .mo."""
+    return FOLDER / language / "LC_MESSAGES" / "messages.po"
+
+
+def update() -> None:
+    """Add new messages to the catalogues, drop those that are gone, and compile them."""
+    for language in TRANSLATED:
+        path = place(language)
+        catalog = kept(language)
+        catalog.update(wanted(), no_fuzzy_matching=True)
+        catalog.obsolete.clear()
+        catalog.header_comment = f"# The messages of the pages; the language is {language}."
+        target = BytesIO()
+        write_po(target, catalog, width=120, sort_output=True, no_location=True)
+        path.write_bytes(b"".join(each for each in target.getvalue().splitlines(True) if not _UNUSED.match(each)))
+        catalog = kept(language)
+        catalog.creation_date = catalog.revision_date = datetime(2026, 1, 1, tzinfo=UTC)
+        with path.with_suffix(".mo").open("wb") as file:
+            write_mo(file, catalog)
+
+
+if __name__ == "__main__":
+    update()

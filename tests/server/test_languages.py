@@ -1,0 +1,131 @@
+"""The pages in the language that a reader or a browser wants, and what the catalogues must hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Message
+from starlette.testclient import TestClient
+from tests.server.conftest import word_tagger
+from tests.server.messages import TRANSLATED, kept, wanted
+
+from tagwright.review.file import ReviewFile
+from tagwright.server.application import application
+from tagwright.server.languages import translations
+from tagwright.server.review.page import ReviewPages
+from tagwright.server.review.session import Review
+from tagwright.server.served_model import ServedModel
+from tagwright.types import Document
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[TestClient]:
+    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review.documents.add([Document("d1", "", "Honey bees")])
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        yield client
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_no_language_lacks_a_message_or_has_an_unknown_one(language: str) -> None:
+    catalog = kept(language)
+    assert {each.id for each in catalog} == {each.id for each in wanted()}
+    for message in catalog:
+        assert all(_forms(message)), message.id
+        assert not message.fuzzy, message.id
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_translations_have_the_placeholders_of_their_messages(language: str) -> None:
+    for message in kept(language):
+        if message.id:
+            asked = message.id if isinstance(message.id, str) else message.id[0]
+            assert all(_placeholders(each) == _placeholders(asked) for each in _forms(message)), message.id
+
+
+def _forms(message: Message) -> list[str]:
+    """The translation, in all of its numbers."""
+    forms = message.string
+    return [forms or ""] if forms is None or isinstance(forms, str) else list(forms)
+
+
+def _placeholders(text: str) -> list[str]:
+    return sorted(re.findall(r"%(?:\(\w+\))?.", text))
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_the_compiled_catalogue_is_that_of_the_file(language: str) -> None:
+    compiled = translations(language)
+    for message in kept(language):
+        if isinstance(message.id, str) and message.id:
+            assert compiled.gettext(message.id) == message.string
+        elif message.id:
+            one, many = message.id
+            assert tuple(compiled.ngettext(one, many, number) for number in (1, 7)) == message.string
+
+
+@pytest.mark.parametrize(
+    ("header", "language", "said"),
+    [
+        ("de-AT,de;q=0.9,en;q=0.5", "de", "Schlagwörter vorschlagen"),
+        ("fi", "fi", "Ehdota asiasanoja"),
+        ("nl;q=0.9, sv;q=0.8, en;q=0.1", "sv", "Föreslå ämnesord"),
+        ("fr-FR", "fr", "Proposer des sujets"),
+        ("en-GB, fr;q=0.9", "en", "Suggest labels"),
+        ("nl", "en", "Suggest labels"),
+        ("de;q=x, *;q=0.5", "en", "Suggest labels"),
+    ],
+)
+def test_the_page_is_in_the_language_that_the_browser_wants(
+    client: TestClient, header: str, language: str, said: str
+) -> None:
+    page = client.get("/", headers={"Accept-Language": header}).text
+    assert f'<html lang="{language}">' in page
+    assert f"<h1>{said}</h1>" in page
+
+
+def test_the_language_that_a_reader_chooses_stays(client: TestClient) -> None:
+    wish = {"Accept-Language": "fr"}
+    assert '<html lang="fi">' in client.get("/?lang=fi", headers=wish).text
+    assert '<html lang="fi">' in client.get("/review/enter", headers=wish).text
+    assert '<html lang="fi">' in client.get("/?lang=../x", headers=wish).text
+    assert '<html lang="en">' in client.get("/?lang=en", headers=wish).text
+    client.cookies.clear()
+    assert '<html lang="fr">' in client.get("/", headers=wish).text
+
+
+def test_the_review_is_in_the_language_of_the_reader(client: TestClient) -> None:
+    client.headers["Accept-Language"] = "de"
+    client.post("/review/enter", data={"name": "Ann"})
+    page = client.get("/review/documents/1").text
+    assert "seine Benennung im Text: „bees“" in page
+    assert 'aria-label="Bees annehmen"' in page
+    assert "0 von 1 erledigt" in page
+    assert "Noch nicht vergeben." in page
+    assert "1 Schlagwort zu „tax“" in client.get("/review/documents/1/labels?q=tax").text
+    assert "Erledigte Dokumente" in client.get("/review/overview").text
+    assert "Dieses Dokument gibt es nicht" in client.get("/review/documents/9").text
+    for language in ("fi", "sv", "fr"):
+        client.headers["Accept-Language"] = language
+        assert f'<html lang="{language}">' in client.get("/review/documents/1").text
+
+
+def test_a_language_is_chosen_on_an_address_that_can_be_opened(client: TestClient) -> None:
+    client.post("/review/enter", data={"name": "Ann"})
+    found = re.search(r'name="csrf" value="(\w+)"', client.get("/review/overview").text)
+    assert found
+    files = {"files": ("wasps.txt", b"Wasps fly.")}
+    page = client.post("/review/upload", data={"csrf": found[1]}, files=files).text
+    assert '"/review/overview?lang=de"' in page
+
+
+def test_what_programs_get_does_not_follow_their_language(client: TestClient) -> None:
+    asked = {"text": "Bees and tax law", "evidence": True}
+    english, german = (
+        client.post("/api/suggest", json=asked, headers={"Accept-Language": each}).json() for each in ("en", "de")
+    )
+    assert english == german
+    assert english["meanings"]["exact_match"] == "its name in the text"
