@@ -6,16 +6,16 @@ A condition is `kind:value`. A `*` at the end of the value means "begins with"; 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from tagwright.core.checked import shown
 from tagwright.errors import ConfigError, option
-from tagwright.types import Mask
+from tagwright.types import Longs, Mask
 
 if TYPE_CHECKING:
     from tagwright.data.vocabulary import Vocabulary
@@ -30,6 +30,9 @@ FIELDS: Mapping[Kind, Literal["notation", "types", "schemes", "collections"]] = 
 KEPT = 8
 "Answers that are kept for the next request with the same conditions."
 
+LAST = "\U0010ffff"
+"Sorted behind every other character."
+
 COMPARED = 50_000
 "Values that a misspelt one is compared with, at most: more take over a second."
 
@@ -38,7 +41,7 @@ class LabelConditions:
     """Tells which labels of a vocabulary fulfil conditions."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary, self._fields = vocabulary, dict[Kind, Mapping[str, list[int]]]()
+        self._vocabulary, self._sorted = vocabulary, dict[Kind, tuple[list[str], Longs]]()
         self.allowed = lru_cache(KEPT)(self._allowed)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -62,16 +65,14 @@ class LabelConditions:
 
     def _any(self, name: str, conditions: Iterable[str]) -> Mask:
         """(labels,) true for labels that fulfil any of the conditions."""
-        found = np.zeros(len(self._vocabulary), np.bool_)
-        for each in conditions:
+        found, tops = (np.zeros(len(self._vocabulary), np.bool_) for _ in range(2))
+        for each in dict.fromkeys(conditions):
             kind, value = self._parsed(each)
             places = self._places(kind, value)
-            if not places:
+            if not len(places):
                 raise ConfigError(f"{option(name, shown(each))} fits no label; {self._remedy(kind, value)}")
-            if kind == "branch":
-                found |= self._vocabulary.branch(places)
-            found[places] = True
-        return found
+            (tops if kind == "branch" else found)[places] = True
+        return found | self._vocabulary.branch(np.flatnonzero(tops)) if tops.any() else found
 
     def _parsed(self, condition: str) -> tuple[Kind, str]:
         """Kind and value; a text that is the id of a label as it stands means that label."""
@@ -80,39 +81,32 @@ class LabelConditions:
             return "id", condition
         return kind, value  # type: ignore[return-value]  # which is a Kind, as was seen
 
-    def _places(self, kind: Kind, value: str) -> list[int]:
+    def _places(self, kind: Kind, value: str) -> Longs:
         """The positions of the labels that have the value, or one that begins with it."""
         if kind not in FIELDS and (place := self._vocabulary.index.get(value)) is not None:
-            return [place]
-        if value.endswith("*"):
-            return [place for place, texts in self._texts(kind) for text in texts if text.startswith(value[:-1])]
-        return self._values(kind).get(value, []) if kind in FIELDS else []
+            return np.array([place])
+        values, places = self._values(kind)
+        end = value[:-1] + LAST if value.endswith("*") else value
+        return places[bisect_left(values, value.removesuffix("*")) : bisect_right(values, end)]
 
-    def _texts(self, kind: Kind) -> Iterable[tuple[int, Sequence[str]]]:
-        """Position and values of each label that has any."""
-        if kind in FIELDS:
-            return self._vocabulary.texts(FIELDS[kind])
-        return ((place, (text,)) for place, text in enumerate(self._vocabulary.ids))
-
-    def _values(self, kind: Kind) -> Mapping[str, list[int]]:
-        """Value of a field -> the positions of the labels that have it."""
-        if kind not in self._fields:
-            found: dict[str, list[int]] = {}
-            for place, texts in self._texts(kind):
-                for text in texts:
-                    found.setdefault(text, []).append(place)
-            self._fields[kind] = found
-        return self._fields[kind]
+    def _values(self, kind: Kind) -> tuple[list[str], Longs]:
+        """All values of a kind in order, and the position of the label that has each."""
+        if kind not in self._sorted:
+            texts = self._vocabulary.texts(FIELDS[kind]) if kind in FIELDS else enumerate(self._vocabulary.ids)
+            pairs = [(text, place) for place, own in texts for text in ([own] if isinstance(own, str) else own)]
+            values, places = zip(*sorted(pairs), strict=True) if pairs else ((), ())
+            self._sorted[kind] = list(values), np.array(places, np.int64)
+        return self._sorted[kind]
 
     def _remedy(self, kind: Kind, value: str) -> str:
         """The nearest value, or what values there are."""
         prefix = "" if kind == "id" else f"{kind}:"
-        known: Collection[str] = self._values(kind) if kind in FIELDS else self._vocabulary.index
+        known = list(dict.fromkeys(self._values(kind)[0]))
         if not known:
             return f"no label of the vocabulary has a {kind}"
         named = None if kind in FIELDS else self._vocabulary.resolve(value)
         near = nearest(value, known) if named is None else [self._vocabulary.ids[named]]
-        return f"did you mean {prefix}{near[0]}?" if near else f"there are {prefix}{', '.join(islice(known, 3))} ..."
+        return f"did you mean {prefix}{near[0]}?" if near else f"there are {prefix}{', '.join(known[:3])} ..."
 
 
 def nearest(value: str, known: Collection[str]) -> list[str]:

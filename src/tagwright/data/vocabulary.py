@@ -302,7 +302,7 @@ class Vocabulary(Sequence[Label]):
         """All labels above each label."""
         return Hierarchy(self.links)
 
-    def branch(self, tops: Sequence[int]) -> Mask:
+    def branch(self, tops: Sequence[int] | Longs) -> Mask:
         """(labels,) true for these labels and all labels below them.
 
         >>> birds = Vocabulary([Label("1", ("Birds",)), Label("2", ("Owls",), broader=("1",)), Label("3", ("Fish",))])
