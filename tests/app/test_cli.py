@@ -174,7 +174,8 @@ def test_a_saved_tagger_suggests_over_its_own_or_other_labels(run: Command, desk
     assert "[bee]" in answer(run, "suggest", "docs.jsonl", "--model", "model")
     assert json.loads(answer(run, "evaluate", "docs.jsonl", "--model", "model", "--json"))["documents"] == 3
     write("others.jsonl", [{"id": "h", "name": "honey"}])
-    assert "honey  [h]" in answer(run, "suggest", "docs.jsonl", "--model", "model", "--labels", "others.jsonl")
+    others = ("suggest", "docs.jsonl", "--model", "model", "--labels", "others.jsonl", "--quiet")
+    assert "honey  [h]" in answer(run, *others)
 
 
 @pytest.mark.parametrize("option", [("--language", "fi"), ("--language", "Finnish"), ("--set", "language=fin"), ()])

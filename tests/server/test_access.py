@@ -19,6 +19,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import EVERYBODY, OPEN, ROLES, Access, Holder, Role, read_tokens
 from tagwright.server.application import application
+from tagwright.server.follower import Follower
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.session import Review
@@ -99,7 +100,7 @@ def client(tokens: Path, tmp_path: Path) -> Iterator[TestClient]:
     review = Review(ServedModel("bees", word_tagger(), "Bees", learns=True), ReviewFile(tmp_path / "reviews.sqlite"))
     review.documents.add([Document("d1", "Honey bees")])
     access = Access.of(file=tokens)
-    pages = ReviewPages(review, access, Refitter(review, lambda tagger, *_: tagger))
+    pages = ReviewPages(review, access, Refitter(review, lambda tagger, *_: tagger), Follower([]))
     with TestClient(application([review.model], access=access, pages=pages)) as client:
         yield client
 
