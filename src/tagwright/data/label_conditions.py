@@ -55,7 +55,7 @@ class Labels(Protocol):
         """Position and texts in a field of the labels that have any."""
         ...
 
-    def branch(self, tops: Sequence[int], /) -> Mask:
+    def branch(self, tops: Sequence[int] | Longs, /) -> Mask:
         """(labels,) true for these labels and all below them."""
         ...
 
