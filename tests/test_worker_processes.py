@@ -69,8 +69,8 @@ def test_label_trees_are_held_by_a_worker(started: list[str], tmp_path: Path) ->
 def test_a_server_with_workers_answers_by_a_worker(started: list[str]) -> None:
     answering = pytest.importorskip("tagwright.server.predictor")
     workers = answering.Workers(2)
-    workers.use(zero_shot(["Bees", "Rain"], stages=["tfidf"], language="en"))
-    (row,) = workers([answering.SuggestRequest(Document("d", "Bees"))])
+    answer = workers.use(zero_shot(["Bees", "Rain"], stages=["tfidf"], language="en"))
+    (row,) = answer([answering.SuggestRequest(Document("d", "Bees"))])
     workers.close()
     assert [each.name for each in row] == ["Bees"]
     assert started == ["Predictions"]

@@ -76,6 +76,7 @@ def test_five_documents_by_keyboard_alone(browser: Browser, review: Review, addr
 
 def test_keys_can_be_switched_off(browser: Browser, review: Review, address: str) -> None:
     with visiting(browser, address, "Ann") as page:
+        page.wait_for_selector("#show-keys")  # hidden until the script has read the page
         page.keyboard.press("?")
         page.click("text=Use these keys")
         page.click("text=Close")
