@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import platform
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 
 def describe() -> str:
-    """Processor, cores, Python, torch and the day, in one line."""
-    import torch
+    """Processor, cores, Python, torch where it is installed, and the day, in one line."""
+    parts = [processor(), f"{os.cpu_count()} cores", f"Python {platform.python_version()}"]
+    if find_spec("torch"):
+        import torch
 
-    cores = os.cpu_count()
-    parts = [processor(), f"{cores} cores", f"Python {platform.python_version()}", f"torch {torch.__version__}"]
-    parts.append(datetime.now(UTC).strftime("%Y-%m-%d"))
-    if torch.cuda.is_available():
-        parts.insert(0, torch.cuda.get_device_name())
-    return ", ".join(parts)
+        parts.append(f"torch {torch.__version__}")
+        if torch.cuda.is_available():
+            parts.insert(0, torch.cuda.get_device_name())
+    return ", ".join([*parts, datetime.now(UTC).strftime("%Y-%m-%d")])
 
 
 def processor() -> str:
