@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tagwright import __version__
 from tagwright.api import load, train, zero_shot
-from tagwright.combining.acceptance import SuggestOptions
+from tagwright.combining.acceptance import Arrangement, SuggestOptions
 from tagwright.combining.confidence import squashed
 from tagwright.core.checked import shown
 from tagwright.core.steps import digest
@@ -66,7 +66,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         best_cut: bool = False,
         only: Sequence[str] = (),
         without: Sequence[str] = (),
-        hierarchy: Literal["ranked", "narrowest", "all"] = "ranked",
+        hierarchy: Arrangement = "ranked",
         per_branch: int | None = None,
         depth: int = 100,
         sparse_output: bool = False,

@@ -23,6 +23,9 @@ from tagwright.types import Longs, Mask, Run
 
 Confidences: TypeAlias = NDArray[np.floating]
 
+Arrangement: TypeAlias = Literal["ranked", "narrowest", "all"]
+"How narrow or broad the labels of a document are, see `SuggestOptions`."
+
 
 class SuggestArguments(TypedDict, total=False):
     """The fields of `SuggestOptions` besides k, as keyword arguments of `Tagger.suggest`."""
@@ -33,7 +36,7 @@ class SuggestArguments(TypedDict, total=False):
     exclude_self: bool
     only: Sequence[str]
     without: Sequence[str]
-    hierarchy: Literal["ranked", "narrowest", "all"]
+    hierarchy: Arrangement
     per_branch: int | None
 
 
@@ -67,7 +70,7 @@ class SuggestOptions(Checked):
     without: Sequence[str] = ()
     "Conditions in the same form: no labels that fulfil any of them."
 
-    hierarchy: Literal["ranked", "narrowest", "all"] = "ranked"
+    hierarchy: Arrangement = "ranked"
     """ranked: labels as they are ranked. narrowest: none beside a label below it; the narrower one is suggested. all:
     each with all labels above it, which count among the k."""
 

@@ -17,7 +17,7 @@ from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
 from tagwright.data import trec
 from tagwright.errors import InputError
-from tagwright.readers.lines import Place, id_field, json_records, open_lines, score_field
+from tagwright.readers.lines import Place, finite_score, id_field, json_records, open_lines
 from tagwright.types import Label, Run
 
 RunFormat: TypeAlias = Literal["jsonl", "trec"]
@@ -125,7 +125,8 @@ def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Pl
     confidences: list[float] = []
     before = math.inf
     for entry in suggestions:
-        label, score = _label(entry, labels, place), score_field(entry, place)
+        label = trec.label_with(id_field(entry, place, "label"), labels, place)
+        score = finite_score(entry.get("score"), place)
         if label in scores:
             raise place.error(f"label {shown(entry['label'])} is suggested twice")
         if score > before:
@@ -139,13 +140,6 @@ def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Pl
         np.fromiter(scores.values(), np.float32, len(scores)),
         np.array(confidences, np.float32) if len(confidences) == len(scores) else None,
     )
-
-
-def _label(entry: Mapping[str, Any], labels: Mapping[str, int], place: Place) -> int:
-    label_id = id_field(entry, place, "label")
-    if label_id not in labels:
-        raise place.error(f"no label has the id {shown(label_id)}; give the vocabulary that the run was made with")
-    return labels[label_id]
 
 
 def _confidence(entry: Mapping[str, Any], place: Place) -> float:

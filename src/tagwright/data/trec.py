@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 from tagwright.core.checked import shown
 from tagwright.errors import InputError
-from tagwright.readers.lines import Place, open_lines, score_field, write_lines
+from tagwright.readers.lines import Place, finite_score, open_lines, write_lines
 from tagwright.text.words import clean
 from tagwright.types import Run
 
@@ -59,12 +59,11 @@ def read_run_lines(
     """
     rows: dict[str, dict[int, float]] = {document_id: {} for document_id in document_ids}
     for place, fields in _fields(lines, path, "a TREC run: document Q0 label rank score name"):
-        document_id, label = _document(fields[0], rows, place), _known(fields[2], labels)
-        if label not in labels:
-            raise place.error(f"no label has the id {shown(label)}; give the vocabulary that the run was made with")
-        if labels[label] in rows[document_id]:
-            raise place.error(f"label {shown(label)} is suggested twice for document {shown(document_id)}")
-        rows[document_id][labels[label]] = score_field({"score": _number(fields[4])}, place)
+        document_id, label_id = _document(fields[0], rows, place), _known(fields[2], labels)
+        label = label_with(label_id, labels, place)
+        if label in rows[document_id]:
+            raise place.error(f"label {shown(label_id)} is suggested twice for document {shown(document_id)}")
+        rows[document_id][label] = finite_score(_number(fields[4]), place)
     return Run.from_rows(rows.values())
 
 
@@ -102,6 +101,13 @@ def _document(field: str, known: Collection[str], place: Place) -> str:
     if document_id not in known:
         raise unknown_document(document_id, known, place)
     return document_id
+
+
+def label_with(label_id: str, labels: Mapping[str, int], place: Place) -> int:
+    """The position of the label of a suggestion. Raises InputError for an unknown id."""
+    if label_id not in labels:
+        raise place.error(f"no label has the id {shown(label_id)}; give the vocabulary that the run was made with")
+    return labels[label_id]
 
 
 def unknown_document(document_id: str, known: Iterable[str], place: Place) -> InputError:

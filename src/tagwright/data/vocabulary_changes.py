@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tagwright.core.display import many
 from tagwright.core.progress import note
 from tagwright.data.vocabulary import Vocabulary
 
@@ -43,9 +44,8 @@ class VocabularyChanges:
 
     def __str__(self) -> str:
         added, gone, renamed = map(_examples, (self.added, self.gone, self.renamed))
-        noun = "label" if len(self.added) == 1 else "labels"
         return (
-            f"{len(self.added):,} {noun} added{added}, {len(self.gone):,} gone{gone}, "
+            f"{many(len(self.added), 'label')} added{added}, {len(self.gone):,} gone{gone}, "
             f"{len(self.renamed):,} renamed{renamed}"
         )
 

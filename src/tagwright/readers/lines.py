@@ -251,9 +251,8 @@ def ids_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, .
     return _list_field(record, key, place, kind, lambda value: [part for part in re.split(r"[\s,;|]+", value) if part])
 
 
-def score_field(record: Mapping[str, Any], place: Place) -> float:
+def finite_score(score: object, place: Place) -> float:
     """The score of a suggestion. Raises InputError for anything that is not a finite float32."""
-    score = record.get("score")
     if isinstance(score, bool) or not isinstance(score, int | float) or not -_LARGEST <= score <= _LARGEST:
         raise place.error(f"score is {shown(score)}, expected a finite number")
     return float(score)

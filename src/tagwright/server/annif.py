@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
-from starlette.datastructures import MultiDict
+from starlette.datastructures import ImmutableMultiDict, MultiDict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -22,7 +22,15 @@ from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_
 from tagwright.server.openapi import CONDITIONS, HIERARCHY, Operation, array, check, nullable, object_, query, schema
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported, whole
+from tagwright.server.request_bodies import (
+    check_charset,
+    check_size,
+    json_body,
+    label_rules,
+    media_type,
+    unsupported,
+    whole,
+)
 from tagwright.server.served_model import ServedModel, suggest_options
 from tagwright.tagger import Suggestion
 from tagwright.text.language import detect
@@ -250,18 +258,16 @@ def _indexed(content: Any) -> list[dict[str, Any]]:
     return list(content)
 
 
-def _options(given: Any) -> SuggestOptions | None:
+def _options(given: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:
     """Read limit, threshold and conditions; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
     limit, threshold = whole(given.get("limit", "10")), _number(given.get("threshold", "0"))
     check(limit, _OPTIONS["limit"], "limit")
     if threshold != threshold:  # NaN
         return None
     check(threshold, _OPTIONS["threshold"], "threshold")
-    conditions = {name: given.getlist(name) for name in CONDITIONS}
-    check(conditions, object_(CONDITIONS))
-    branch = whole(given["per_branch"]) if "per_branch" in given else None
-    arranged = {"hierarchy": given.get("hierarchy", "ranked"), "per_branch": branch}
-    return None if limit == 0 else suggest_options(k=limit, min_confidence=threshold, **conditions, **arranged)
+    rules = label_rules(given)
+    check({name: rules[name] for name in CONDITIONS}, object_(CONDITIONS))
+    return None if limit == 0 else suggest_options(k=limit, min_confidence=threshold, **rules)
 
 
 def _number(text: str) -> Any:

@@ -32,7 +32,15 @@ from tagwright.server.openapi import (
 )
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported, whole
+from tagwright.server.request_bodies import (
+    check_charset,
+    check_size,
+    json_body,
+    label_rules,
+    media_type,
+    unsupported,
+    whole,
+)
 from tagwright.server.served_model import ServedModel, suggest_options
 from tagwright.server.uploads import UploadReader
 from tagwright.tagger import Suggestion
@@ -255,11 +263,10 @@ class Options:
     @classmethod
     def of_address(cls, given: QueryParams) -> Self:
         """The options that an address may have: model, limit, language, evidence and conditions. Raises Problem."""
-        texts: dict[str, Any] = {name: given.get(name) for name in ("model", "language", "hierarchy")}
-        texts["per_branch"] = whole(given["per_branch"]) if "per_branch" in given else None
-        lists = {name: given.getlist(name) for name in CONDITIONS}
+        texts = {name: given.get(name) for name in ("model", "language")}
         evidence = given.get("evidence", "") in ("1", "true")
-        return cls.read({**texts, **lists, "limit": whole(given.get("limit", "10")), "evidence": evidence})
+        limit = whole(given.get("limit", "10"))
+        return cls.read({**texts, **label_rules(given), "limit": limit, "evidence": evidence})
 
 
 def sent_document(fields: Mapping[str, Any]) -> Document:

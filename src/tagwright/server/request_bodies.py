@@ -5,9 +5,10 @@ import re
 from typing import Any
 
 from python_multipart.multipart import parse_options_header
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, ImmutableMultiDict
 from starlette.requests import Request
 
+from tagwright.server.openapi import CONDITIONS, HIERARCHY
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.uploads import LARGEST
 
@@ -65,6 +66,14 @@ def check_size(document: Any) -> None:
 def whole(text: str) -> Any:
     """The whole number that a form or an address has, or else the text itself, which its schema does not admit."""
     return int(text) if re.fullmatch("[+-]?[0-9]{1,18}", text) else text
+
+
+def label_rules(given: ImmutableMultiDict[Any, Any]) -> dict[str, Any]:
+    """Which labels a form or an address asks for, and how narrow or broad, by the fields of `SuggestOptions`."""
+    rules: dict[str, Any] = {name: given[name] for name in HIERARCHY if name in given}
+    if "per_branch" in rules:
+        rules["per_branch"] = whole(rules["per_branch"])
+    return {**rules, **{name: given.getlist(name) for name in CONDITIONS}}
 
 
 async def json_body(request: Request) -> Any:

@@ -34,7 +34,8 @@ def cut(
     allowed = allowed_by(vocabulary, options)
     if served is not None:
         allowed = allowed & allowed_by(vocabulary, served)
-    ranking = ranking.without(own)
+    if options.exclude_self:
+        ranking = ranking.without(own)
     ranking = ranking if allowed.all() else ranking.keep(allowed[ranking.labels])
     if options.hierarchy != "ranked" or options.per_branch:
         ranking = _arranged(

@@ -36,7 +36,7 @@ def enrich(
     from tagwright.core.display import many
     from tagwright.data.run_files import read_run
     from tagwright.tagger import batches
-    from tagwright.tagger.cut import cut as made
+    from tagwright.tagger.cut import cut as cut_ranking
     from tagwright.types import Run
 
     provenance = Provenance(source=source, agency=agency, date=datetime.now(UTC).strftime("%Y%m%d"))
@@ -44,7 +44,7 @@ def enrich(
     corpus = inputs.read([str(records)], Reading())
     if run:
         vocabulary = inputs.vocabulary(chosen, corpus)
-        found = made(vocabulary, corpus, read_run(run, corpus.ids, vocabulary.index), options)
+        found = cut_ranking(vocabulary, corpus, read_run(run, corpus.ids, vocabulary.index), options)
     else:
         tagger = inputs.tagger(chosen, corpus)
         tagger.check(options)

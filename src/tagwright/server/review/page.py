@@ -150,9 +150,6 @@ class ReviewPages:
         self.refitter.start()
         return RedirectResponse("/review/overview", 303)
 
-    async def _found(self, query: str) -> list[Row]:
-        return await asyncio.to_thread(self.review.search, query) if query else []
-
     async def follow(self, request: Request, session: Session) -> Response:
         """Serve the version that was promoted last."""
         await self._checked_form(request, session)
@@ -160,6 +157,9 @@ class ReviewPages:
             raise Problem(403, _("This server's model has no versions"))
         await asyncio.to_thread(self.follower.check)
         return RedirectResponse("/review/overview", 303)
+
+    async def _found(self, query: str) -> list[Row]:
+        return await asyncio.to_thread(self.review.search, query) if query else []
 
     def _differences(self) -> list[dict[str, Any]]:
         entries = {entry.id: entry for entry in self.review.documents.entries()}
