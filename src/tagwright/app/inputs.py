@@ -37,8 +37,8 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
     if chosen.model and not chosen.labels:
         return Tagger.load(chosen.model)
     from tagwright.app.options import configure  # the methods are loaded only where one is chosen
-    from tagwright.methods import zero_shot
     from tagwright.methods.table import ZERO_SHOT
+    from tagwright.methods.zero_shot import fit as fit_zero_shot
 
     config = configure(ZERO_SHOT, settings=chosen.settings, language=chosen.language)
     labels = _vocabulary(chosen.labels, config.language, documents)  # before anything heavy is loaded
@@ -46,7 +46,7 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
         loaded = Tagger.load(chosen.model)
         report_changes(loaded.vocabulary, labels)
         return loaded.with_labels(labels)
-    made = zero_shot.fit(labels, config, documents)
+    made = fit_zero_shot(labels, config, documents)
     stages = made.combiner.describe(made.stages)
     hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
     return made
