@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from tagwright.app.cli import app
+from tagwright.llm.options import LlmOptions
 from tagwright.methods.table import METHODS
 from tagwright.training.config import TrainingConfig
 
@@ -51,7 +52,8 @@ def test_what_a_page_names_is_there(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_options_that_a_page_sets_are_known(page: Path) -> None:
     known = {field.name for method in METHODS.values() for field in fields(method.config)}
-    known |= {f"training.{field.name}" for field in fields(TrainingConfig)}
+    for table, kind in (("training", TrainingConfig), ("llm", LlmOptions)):
+        known |= {f"{table}.{field.name}" for field in fields(kind)}
     assert set(re.findall(r'--set "?([\w.]+)=', page.read_text(encoding="utf-8"))) <= known
 
 

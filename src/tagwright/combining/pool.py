@@ -67,6 +67,10 @@ class CandidatePool:
             self._scores[stage] = self.stages[stage].score(self.readings[stage], self.run)
         return self._scores[stage]
 
+    def remember(self, stage: str, scored: Run) -> None:
+        """Keep the scores of a stage that scored only some candidates; 0 is the score of the others."""
+        self._scores[stage] = scored.scores_of(self.run)
+
     def ranking(self, stage: str) -> Run:
         """Return the run of a retriever, or the pool ranked by a re-ranker.
 

@@ -13,6 +13,7 @@ EXTRAS = {
     "docx": "docx",
     "faiss": "index",
     "h11": "serve",
+    "httpx": "llm",
     "jinja2": "serve",
     "omikuji": "trees",
     "pyarrow": "parquet",

@@ -19,11 +19,13 @@ from tagwright.encoders.model_folder import INSTALL, PACKAGED, has_packaged, pin
 from tagwright.encoders.precision import Precision
 from tagwright.encoders.prompts import check_prompts
 from tagwright.errors import ConfigError
+from tagwright.llm.options import LlmOptions
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.names.title_match import TitleMatch, share
 from tagwright.tagger import Tagger
+from tagwright.tagger.language_model import with_model
 from tagwright.tagger.parts import made_by_name
 from tagwright.text.language import AUTO, check, joins_words, parse_all, resolve
 from tagwright.translation import translated
@@ -115,6 +117,9 @@ class Config(Checked):
     of the confidences fitted on the other four, ECE@5 was at most 0.1 without it; it helps most where documents have
     many labels."""
 
+    llm: LlmOptions = field(default_factory=LlmOptions)
+    "The language model that ranks the first candidates again, if one is named: see docs/language-models.md."
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.weights is not None and len(self.weights) != len(self.stages):
@@ -166,7 +171,7 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
         confidence="label_free" if "dense" in retrievers and len(labels) >= LEAST_LABELS else "none",
         labels_per_document=config.labels_per_document,
     )
-    return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
+    return with_model(Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner), config.llm)
 
 
 def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:

@@ -26,11 +26,13 @@ STAGES: Mapping[str, str] = {
     "NearestByMeaning": "tagwright.stages.nearest_labelled",
     "NearestLabelled": "tagwright.stages.nearest_labelled",
     "CrossEncoderReranker": "tagwright.stages.reranker",
+    "LlmRanking": "tagwright.stages.llm_ranking",
 }
 COMBINERS: Mapping[str, str] = {
     "WeightedSum": "tagwright.combining.weighted_sum",
     "AppendLabels": "tagwright.combining.weighted_sum",
     "LearnedCombiner": "tagwright.combining.learned_combiner",
+    "Reranked": "tagwright.combining.reranked",
 }
 """Our own: class -> module, which is imported when a tagger has one: importing all of them takes as long as loading a
 tagger without an encoder. Each class has a `load(folder, labels)`."""

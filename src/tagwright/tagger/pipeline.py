@@ -13,6 +13,7 @@ from tagwright.combining.confidence import confidence_level
 from tagwright.combining.contributions import Contribution
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
+from tagwright.combining.reranked import Reranked
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
 from tagwright.core.display import html_table, many, marked
@@ -288,7 +289,8 @@ class Tagger:
         """
         rows = list(suggested)
         labels = [[self.vocabulary.index[one.id] for one in row] for row in rows]
-        added = self.combiner.explain(pool) if isinstance(self.combiner, WeightedSum | LearnedCombiner) else None
+        combiner = self.combiner
+        added = combiner.explain(pool) if isinstance(combiner, WeightedSum | LearnedCombiner | Reranked) else None
         for number, (row, places, found) in enumerate(zip(rows, labels, self._evidence(pool, labels), strict=True)):
             parts = added.of(number, places) if added else {}
             yield [

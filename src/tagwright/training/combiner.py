@@ -144,6 +144,12 @@ class FittedCombiner:
         return self.validations[self.choice].scores, self.examples.right, self.examples.run.rows
 
     @property
+    def ranking(self) -> Run:
+        """The candidates as the choice ranks them, having seen the labels of other documents only."""
+        run = self.examples.run
+        return run if self.choice == FIXED else run.rescored(self.validations[self.choice].scores)
+
+    @property
     def measured(self) -> Doubles:
         """(documents,) what the choice scores on each labelled document, having seen the labels of others only."""
         found = self.validations.get(self.choice)

@@ -31,14 +31,16 @@ from tagwright.data.corpus import taken
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.precision import Precision
 from tagwright.evaluation.advice import next_step
+from tagwright.llm.options import LlmOptions
 from tagwright.methods import depl, rts, zero_shot
-from tagwright.methods.auto import combine, examples, plan, speed
+from tagwright.methods.auto import combine, examples, plan, reranking, speed
 from tagwright.methods.auto.examples import Trial, Weighted
 from tagwright.methods.auto.plan import Plan, Work
 from tagwright.methods.zero_shot import StageName
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
+from tagwright.tagger.language_model import LLM_RANKING, with_model
 from tagwright.text.language import AUTO, check, resolve
 from tagwright.training.combiner import CombinerOptions, better, fit_combiner
 from tagwright.training.config import TrainingConfig
@@ -86,6 +88,10 @@ class Config(Checked):
 
     labelled: AtLeastOne = 1500
     "The most labelled documents that the combiner learns from, drawn by the seed; the other stages learn from all."
+
+    llm: LlmOptions = field(default_factory=LlmOptions)
+    """The language model that ranks the first candidates again, if one is named: see docs/language-models.md. Its calls
+    are not among the minutes, they have a budget of their own."""
 
     seed: AtLeastZero = 0
     "Seed of all random choices."
@@ -144,13 +150,15 @@ class Data:
 class Report:
     """The stages and combiners tried, and the chosen one.
 
-    measured: nDCG@5 of each in cross-validation. brought: the loss of nDCG@5 without a group of features.
+    measured: nDCG@5 of each in cross-validation. brought: the loss of nDCG@5 without a group of features. model: what
+    is said of the language model, if one was asked.
     """
 
     chosen: str
     documents: int = 0
     measured: Mapping[str, float] = field(default_factory=dict)
     brought: Mapping[str, float] = field(default_factory=dict)
+    model: str = ""
 
     def lines(self) -> list[str]:
         """Return the report as lines of text."""
@@ -160,7 +168,7 @@ class Report:
         said = [f"nDCG@5 in cross-validation on {self.documents:,} labelled documents: {found}; kept: {self.chosen}"]
         if brought := ", ".join(f"{name} {100 * value:+.1f}" for name, value in self.brought.items()):
             said.append(f"gain of each, in points: {brought}")
-        return said
+        return [*said, *filter(None, [self.model])]
 
 
 def fit(
@@ -188,9 +196,10 @@ def fit(
     found = make_plan(data, start, config, language, started)
     for line in found.lines():
         note(line)
-    tagger, report = (
-        _learned(data, start, found, config) if "combiner" in found.stages else (start, Report("zero_shot"))
-    )
+    if "combiner" in found.stages:
+        tagger, report = _learned(data, start, found, config)
+    else:
+        tagger, report = with_model(start, config.llm), Report("zero_shot")
     for line in filter(None, (*report.lines(), next_step(len(labelled)))):
         note(line)
     record = {
@@ -254,8 +263,21 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     best = max(trials, key=lambda each: each.fitted.measured.mean())
     measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.fitted.measured.mean()) for each in trials}}
     if best.tagger is start or better(fixed, best.fitted.measured, options.margin):
-        return combine.with_curve(start, plain), Report("zero_shot", len(fixed), measured)
-    return best.tagger, Report(best.name, len(fixed), measured, examples.brought(best, options))
+        report = Report("zero_shot", len(fixed), measured)
+        return _with_model(data, combine.with_curve(start, plain), plain.run, plain.gold, report, config)
+    report = Report(best.name, len(fixed), measured, examples.brought(best, options))
+    return _with_model(data, best.tagger, best.fitted.ranking, best.fitted.examples.gold, report, config)
+
+
+def _with_model(
+    data: Data, tagger: Tagger, ranked: Run, gold: Run, report: Report, config: Config
+) -> tuple[Tagger, Report]:
+    """Add the language model, if one is named and the ranking is better with it. ranked: out of fold."""
+    if not config.llm.model:
+        return tagger, report
+    found = reranking.learn(tagger, ranked, gold, data.teaching, config.llm, config.seed)
+    measured = {**report.measured, LLM_RANKING: found.after}
+    return found.tagger, replace(report, measured=measured, model=found.line)
 
 
 def _corpus(data: Data, tagger: Tagger, settings: combine.Config) -> CandidateFeatures:

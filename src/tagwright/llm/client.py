@@ -1,0 +1,319 @@
+"""Send requests to a language model side by side, within a budget, and keep the answers in the cache.
+
+Nothing is sent but to the address in $TAGWRIGHT_LLM, with the key in $TAGWRIGHT_LLM_KEY; redirects and proxies are not
+followed. No message or log holds text of a request or an answer.
+"""
+
+import functools
+import hashlib
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
+
+from tagwright.core.cache import user_cache
+from tagwright.core.extras import require
+from tagwright.core.progress import bar, note
+from tagwright.encoders.cache import keeps_documents
+from tagwright.errors import ConfigError
+from tagwright.llm.options import LlmOptions
+
+ADDRESS, KEY = "TAGWRIGHT_LLM", "TAGWRIGHT_LLM_KEY"
+"The variables that hold the address of the server and the key to it."
+
+KIND = "language model"
+"What answers are in the cache."
+
+LARGEST = 1 << 20
+"Bytes of an answer."
+
+MANY = 20
+"From this many calls on, their cost is predicted and shown."
+
+FAILURES, PAUSE = 5, 60.0
+"After this many failures one after the other, no call is made for so many seconds."
+
+CHARACTERS = 4
+"Characters of a token, roughly, until the server says how many tokens there were."
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the model is asked. content: plain JSON, the user's message. schema: of the answer, in JSON Schema."""
+
+    instructions: str
+    content: Mapping[str, Any]
+    schema: Mapping[str, Any]
+    answer: int = 100
+    "Tokens that the answer has, about."
+
+    @property
+    def text(self) -> str:
+        """The user's message. As JSON, no text in it can end where it is not to end."""
+        return json.dumps(self.content, ensure_ascii=False)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of request and answer, about."""
+        return (len(self.instructions) + len(self.text)) // CHARACTERS + self.answer
+
+
+class Reply(NamedTuple):
+    """The text of an answer, and the tokens of both; None where the server does not say."""
+
+    text: str
+    tokens: int | None
+
+
+class NoAnswerError(Exception):
+    """A call without an answer. again: whether it may help to make it once more."""
+
+    def __init__(self, why: str, *, again: bool = False) -> None:
+        super().__init__(why)
+        self.again = again
+
+
+@dataclass
+class Used:
+    """What was used of the budget so far.
+
+    seconds: of the server, over all calls. began: when the first call was made, by `time.monotonic`; None before it.
+    failures: one after the other. silent: no call before this time.
+    """
+
+    calls: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    began: float | None = None
+    failures: int = 0
+    silent: float = 0.0
+
+
+class Client:
+    """A language model at an address. Threads may share it; all of them together make `parallel` calls at a time.
+
+    key: sent as a bearer token. delay: seconds before a call is repeated the first time. Raises ConfigError for an
+    address that is not of HTTP.
+    """
+
+    def __init__(self, address: str, key: str, options: LlmOptions, delay: float = 1.0) -> None:
+        require("a language model", "httpx")
+        self.options, self.used, self._delay = options, Used(), delay
+        self._address, self._key = _checked(address), key
+        self._lock, self._slots = threading.Lock(), threading.BoundedSemaphore(options.parallel)
+
+    def ask(self, requests: Sequence[Request], check: Callable[[str, int], T | None], without: str) -> list[T | None]:
+        """What `check` makes of each answer, by its text and the place of the request; None without a valid answer.
+
+        check: None for an answer that cannot be used. without: what happens to a request then, for the warning.
+        """
+        keys = [self._key_of(request) for request in requests]
+        texts = self._known(set(keys))
+        wanted = [place for place, key in enumerate(keys) if key not in texts]
+        wanted = list({keys[place]: place for place in reversed(wanted)}.values())[::-1]  # each request once
+        failures = dict[str, int]()
+
+        def call(place: int) -> None:
+            try:
+                text = self._call(requests[place])
+            except NoAnswerError as error:
+                failures[str(error)] = failures.get(str(error), 0) + keys.count(keys[place])
+                return
+            texts[keys[place]] = text
+            if keeps_documents():
+                user_cache().put(KIND, {keys[place]: text.encode()})
+
+        self._run(call, wanted, sum(requests[place].tokens for place in wanted))
+        found = [check(texts[key], place) if key in texts else None for place, key in enumerate(keys)]
+        if invalid := len(requests) - sum(failures.values()) - sum(each is not None for each in found):
+            failures["no valid answer"] = invalid
+        if failures:
+            why, count = "; ".join(sorted(failures)), f"{sum(failures.values()):,} of {len(requests):,}"
+            _log.warning("the language model answered nothing for %s, which %s (%s)", count, without, why)
+        return found
+
+    def _run(self, call: Callable[[int], None], places: Sequence[int], tokens: int) -> None:
+        """Make the calls side by side, and show what they cost. The first of many is made alone, to see how long."""
+        before = replace(self.used)
+        if many := len(places) >= MANY:
+            call(places[0])
+            seconds = (self.used.seconds - before.seconds) * len(places) / self.options.parallel
+            note(
+                f"language model: {len(places):,} calls, about {tokens:,} tokens and {seconds:.0f} s with "
+                f"{self.options.parallel} at a time"
+            )
+        rest = places[1:] if many else places
+        pool = ThreadPoolExecutor(self.options.parallel)
+        try:
+            with bar("language model", len(rest)) as done:
+                for _ in pool.map(call, rest):
+                    done(1)
+        finally:
+            pool.shutdown(cancel_futures=True)
+        if many:
+            used = (self.used.calls - before.calls, self.used.tokens - before.tokens)
+            note(f"language model: made {used[0]:,} calls, used {used[1]:,} tokens")
+
+    def _call(self, request: Request) -> str:
+        """The text of the answer. Raises NoAnswerError after all attempts, and where the budget is used up."""
+        for attempt in range(self.options.retries + 1):
+            with self._slots:
+                self._reserve(request.tokens)
+                started, reply = time.monotonic(), None
+                try:
+                    reply = self._post(request)
+                    return reply.text
+                except NoAnswerError as error:
+                    if not error.again or attempt == self.options.retries:
+                        raise
+                finally:
+                    self._settle(request.tokens, reply, time.monotonic() - started)
+            time.sleep(self._delay * 2**attempt)
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _reserve(self, tokens: int) -> None:
+        """Count a call before it is made, so that calls side by side stay within the budget. Raises NoAnswerError."""
+        options, now = self.options, time.monotonic()
+        with self._lock:
+            used = self.used
+            spent = {
+                "calls": options.calls is not None and used.calls >= options.calls,
+                "tokens": options.tokens is not None and used.tokens + tokens > options.tokens,
+                "seconds": options.seconds is not None and now - (used.began or now) >= options.seconds,
+            }
+            if over := next((name for name, is_over in spent.items() if is_over), None):
+                raise NoAnswerError(f"the budget of {over} is used up: llm.{over}={getattr(options, over):g}")
+            if now < used.silent:
+                raise NoAnswerError("the server failed repeatedly")
+            used.calls, used.tokens, used.began = used.calls + 1, used.tokens + tokens, used.began or now
+
+    def _settle(self, reserved: int, reply: Reply | None, seconds: float) -> None:
+        """Correct what was reserved by what was used, and count failures."""
+        with self._lock:
+            self.used.seconds += seconds
+            if reply and reply.tokens is not None:
+                self.used.tokens += reply.tokens - reserved
+            self.used.failures = 0 if reply else self.used.failures + 1
+            if self.used.failures >= FAILURES:
+                self.used.failures, self.used.silent = 0, time.monotonic() + PAUSE
+
+    def _post(self, request: Request) -> Reply:
+        """One call. Raises NoAnswerError. What the server says of an error is not shown: it may repeat the document."""
+        import httpx
+
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        headers |= {"Content-Type": "application/json", "Accept-Encoding": "identity"}  # what is packed may be large
+        until, body = time.monotonic() + self.options.timeout, bytearray()
+        try:
+            with self._http.stream(
+                "POST", f"{self._address}/chat/completions", content=self._body(request), headers=headers
+            ) as response:
+                if response.status_code != httpx.codes.OK:
+                    again = response.status_code in (408, 429) or response.status_code >= 500
+                    raise NoAnswerError(f"{self._address} answered {response.status_code}", again=again)
+                for part in response.iter_raw():
+                    body += part
+                    if len(body) > LARGEST:
+                        raise NoAnswerError(f"an answer is larger than {LARGEST:,} bytes")
+                    if time.monotonic() > until:
+                        raise NoAnswerError(f"no answer within {self.options.timeout:g} s", again=True)
+        except httpx.TimeoutException:
+            raise NoAnswerError(f"no answer within {self.options.timeout:g} s", again=True) from None
+        except httpx.HTTPError as error:
+            raise NoAnswerError(f"{self._address}: {type(error).__name__}", again=True) from None
+        return _reply(bytes(body))
+
+    @functools.cached_property
+    def _http(self) -> Any:
+        import httpx
+
+        return httpx.Client(timeout=self.options.timeout, follow_redirects=False, trust_env=False)
+
+    def _body(self, request: Request) -> bytes:
+        options = self.options
+        formats: dict[str, dict[str, Any]] = {
+            "json_schema": {"json_schema": {"name": "answer", "strict": True, "schema": request.schema}},
+            "json_object": {"schema": request.schema},
+        }
+        messages = [
+            {"role": "system", "content": request.instructions},
+            {"role": "user", "content": request.text},
+        ]
+        return json.dumps(
+            {
+                **options.parameters,
+                "model": options.model,
+                "messages": messages,
+                "max_tokens": options.answer,
+                "response_format": {"type": options.response, **formats[options.response]},
+            }
+        ).encode()
+
+    def _key_of(self, request: Request) -> bytes:
+        """The key of an answer in the cache: all that is sent, but neither the address nor the key to it."""
+        return hashlib.blake2b(self._body(request), digest_size=16).digest()
+
+    def _known(self, keys: set[bytes]) -> dict[bytes, str]:
+        found = user_cache().get(KIND, keys) if keeps_documents() else {}
+        return {key: text.decode() for key, text in found.items()}
+
+
+def client(options: LlmOptions) -> Client:
+    """The client for these options in this process, with the budget used so far. Raises ConfigError without address."""
+    address = os.environ.get(ADDRESS, "").strip()
+    if not address:
+        raise ConfigError(
+            f'the language model "{options.model}" has no address; set {ADDRESS} to that of its server, such as '
+            "http://127.0.0.1:8080/v1"
+        )
+    return _shared(address, os.environ.get(KEY, "").strip(), json.dumps(vars(options), default=dict), options)
+
+
+_CLIENTS: dict[tuple[str, ...], Client] = {}
+_MAKING = threading.Lock()
+
+
+def _shared(address: str, key: str, name: str, options: LlmOptions) -> Client:
+    with _MAKING:
+        if (address, key, name) not in _CLIENTS:
+            _CLIENTS[address, key, name] = Client(address, key, options)
+        return _CLIENTS[address, key, name]
+
+
+def _checked(address: str) -> str:
+    """The address without its last slash. Raises ConfigError, which does not show a password in it."""
+    try:
+        parts = urlsplit(address)
+        good = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
+        good = good and parts.username is None and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    if not good:
+        raise ConfigError(f"{ADDRESS} is no address of a server; expected one such as http://127.0.0.1:8080/v1")
+    return address.rstrip("/")
+
+
+def _reply(body: bytes) -> Reply:
+    """The text of a chat completion; a refusal is an empty one. Raises NoAnswerError for anything else."""
+    try:
+        found = json.loads(body)
+        text = found["choices"][0]["message"]["content"]
+        used = found.get("usage") or {}
+        tokens = [used.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise NoAnswerError("an answer is no chat completion") from None
+    if not isinstance(text, str | None):
+        raise NoAnswerError("an answer is no chat completion")
+    counted = [each for each in tokens if isinstance(each, int) and 0 <= each < 1 << 31]
+    text = (text or "").encode("utf-8", "replace").decode()
+    return Reply(text, sum(counted) if len(counted) == len(tokens) else None)

@@ -1,0 +1,99 @@
+"""The first candidates of a combiner are ranked again by a stage; what it says nothing of keeps its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tagwright.combining.confidence import Platt
+from tagwright.combining.pool import CandidatePool
+from tagwright.combining.reranked import Reranked, RerankOptions
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.saved import read_manifest, write_manifest
+from tagwright.errors import ConfigError, ModelError
+from tagwright.types import Distribution, Document, Floats, Run, Stage
+
+
+class Says(Stage):
+    """A stage that says of each label of a document what it is told to."""
+
+    distribution: Distribution = "sparse"
+
+    def __init__(self, said: Sequence[dict[int, float]]) -> None:
+        self.said, self.asked = said, list[list[int]]()
+
+    def score(self, reading: Any, candidates: Run) -> Floats:  # noqa: ARG002
+        self.asked = [labels.tolist() for labels, _ in candidates]
+        pairs = zip(candidates.rows.tolist(), candidates.labels.tolist(), strict=True)
+        return np.array([self.said[row].get(label, 0) for row, label in pairs], np.float32)
+
+
+FOUND = Run.from_rows([{5: 9.0, 6: 8.0, 7: 7.0, 8: 6.0}, {5: 2.0, 6: 1.0}])
+OPTIONS = RerankOptions(by="llm", candidates=3, weight=1.0, center=6.0)
+
+
+def pool(said: Sequence[dict[int, float]]) -> tuple[CandidatePool, Says]:
+    stage = Says(said)  # type: ignore[abstract]  # it is neither read nor saved here
+    found: Any = object()
+    documents = [Document("a"), Document("b")]
+    stages = {"words": found, "llm": stage}
+    return CandidatePool.of(documents, {"words": FOUND}, stages, dict.fromkeys(stages)), stage
+
+
+def test_only_the_first_candidates_are_asked_about_and_the_others_keep_their_scores() -> None:
+    asked, stage = pool([{5: 1, 7: 9}, {}])
+    run = Reranked(WeightedSum(), OPTIONS).combine(asked)
+    assert stage.asked == [[5, 6, 7], [5, 6]]
+    assert run[0][0].tolist() == [7, 6, 8, 5]  # 7 + 3, 8, 6, 9 - 5
+    assert run[0][1].tolist() == [10, 8, 6, 4]
+    assert run[1][1].tolist() == [2, 1]
+    assert asked.scores("llm").tolist() == [1, 0, 9, 0, 0, 0]
+
+
+def test_what_each_stage_adds_is_the_score() -> None:
+    asked, _ = pool([{5: 1, 7: 9}, {}])
+    combiner = Reranked(WeightedSum(), OPTIONS)
+    combiner.combine(asked)
+    found = combiner.explain(asked)
+    assert found.names == ("words", "llm")
+    assert {each.feature: each.added for each in found.of(0, [7])[7]} == {"words": 7.0, "llm": 3.0}
+
+
+def test_confidences_are_learned_but_where_the_stage_says_nothing() -> None:
+    asked, _ = pool([{5: 1, 7: 9}, {}])
+    first = WeightedSum(confidence="fitted", curve=(0.0, -1.0))
+    plain = first.combine(asked.without("llm"))
+    assert plain.confidences is not None
+    run = Reranked(first, OPTIONS, Platt(1.0, -8.0)).combine(asked)
+    assert run.confidences is not None
+    assert run.confidences[1] == pytest.approx(0.5)  # a score of 8
+    assert run.confidences[4:].tolist() == plain.confidences[4:].tolist()
+
+
+def test_confidences_that_were_not_learned_stay_in_their_order() -> None:
+    asked, _ = pool([{8: 9, 5: 1}, {}])
+    first = WeightedSum(confidence="fitted", curve=(1.0, 0.0))
+    plain, run = first.combine(asked.without("llm")), Reranked(first, OPTIONS).combine(asked)
+    assert plain.confidences is not None
+    assert run.confidences is not None
+    assert run.labels.tolist() != plain.labels.tolist()
+    assert run.confidences.tolist() == plain.confidences.tolist()
+
+
+def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
+    combiner = Reranked(WeightedSum(weights={"words": 2.0}), OPTIONS, Platt(1.0, -8.0))
+    combiner.save(tmp_path)
+    assert Reranked.load(tmp_path, []) == combiner
+    write_manifest(tmp_path, "reranked", {**read_manifest(tmp_path, "reranked"), "first": "Reranked"})
+    with pytest.raises(ModelError, match="no combiner ranks first"):
+        Reranked.load(tmp_path, [])
+
+
+def test_a_stage_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ConfigError, match='"llm" is to rank again, the re-rankers are none'):
+        Reranked(WeightedSum(), OPTIONS).check(["words"], [])
+    Reranked(WeightedSum(), OPTIONS).check(["words"], ["llm"])

@@ -1,0 +1,206 @@
+"""A language model is asked within its budget, its answers are kept, and whatever it does is no error."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from tests.llm.stub import Answer, Stub, serving
+
+from tagwright.errors import ConfigError
+from tagwright.llm.client import Client, Request, client
+from tagwright.llm.options import LlmOptions, instructions
+
+SECRET = "the secret text of the document"
+
+
+def requests(number: int) -> list[Request]:
+    return [Request("Say it.", {"number": each, "document": SECRET}, {"type": "object"}) for each in range(number)]
+
+
+def ask(stub: Stub, number: int, **options: Any) -> tuple[list[str | None], Client]:
+    """The answers to so many requests, and the client."""
+    asking = Client(stub.address, "", LlmOptions(model=stub.model, **options), delay=0.0)
+    return asking.ask(requests(number), lambda text, _: text or None, "stay"), asking
+
+
+def number(message: dict[str, Any]) -> str:
+    return str(message["number"])
+
+
+def failing(status: int, times: int) -> Answer:
+    """A server that fails so many times before it answers."""
+    left = [status] * times
+
+    def answer(message: dict[str, Any]) -> str | int:
+        return left.pop() if left else number(message)
+
+    return answer
+
+
+def test_answers_come_in_the_order_of_the_requests_and_are_counted() -> None:
+    with serving(number) as stub:
+        answers, asking = ask(stub, 30)
+        assert answers == [str(each) for each in range(30)]
+        assert asking.used.calls == len(stub.bodies) == 30
+        assert asking.used.tokens == 30 * 110
+
+
+def test_what_is_sent_is_a_chat_completion_with_a_schema() -> None:
+    with serving(number) as stub:
+        ask(stub, 1)
+        (body,) = stub.bodies
+    assert body["model"] == stub.model
+    assert [each["role"] for each in body["messages"]] == ["system", "user"]
+    assert body["temperature"] == 0
+    assert body["response_format"]["type"] == "json_schema"
+    assert body["response_format"]["json_schema"]["schema"] == {"type": "object"}
+
+
+def test_the_key_is_sent_and_nothing_of_it_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(number) as stub:
+        options = LlmOptions(model=stub.model)
+        for key in ("first", "second"):
+            Client(stub.address, key, options).ask(requests(1), lambda text, _: text, "stay")
+        assert [each["Authorization"] for each in stub.headers] == ["Bearer first"]
+
+
+def test_the_same_request_is_sent_once_and_not_again() -> None:
+    with serving(number) as stub:
+        twice = Client(stub.address, "", LlmOptions(model=stub.model))
+        assert twice.ask([*requests(2), *requests(2)], lambda text, _: text, "stay") == ["0", "1", "0", "1"]
+        assert ask(stub, 3)[0] == ["0", "1", "2"]
+        assert sorted(each["number"] for each in stub.asked) == [0, 1, 2]
+
+
+def test_documents_are_not_kept_where_the_user_does_not_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWRIGHT_CACHE_DOCUMENTS", "no")
+    with serving(number) as stub:
+        assert ask(stub, 1)[0] == ask(stub, 1)[0] == ["0"]
+        assert len(stub.bodies) == 2
+
+
+def test_calls_are_made_side_by_side_up_to_the_limit() -> None:
+    with serving(number) as stub:
+        ask(stub, 40, parallel=2)
+        assert stub.most <= 2
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_a_server_that_is_busy_is_asked_again(status: int) -> None:
+    with serving(failing(status, 2)) as stub:
+        answers, asking = ask(stub, 1)
+        assert answers == ["0"]
+        assert asking.used.calls == len(stub.bodies) == 3
+
+
+@pytest.mark.parametrize(("status", "calls"), [(401, 1), (404, 1), (302, 1), (500, 3)])
+def test_errors_are_a_warning_with_a_count(status: int, calls: int, caplog: pytest.LogCaptureFixture) -> None:
+    with serving(lambda _: status) as stub:
+        answers, _ = ask(stub, 1)
+        assert answers == [None]
+        assert len(stub.bodies) == calls  # a redirect is not followed
+    assert caplog.messages == [
+        f"the language model answered nothing for 1 of 1, which stay ({stub.address} answered {status})"
+    ]
+
+
+def test_after_five_failures_the_server_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
+    with serving(lambda _: 500) as stub:
+        answers, asking = ask(stub, 50, retries=0, parallel=1)
+        assert answers == [None] * 50
+        assert asking.used.calls == len(stub.bodies) == 5
+    assert "for 50 of 50" in caplog.text
+    assert "the server failed repeatedly" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"[1]", b'{"choices": []}', b'{"choices": [{"message": {"content": 3}}]}']
+)
+def test_what_is_no_chat_completion_is_no_answer(body: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    with serving(lambda _: body) as stub:
+        assert ask(stub, 1)[0] == [None]
+    assert "an answer is no chat completion" in caplog.text
+
+
+def test_a_refusal_is_no_answer_and_is_not_asked_for_again(caplog: pytest.LogCaptureFixture) -> None:
+    with serving(lambda _: None) as stub:
+        assert ask(stub, 1)[0] == ask(stub, 1)[0] == [None]
+        assert len(stub.bodies) == 1
+    assert "no valid answer" in caplog.text
+
+
+def test_an_answer_that_is_too_large_is_not_read() -> None:
+    with serving(lambda _: b" " * (3 << 20)) as stub:
+        assert ask(stub, 1)[0] == [None]
+        assert len(stub.bodies) == 1
+
+
+def test_a_slow_server_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+    def wait(_: dict[str, Any]) -> str:
+        stub.stopping.wait(60)
+        return "late"
+
+    with serving(wait) as stub:
+        assert ask(stub, 3, timeout=0.05, retries=0)[0] == [None] * 3
+    assert "no answer within 0.05 s" in caplog.text
+
+
+def test_a_server_that_is_gone_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with serving(number) as stub:
+        pass
+    assert ask(stub, 2, retries=0)[0] == [None] * 2
+    assert f"for 2 of 2, which stay ({stub.address}: ConnectError)" in caplog.text
+
+
+@pytest.mark.parametrize(("budget", "calls"), [({"calls": 3}, 3), ({"tokens": 400}, 3), ({"seconds": 1e-9}, 1)])
+def test_a_budget_stops_it(budget: dict[str, float], calls: int, caplog: pytest.LogCaptureFixture) -> None:
+    # a request has about 104 tokens before it is answered, and 110 afterwards: after three, 70 of 400 are left
+    with serving(number) as stub:
+        answers, _ = ask(stub, 10, parallel=1, **budget)
+        assert len(stub.bodies) == calls
+        assert [each for each in answers if each is not None] == [str(each) for each in range(calls)]
+    assert f"for {10 - calls} of 10" in caplog.text
+    assert f"the budget of {next(iter(budget))} is used up" in caplog.text
+
+
+def test_what_many_calls_cost_is_said_before_and_after(capfd: pytest.CaptureFixture[str]) -> None:
+    with serving(number) as stub:
+        ask(stub, 25)
+    before, after = capfd.readouterr().err.splitlines()
+    assert before.startswith("tagwright: language model: 25 calls, about 2,")
+    assert after == "tagwright: language model: made 25 calls, used 2,750 tokens"
+
+
+def test_no_text_of_a_document_is_logged(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
+    caplog.set_level(logging.DEBUG, "tagwright")
+    for answer in (500, None, b"<html>" + SECRET.encode()):
+        with serving(lambda _, answer=answer: answer) as stub:  # type: ignore[misc]
+            ask(stub, 25, retries=0)
+    assert SECRET not in caplog.text + "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "file:///etc/passwd", "ftp://host/v1", "localhost:8080", "http://", "http://me:pass@host/v1", "http://h:x/"],
+)
+def test_only_addresses_of_http_are_accepted(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWRIGHT_LLM", address)
+    with pytest.raises(ConfigError, match="http://127") as raised:
+        client(LlmOptions(model="any"))
+    assert "pass@" not in str(raised.value)
+
+
+@pytest.fixture(name="folder")
+def folder_of_instructions(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("prompts")
+    (folder / "ranking.txt").write_text("Rank them.\n", encoding="utf-8")
+    return str(folder)
+
+
+def test_instructions_can_be_changed(folder: str) -> None:
+    assert instructions("ranking", LlmOptions(prompts=folder)) == "Rank them."
+    assert instructions("ranking", LlmOptions()).startswith("You index documents")
+    with pytest.raises(ConfigError, match=r"keywords\.txt: cannot be read"):
+        instructions("keywords", LlmOptions(prompts=folder))
