@@ -20,6 +20,8 @@ BEES = """\
 021A $aDie @Bienen$dwie sie fliegen$hvon Ann Low
 028A $dAnn$aLow
 028C/01 $9987654321$8Bee, Bo ; ID: gnd/1
+029A $aHive Institute$bDepartment of Flight
+029F $9123456780$7gnd/2$8Bee Society [Tb1] ; ID: gnd/2
 033A $pBerlin$nHive Press
 037A $aMit Register
 041A/00 $9040062163$7gnd/4006216-6$aBiene
@@ -29,22 +31,24 @@ BEES = """\
 045F $a595.799
 045Q/01 $9106407082$842.75 Insekten
 045R $aWV 4000
+046L $aText deutsch und englisch
 046M $aSpiralen; Kreise
+046M $aTänze$dein Anhang$hBo Bee
 047I $aIn Spiralen, für 5$$.
 """
 READ = Document(
     "123456789",
     "Die Bienen : wie sie fliegen",
     "In Spiralen, für 5$.",
-    (Section("Contents", 1, ("Spiralen; Kreise",)),),
+    (Section("Contents", 1, ("Spiralen; Kreise", "Tänze : ein Anhang / Bo Bee")),),
     {
-        "author": ("Low, Ann", "Bee, Bo"),
+        "author": ("Low, Ann", "Bee, Bo", "Hive Institute Department of Flight", "Bee Society"),
         "responsibility": ("von Ann Low",),
         "year": ("2019",),
         "publisher": ("Hive Press",),
         "language": ("ger",),
         "keyword": ("Spiralen",),
-        "note": ("Mit Register",),
+        "note": ("Mit Register", "Text deutsch und englisch"),
     },
     ("<gnd/4006216-6> Biene", "<gnd/4016963-5> Flug", "<106150765> Tanz", "595.799", "42.75", "WV 4000"),
 )

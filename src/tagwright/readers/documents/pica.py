@@ -31,14 +31,14 @@ _NUMBERS = {
 _UNCONTROLLED = "044N"
 _PERSONS = ("028A", "028B", "028C", "028D", "028E", "028F", "028G", "028M")
 _BODIES = ("029A", "029E", "029F", "029G", "030F")
-_NOTES = ("037A", "037C", "046L")
+_NOTES = ("037A", "037C", "046L")  # general, on a thesis, on language and script
 
 
 def read_pica(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """Read the records of a file, each on a line (normalised) or with a field on a line and a blank line at its end.
 
-    003@ is the id, 021A $a $d the title, 047I the abstract, 046M (contents) a section. Labels are the subjects (041A,
-    044*, 045*) by $7, or else $9, and name, and the numbers of classifications (045*); 044N are keywords. Other
+    003@ is the id, 021A $a $d the title, 047I the abstract, 046M (the works within) a section. Labels are the subjects
+    (041A, 044*, 045*) by $7, or else $9, and name, and the numbers of classifications (045*); 044N are keywords. Other
     metadata: author, responsibility (021A $h), year, publisher, venue, language, note. Authority records are passed
     over. columns: as in `catalogue.to_documents`, which also says what is raised. Places are lines.
     """
@@ -103,14 +103,14 @@ def _document(fields: Sequence[Field]) -> Document:
         return [value for each in every(*tags) for value in each.values(codes)]
 
     title = next((" : ".join(each.values("ad")) for each in every("021A")), "")
-    contents = tuple(values("a", "046M"))
+    contents = tuple(filter(None, map(_work, every("046M"))))
     return Document(
         next(iter(values("0", "003@")), ""),
         title,
         "\n\n".join(values("a", "047I")),
         (Section("Contents", 1, contents),) if contents else (),
         present(
-            author=[*map(_person, every(*_PERSONS)), *values("a", *_BODIES)],
+            author=[*map(_person, every(*_PERSONS)), *map(_body, every(*_BODIES))],
             responsibility=values("h", "021A"),
             year=[year[0] for value in values("a", "011@")[:1] if (year := re.match(r"\d{4}", value))],
             publisher=values("n", "033A"),
@@ -120,6 +120,16 @@ def _document(fields: Sequence[Field]) -> Document:
             note=values("a", *_NOTES),
         ),
     )
+
+
+def _work(field: Field) -> str:
+    """A work within another: title : addition / responsibility."""
+    return " / ".join(filter(None, (" : ".join(field.values("ad")), field.joined("h"))))
+
+
+def _body(field: Field) -> str:
+    """A corporate body or conference with its unit; the expansion of a linked record where the name is not there."""
+    return field.joined("ab") or _expansion(field)
 
 
 def _person(field: Field) -> str:
