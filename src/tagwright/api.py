@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from tagwright.core.checked import shown
 from tagwright.core.progress import silence
@@ -21,6 +21,7 @@ from tagwright.encoders.model_folder import offline as without_network
 from tagwright.encoders.precision import Precision, in_precision
 from tagwright.errors import ConfigError
 from tagwright.evaluation import dataset, scores
+from tagwright.evaluation.dataset import TaskArguments
 from tagwright.evaluation.scores import Scores, check_names, depth
 from tagwright.evaluation.significance import Comparisons, compare_all, run_names
 from tagwright.job import Job
@@ -154,21 +155,18 @@ def evaluate(
     labels: Labels | None = None,
     train: Texts | None = None,
     measures: Sequence[str] | None = None,
-    exclude_self: bool = False,
-    skip_unlabelled: bool = False,
-    unknown: Unknown = "warn",
-    only: Sequence[str] = (),
-    without: Sequence[str] = (),
     progress: bool = True,
+    **rules: Unpack[TaskArguments],
 ) -> Scores:
     """Score a tagger, or a run, against gold labels: `evaluate(...)["nDCG@5"]` is a Score(value, low, high).
 
     gold: documents with labels, or with y, the ids or names of each document's labels; or a Run. labels: the
     vocabulary, needed for a run over documents. train: training documents for label frequencies, which PSP and slices
-    need. measures: names such as P@7 or macro-F1@5. exclude_self: a document that is a label is not suggested for
-    itself. only, without: conditions on labels, as for `Tagger.suggest`; gold labels that do not fulfil them are left
-    out, and the log says how many. Raises InputError for a document without gold labels unless skip_unlabelled;
-    ConfigError for a measure that does not exist.
+    need. measures: names such as P@7 or macro-F1@5. rules: exclude_self=True: a document that is a label is not
+    suggested for itself; skip_unlabelled=True leaves out documents without gold labels; unknown: "warn", "error",
+    "ignore", what to do about gold labels that the vocabulary lacks; only, without, hierarchy, per_branch: as for
+    `Tagger.suggest`; gold labels that do not fulfil the conditions are left out, and the log says how many. Raises
+    InputError for a document without gold labels unless skip_unlabelled; ConfigError for a measure that does not exist.
 
     >>> tagger = zero_shot(["Bees", "Taxes"], stages=["exact_match"], language="en")
     >>> evaluate(tagger, ["Bees fly.", "Income"], y=[["Bees"], ["Taxes"]])["P@1"].value
@@ -178,12 +176,12 @@ def evaluate(
     if isinstance(gold, Run):
         if not isinstance(found, Run):
             raise ConfigError("a tagger is scored on documents; give them, with their labels")
-        _check_no_conditions(only, without)
+        _check_no_conditions(rules)
         known = None if labels is None else to_vocabulary(labels)
         size, above = (None, None) if known is None else (len(known), dataset.above(known))
         return scores.evaluate(found, gold, labels=size, above=above, measures=measures)
     with silence(not progress):
-        task = _task([found], gold, y, labels, train, exclude_self, skip_unlabelled, unknown, only, without)
+        task = _task([found], gold, y, labels, train, rules)
         return dataset.score(_run(found, task, measures), task, measures)
 
 
@@ -193,12 +191,8 @@ def compare(
     labels: Labels | None = None,
     train: Texts | None = None,
     measures: Sequence[str] | None = None,
-    exclude_self: bool = False,
-    skip_unlabelled: bool = False,
-    unknown: Unknown = "warn",
-    only: Sequence[str] = (),
-    without: Sequence[str] = (),
     progress: bool = True,
+    **rules: Unpack[TaskArguments],
 ) -> Comparisons:
     """Compare taggers or runs, every two of them, by paired tests: `compare(one, other, ..., documents)`.
 
@@ -217,14 +211,12 @@ def compare(
     if isinstance(gold, Run):
         if not all(isinstance(each, Run) for each in named.values()):
             raise ConfigError("a tagger is compared on documents; give them, with their labels, as the last argument")
-        _check_no_conditions(only, without)
+        _check_no_conditions(rules)
         runs = {name: each for name, each in named.items() if isinstance(each, Run)}
         above = None if labels is None else dataset.above(to_vocabulary(labels))
         return compare_all(runs, gold, above=above, measures=measures)
     with silence(not progress):
-        task = _task(
-            list(named.values()), gold, y, labels, train, exclude_self, skip_unlabelled, unknown, only, without
-        )
+        task = _task(list(named.values()), gold, y, labels, train, rules)
         return dataset.compare({name: _run(each, task, measures) for name, each in named.items()}, task, measures)
 
 
@@ -234,12 +226,8 @@ def report(
     y: Iterable[Any] | None = None,
     labels: Labels | None = None,
     train: Texts | None = None,
-    exclude_self: bool = False,
-    skip_unlabelled: bool = False,
-    unknown: Unknown = "warn",
-    only: Sequence[str] = (),
-    without: Sequence[str] = (),
     progress: bool = True,
+    **rules: Unpack[TaskArguments],
 ) -> Scores | Comparisons:
     """Write the page of `evaluate --report` or, for several taggers or runs, of `compare --report`; return the numbers.
 
@@ -252,9 +240,7 @@ def report(
     *given, gold = found or (None,)
     named = _named(given)
     with silence(not progress):
-        task = _task(
-            list(named.values()), gold, y, labels, train, exclude_self, skip_unlabelled, unknown, only, without
-        )
+        task = _task(list(named.values()), gold, y, labels, train, rules)
         runs = {name: _run(each, task, None) for name, each in named.items()}
         origin = details.origin(task, _origin(gold), _origin(labels) if labels is not None else "of the tagger")
         if len(runs) == 1:
@@ -272,8 +258,8 @@ def report(
         return compared
 
 
-def _check_no_conditions(only: Sequence[str], without: Sequence[str]) -> None:
-    if only or without:
+def _check_no_conditions(rules: TaskArguments) -> None:
+    if rules.keys() & {"only", "without", "hierarchy", "per_branch"}:
         raise ConfigError("conditions on labels need documents; give them, with their labels, in place of a run")
 
 
@@ -297,11 +283,7 @@ def _task(
     y: Iterable[Any] | None,
     labels: Labels | None,
     train: Texts | None,
-    exclude_self: bool,
-    skip_unlabelled: bool,
-    unknown: Unknown,
-    only: Sequence[str],
-    without: Sequence[str],
+    rules: TaskArguments,
 ) -> dataset.EvaluationSet:
     taggers = [each for each in found if isinstance(each, Tagger)]
     vocabulary = taggers[0].vocabulary if taggers else to_vocabulary(_given(labels))
@@ -309,8 +291,7 @@ def _task(
         if list(other.vocabulary.ids) != list(vocabulary.ids):
             raise ConfigError("the taggers have different vocabularies; give them one: tagger.with_labels(labels)")
     seen = None if train is None else _corpus(train, None)
-    switches: dict[str, Any] = {"exclude_self": exclude_self, "skip_unlabelled": skip_unlabelled}
-    return dataset.task(_corpus(gold, y), vocabulary, seen, unknown=unknown, only=only, without=without, **switches)
+    return dataset.task(_corpus(gold, y), vocabulary, seen, **rules)
 
 
 def _run(found: Tagger | Run, task: dataset.EvaluationSet, measures: Sequence[str] | None) -> Run:

@@ -140,7 +140,9 @@ def test_allowed_labels_keep_their_order_and_fill_the_cut(
         ways[way](WRONG, 10)
 
 
-@pytest.mark.parametrize("way", ["suggest", "batch", "python", "classifier", "api", "files", "annif", "annif batch"])
+@pytest.mark.parametrize(
+    "way", ["suggest", "batch", "python", "classifier", "api", "files", "annif", "annif batch", "served"]
+)
 def test_narrow_and_broad_labels_are_the_same_by_every_way(
     ways: dict[str, Callable[[Conditions, int], list[str]]], tagger: Tagger, way: str
 ) -> None:
@@ -158,6 +160,50 @@ def test_narrow_and_broad_labels_are_the_same_by_every_way(
         ways[way]({"hierarchy": "broadest"}, 10)
     with pytest.raises(ConfigError):
         ways[way]({"per_branch": 0}, 10)
+
+
+def test_a_request_may_ask_for_narrower_or_broader_labels_than_the_settings_of_a_served_model(tagger: Tagger) -> None:
+    settings, whole = SuggestOptions(hierarchy="narrowest"), [each.id for each in tagger.suggest(ENGLISH)]
+    for asked, expected in (({}, [each for each in whole if each[-1] in "35"]), ({"hierarchy": "ranked"}, whole)):
+        found = _answered(tagger, "/api/suggest", settings, json={"text": ENGLISH, **asked})["suggestions"]
+        assert [each["id"] for each in found] == expected
+        form = {"text": ENGLISH, **asked}
+        results = _answered(tagger, "/v1/projects/m/suggest", settings, data=form)["results"]
+        assert [each["uri"] for each in results] == expected
+
+
+def test_scores_are_of_suggestions_that_are_as_narrow_as_was_asked_for(
+    run: Command, tagger: Tagger, desk: Path
+) -> None:
+    """Owls and eggs are right and all four labels suggested: F1 is 4 / 6; only these two are the narrowest: F1 is 1.
+
+    With one label of each branch, the first of the three animals and eggs, F1 is 1 or 1/2.
+    """
+    tagger.save(desk / "model")
+    (desk / "zoo.ttl").write_text(SKOS, encoding="utf-8")
+    write("gold.jsonl", [{"id": "1", "text": ENGLISH, "labels": ["http://e/3", "http://e/5"]}])
+    suggested = run("suggest", "gold.jsonl", "--model", "model", "--format", "jsonl")
+    (desk / "run.jsonl").write_text(suggested.out)
+    first = next(each.id for each in tagger.suggest(ENGLISH) if each.id[-1] in "125")
+    for rules, expected in (
+        ({}, 2 / 3),
+        ({"hierarchy": "narrowest"}, 1),
+        ({"per_branch": 1}, 1 if first == "http://e/5" else 0.5),
+    ):
+        flags = [f"--{name.replace('_', '-')}={value}" for name, value in rules.items()]
+        by_run = ("--labels", "zoo.ttl", "--run", "run.jsonl", *flags, "--json")
+        found = [
+            json.loads(run("evaluate", "gold.jsonl", "--model", "model", *flags, "--json").out)["measures"],
+            json.loads(run("evaluate", "gold.jsonl", *by_run).out)["measures"],
+            json.loads(run("compare", "gold.jsonl", "--run", "run.jsonl", *by_run).out)["measures"],
+        ]
+        values = [each["F1@5"].get("value", each["F1@5"].get("a")) for each in found]
+        corpus = tw.Corpus.read("gold.jsonl")
+        python = (
+            tw.evaluate(tagger, corpus, **rules)["F1@5"].value,
+            tw.compare(tagger, tagger, corpus, **rules)["F1@5"].a,
+        )
+        assert [*values, *python] == pytest.approx([expected] * 5)
 
 
 def test_a_batch_gives_the_same_and_is_continued(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,18 @@ def test_the_most_uncertain_document_is_the_one_whose_suggestions_may_be_right_o
     found = uncertainty(run.rescored(run.scores, sure))
     assert np.argsort(-found).tolist() == [1, 2, 0]
     assert found[1] == pytest.approx(2.0)
+
+
+def test_only_labels_that_may_be_suggested_count_for_uncertainty() -> None:
+    """Two labels of standard scores 1 and -1 are unsure by 0.84 bits each, a single one of 0 by 1 bit."""
+    tagger = zero_shot(["Bees", "Rain", "Owls"], stages=["exact_match"], language="en")
+    tagger = replace(tagger, combiner=WeightedSum(confidence="fitted", curve=(1.0, 0.0)))
+    documents = [Document("a", "Bees, bees in the rain"), Document("b", "Owls")]
+    assert sample(documents, 1, "uncertainty", tagger=tagger, only=["Bees", "Rain", "Owls"]) == [0]
+    assert sample(documents, 1, "uncertainty", tagger=tagger, without=["Owls"]) == [0]
+    assert sample(documents, 1, "uncertainty", tagger=tagger, only=["Owls"]) == [1]
+    with pytest.raises(ConfigError, match="fits no label"):
+        sample(documents, 1, "uncertainty", tagger=tagger, only=["Hail"])
 
 
 def test_the_sample_is_far_apart() -> None:

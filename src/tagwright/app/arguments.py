@@ -226,7 +226,23 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Cut:
+class Conditions:
+    """Which labels may be suggested."""
+
+    only: Only = field(default_factory=list)
+    without: Without = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """How narrow or broad they are."""
+
+    hierarchy: HierarchyOption = "ranked"
+    per_branch: PerBranch = None
+
+
+@dataclass(frozen=True)
+class Cut(Arranged, Conditions):
     """Which ranked labels are suggested: the fields of `SuggestOptions`."""
 
     k: MaxLabels = 10
@@ -234,22 +250,16 @@ class Cut:
     min_confidence: MinConfidence = None
     best_cut: BestCut = False
     exclude_self: ExcludeSelf = False
-    only: Only = field(default_factory=list)
-    without: Without = field(default_factory=list)
-    hierarchy: HierarchyOption = "ranked"
-    per_branch: PerBranch = None
 
 
 @dataclass(frozen=True)
-class Scoring:
+class Scoring(Conditions):
     """Which documents and labels are scored."""
 
     exclude_self: ExcludeSelf = False
     skip_unlabelled: SkipUnlabelled = False
     unknown: Unknown = "warn"
     qrels: Qrels = None
-    only: Only = field(default_factory=list)
-    without: Without = field(default_factory=list)
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -12,6 +12,7 @@ import typer
 from tagwright import __version__
 from tagwright.app.arguments import (
     FORMATS,
+    Arranged,
     BroaderNames,
     Chosen,
     Cut,
@@ -113,6 +114,7 @@ def evaluate(
     reading: Reading,
     chosen: Chosen,
     scoring: Scoring,
+    arranged: Arranged,
     run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.", show_default=False)] = None,
     train: Train = [],  # noqa: B006
     per_label: Annotated[Path | None, typer.Option(help="Write a TSV with the scores of every label.")] = None,
@@ -130,7 +132,7 @@ def evaluate(
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
     corpus = inputs.read(docs, reading)
     seen = inputs.read(train, reading) if train else None
-    task = inputs.task(corpus, chosen, scoring, seen)
+    task = inputs.task(corpus, chosen, scoring, seen, arranged)
     if run:
         tagger, found = None, dataset.read_run(run, task)
     else:
@@ -152,6 +154,7 @@ def compare(
     docs: Docs,
     reading: Reading,
     scoring: Scoring,
+    arranged: Arranged,
     labels: LabelFile,
     run: Annotated[list[Path], typer.Option(help="A run file; give two or more.", show_default=False)],
     language: Language = "",
@@ -171,7 +174,7 @@ def compare(
         raise TagwrightError(f"compare needs two runs or more, got {len(run)}: --run A.jsonl --run B.jsonl")
     corpus = inputs.read(docs, reading)
     seen = inputs.read(train, reading) if train else None
-    task = inputs.task(corpus, Chosen(labels, language), scoring, seen)
+    task = inputs.task(corpus, Chosen(labels, language), scoring, seen, arranged)
     files = dict(zip(run_names(len(run)), run, strict=True))
     runs = {name: dataset.read_run(file, task) for name, file in files.items()}
     comparison = dataset.compare(runs, task)

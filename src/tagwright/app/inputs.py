@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tagwright.app.arguments import Chosen, Reading, Scoring
+from tagwright.app.arguments import Arranged, Chosen, Reading, Scoring
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
@@ -68,7 +68,9 @@ def _reading(given: Reading) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None = None) -> "EvaluationSet":
+def task(
+    corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None = None, arranged: Arranged | None = None
+) -> "EvaluationSet":
     """Return the evaluation set, with the labels of a file or of a saved tagger.
 
     Raises InputError, see `evaluation.dataset.task`.
@@ -76,7 +78,7 @@ def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None 
     found = vocabulary(chosen, corpus)
     from tagwright.evaluation import dataset
 
-    return dataset.task(corpus, found, train, **vars(scoring))
+    return dataset.task(corpus, found, train, **vars(scoring), **vars(arranged or Arranged()))
 
 
 def vocabulary(chosen: Chosen, documents: Sequence[Document] = ()) -> Vocabulary:

@@ -3,12 +3,13 @@
 import logging
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
+from tagwright.combining.acceptance import Arrangement, SuggestOptions
 from tagwright.core.progress import bar
 from tagwright.data import run_files
 from tagwright.data.corpus import Corpus
@@ -23,6 +24,7 @@ from tagwright.evaluation.metrics import ceilings as recall_ceilings
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons, compare_all
 from tagwright.tagger import BATCH, Tagger
+from tagwright.tagger.cut import allowed_by, cut_run
 from tagwright.types import Document, Longs, Mask, Run
 
 DEPTH = 100
@@ -31,13 +33,25 @@ DEPTH = 100
 _log = logging.getLogger(__name__)
 
 
+class TaskArguments(TypedDict, total=False):
+    """What is scored: keyword arguments of `task`."""
+
+    exclude_self: bool
+    skip_unlabelled: bool
+    unknown: Unknown
+    only: Sequence[str]
+    without: Sequence[str]
+    hierarchy: Arrangement
+    per_branch: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
     """Documents with gold labels, and what scoring them needs.
 
     gold: a row per document that is scored. kept: (scored,) their positions in the corpus. lengths: (scored,) words.
-    own: (scored,) the label that is the document itself and is never suggested; -1 where there is none. only, without:
-    conditions that the labels fulfil, see `SuggestOptions`.
+    own: (scored,) the label that is the document itself and is never suggested; -1 where there is none. options: of the
+    suggestions that are scored: which labels, and how narrow or broad.
     """
 
     corpus: Corpus
@@ -47,13 +61,12 @@ class EvaluationSet:
     lengths: Longs
     own: Longs
     train: Run | None = None
-    only: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
+    options: SuggestOptions = field(default_factory=SuggestOptions)
 
     @property
     def allowed(self) -> Mask:
         """(labels,) true for the labels that are scored."""
-        return self.vocabulary.conditions.allowed(self.only, self.without)
+        return allowed_by(self.vocabulary, self.options)
 
     def batches(self) -> Iterator[list[Document]]:
         """The documents that are scored, batch by batch: one by one they would take five times as long to read."""
@@ -68,9 +81,8 @@ class EvaluationSet:
         return self.scored(run.take(self.kept))
 
     def scored(self, run: Run) -> Run:
-        """The labels of a run over the scored documents that are scored."""
-        others = run.without(self.own)
-        return others.keep(self.allowed[others.labels])
+        """The labels of a run over the scored documents that are scored, as narrow or broad as the options ask."""
+        return cut_run(self.vocabulary, run, replace(self.options, k=max(1, run.ranks.max(initial=0))), self.own)
 
 
 def task(
@@ -84,16 +96,19 @@ def task(
     qrels: Path | None = None,
     only: Sequence[str] = (),
     without: Sequence[str] = (),
+    hierarchy: Arrangement = "ranked",
+    per_branch: int | None = None,
 ) -> EvaluationSet:
     """What is to be scored; train: where label frequencies are counted; the log says how many documents are there too.
 
     unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored. qrels:
     a file of TREC with the gold labels, instead of those the documents have. only, without: conditions on labels, see
-    `SuggestOptions`; gold labels that do not fulfil them are left out, and the log says how many. Raises InputError
-    naming the first document without gold labels, unless skipped; ConfigError for a condition that no label fulfils.
+    `SuggestOptions`; gold labels that do not fulfil them are left out, and the log says how many. hierarchy,
+    per_branch: how narrow or broad the suggestions are that are scored. Raises InputError naming the first document
+    without gold labels, unless skipped; ConfigError for a condition that no label fulfils.
     """
-    conditions = tuple(only), tuple(without)
-    allowed = vocabulary.conditions.allowed(*conditions)
+    options = SuggestOptions(only=only, without=without, hierarchy=hierarchy, per_branch=per_branch)
+    allowed = allowed_by(vocabulary, options)
     judged = read_qrels(qrels, corpus.ids, vocabulary.index) if qrels else None
     lengths, has_any, shared = array("q"), array("b"), list[str]()
     trained = set(map(text_key, train)) if train else set()
@@ -127,7 +142,7 @@ def task(
         )  # fmt: skip
     seen = vocabulary.gold(train, unknown="ignore") if train else None
     words = np.array(lengths, np.int64)[kept]
-    return EvaluationSet(corpus, vocabulary, gold.take(kept), kept, words, own[kept], seen, *conditions)
+    return EvaluationSet(corpus, vocabulary, gold.take(kept), kept, words, own[kept], seen, options)
 
 
 def _allowed(gold: Run, allowed: Mask) -> Run:
@@ -141,12 +156,14 @@ def _allowed(gold: Run, allowed: Mask) -> Run:
 
 def tag(tagger: Tagger, task: EvaluationSet, depth: int = DEPTH) -> Run:
     """The tagger's best labels for the documents of the task."""
+    options = replace(task.options, k=depth, exclude_self=bool((task.own >= 0).any()))
+    tagger.check(options)
     with bar("tagging", len(task.kept)) as done:
         runs = []
         for batch in task.batches():
-            runs.append(tagger.tag(batch, depth + 1, only=task.only, without=task.without))
+            runs.append(tagger.best(batch, options))
             done(len(batch))
-    return Run.concat(runs).without(task.own).top(depth)
+    return Run.concat(runs)
 
 
 def score(run: Run, task: EvaluationSet, measures: Sequence[str] | None = None) -> Scores:

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.errors import TagwrightError
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry, ReviewedDocuments
@@ -28,9 +29,10 @@ _log = logging.getLogger(__name__)
 
 
 class Model(Protocol):
-    """The tagger in use. version changes with it."""
+    """The tagger in use. version changes with it. settings: conditions that suggested labels fulfil."""
 
     tagger: Tagger
+    settings: SuggestOptions
 
     @property
     def version(self) -> str:
@@ -79,7 +81,10 @@ class ReviewQueue:
         open_ = [place for place in places if entries[place].id not in states or not states[entries[place].id].done_by]
         try:
             looked_at = [self.documents[entries[place].number] for place in open_[:LOOKED_AT]]
-            chosen = sample(looked_at, AT_ONCE, self.order, tagger=self.model.tagger)
+            rules = self.model.settings
+            chosen = sample(
+                looked_at, AT_ONCE, self.order, tagger=self.model.tagger, only=rules.only, without=rules.without
+            )
         except TagwrightError as error:
             _log.warning("the order of the review stays random: %s", error)
             return

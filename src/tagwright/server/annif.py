@@ -31,7 +31,7 @@ from tagwright.server.request_bodies import (
     unsupported,
     whole,
 )
-from tagwright.server.served_model import ServedModel, suggest_options
+from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion
 from tagwright.text.language import detect
 from tagwright.text.words import clean
@@ -124,7 +124,7 @@ class AnnifApi:
         if "text" not in form:
             raise bad_request("'text' is a required property")
         check_size(form["text"])
-        options = _options(form)
+        options = _options(model, form)
         language = await _language(model, form)
         (found,) = await _suggestions(model, [{"text": form["text"]}], options)
         return JSONResponse({"results": _results(model.named_in(language, found))})
@@ -138,7 +138,7 @@ class AnnifApi:
         documents = content["documents"]
         for document in documents:
             check_size(document["text"])
-        options = _options(given)
+        options = _options(model, given)
         language = await _language(model, given)
         found = await _suggestions(model, documents, options)
         return JSONResponse(
@@ -258,7 +258,7 @@ def _indexed(content: Any) -> list[dict[str, Any]]:
     return list(content)
 
 
-def _options(given: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:
+def _options(model: ServedModel, given: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:
     """Read limit, threshold and conditions; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
     limit, threshold = whole(given.get("limit", "10")), _number(given.get("threshold", "0"))
     check(limit, _OPTIONS["limit"], "limit")
@@ -267,7 +267,7 @@ def _options(given: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:
     check(threshold, _OPTIONS["threshold"], "threshold")
     rules = label_rules(given)
     check({name: rules[name] for name in CONDITIONS}, object_(CONDITIONS))
-    return None if limit == 0 else suggest_options(k=limit, min_confidence=threshold, **rules)
+    return None if limit == 0 else model.options(k=limit, min_confidence=threshold, **rules)
 
 
 def _number(text: str) -> Any:

@@ -41,7 +41,7 @@ from tagwright.server.request_bodies import (
     unsupported,
     whole,
 )
-from tagwright.server.served_model import ServedModel, suggest_options
+from tagwright.server.served_model import ServedModel
 from tagwright.server.uploads import UploadReader
 from tagwright.tagger import Suggestion
 from tagwright.tagger.reasons import meanings
@@ -205,7 +205,7 @@ class JsonApi:
         """Suggest labels for documents, under their names in the language of the options. Raises Problem."""
         if options.language and not await asyncio.to_thread(model.has_language, options.language):
             raise bad_request(f"language is {shown(options.language)}, in which no label has a name")
-        rules = suggest_options(
+        rules = model.options(
             k=options.limit,
             min_score=options.min_score,
             min_confidence=options.threshold,
@@ -248,7 +248,7 @@ class Options:
     best_cut: bool = False
     only: Sequence[str] = ()
     without: Sequence[str] = ()
-    hierarchy: str = "ranked"
+    hierarchy: str | None = None
     per_branch: int | None = None
     language: str = ""
     evidence: bool = False

@@ -33,8 +33,9 @@ class ServedModel:
     """A tagger under the name by which clients ask for it.
 
     id: without blanks, part of addresses; language: code of the labels' names; learns: whether decisions are accepted;
-    modified: when the tagger was saved or last trained, if it was. settings: its conditions hold for all suggestions.
-    number: of its version, such as "0002", and history: the folder of all versions, if there is one.
+    modified: when the tagger was saved or last trained, if it was. settings: its conditions hold for all suggestions,
+    and how narrow or broad labels are for requests that do not say it. number: of its version, such as "0002", and
+    history: the folder of all versions, if there is one.
 
     A request is answered by one version: it calls `for_request` once, and `swap` changes what later ones get.
     """
@@ -94,6 +95,14 @@ class ServedModel:
         if not language:
             return list(suggested)
         return [replace(each, name=vocabulary[vocabulary.index[each.id]].name_in(language)) for each in suggested]
+
+    def options(self, **given: Any) -> SuggestOptions:
+        """Return the options of a request; None: as the settings have it. Raises Problem for a value that cannot be."""
+        ours = {"hierarchy": self.settings.hierarchy, "per_branch": self.settings.per_branch}
+        try:
+            return SuggestOptions(**{**ours, **{name: each for name, each in given.items() if each is not None}})
+        except ConfigError as error:
+            raise bad_request(str(error)) from None
 
     async def suggest(self, texts: Sequence[str], options: SuggestOptions) -> list[list[Suggestion]]:
         """Suggestions for texts, best first; none for an empty one. Raises Problem as `suggest_all` does."""
@@ -173,11 +182,3 @@ def _answers(wanted: Sequence[tuple[Predict, SuggestRequest]]) -> list[list[Sugg
 def _main(language: str) -> str:
     """The code of a language without that of its variant."""
     return language.partition("-")[0]
-
-
-def suggest_options(**given: Any) -> SuggestOptions:
-    """The options of a request. Raises Problem for a value that cannot be."""
-    try:
-        return SuggestOptions(**given)
-    except ConfigError as error:
-        raise bad_request(str(error)) from None

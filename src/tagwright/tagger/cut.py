@@ -9,7 +9,7 @@ import numpy as np
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.types import Document, Mask, Run
+from tagwright.types import Document, Longs, Mask, Run
 
 
 class _Entry(NamedTuple):
@@ -31,10 +31,17 @@ def cut(
     Raises ConfigError for a condition that no label fulfils.
     """
     own = vocabulary.own(documents) if options.exclude_self else np.full(len(documents), -1)
+    return cut_run(vocabulary, ranking, options, own, served)
+
+
+def cut_run(
+    vocabulary: Vocabulary, ranking: Run, options: SuggestOptions, own: Longs, served: SuggestOptions | None = None
+) -> Run:
+    """`cut` with the label that each document is itself, own (documents,); -1 for none."""
     allowed = allowed_by(vocabulary, options)
     if served is not None:
         allowed = allowed & allowed_by(vocabulary, served)
-    if options.exclude_self:
+    if (own >= 0).any():
         ranking = ranking.without(own)
     ranking = ranking if allowed.all() else ranking.keep(allowed[ranking.labels])
     if options.hierarchy != "ranked" or options.per_branch:

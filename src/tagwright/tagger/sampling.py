@@ -6,8 +6,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense
+from tagwright.tagger.cut import cut
 from tagwright.tagger.pipeline import Tagger, batches
 from tagwright.types import Document, Floats, Longs, Run
 
@@ -21,13 +23,15 @@ SHORTLIST = 5
 
 
 def sample(
-    documents: Sequence[Document], n: int, by: By = "random", *, tagger: Tagger | None = None, seed: int = 0
-) -> list[int]:
+    documents: Sequence[Document], n: int, by: By = "random", *, tagger: Tagger | None = None, seed: int = 0,
+    only: Sequence[str] = (), without: Sequence[str] = (),
+) -> list[int]:  # fmt: skip
     """Return places of n documents to label next, the first ones first; of all documents if there are fewer.
 
     random: drawn by the seed. length: one drawn from each of n groups of equal size by length of the text.
     uncertainty: those with the greatest expected entropy of the tagger's first suggestions, far from each other in
-    meaning. Raises ConfigError for uncertainty without a tagger, or with one that estimates no confidence.
+    meaning. only, without: conditions on the labels that are suggested, see `SuggestOptions`. Raises ConfigError for
+    uncertainty without a tagger, or with one that estimates no confidence.
     """
     if n < 1:
         raise ConfigError(f"n is {n}, expected at least 1")
@@ -38,16 +42,16 @@ def sample(
         return by_length(np.array([len(document.text) for document in documents], np.int64), n, rng)
     if tagger is None:
         raise ConfigError("whose uncertainty? give a tagger")
-    return unsure_about(documents, n, tagger)
+    return unsure_about(documents, n, tagger, SuggestOptions(k=DEPTH, only=only, without=without))
 
 
-def unsure_about(documents: Sequence[Document], n: int, tagger: Tagger) -> list[int]:
+def unsure_about(documents: Sequence[Document], n: int, tagger: Tagger, options: SuggestOptions) -> list[int]:
     """Places of n documents that the tagger is unsure about, far from each other where it has an encoder."""
     runs, vectors = list[Run](), list[Floats]()
     dense = next((name for name, stage in tagger.retrievers.items() if isinstance(stage, Dense)), None)
     for batch in batches(documents):
         pool = tagger.candidates(batch)
-        runs.append(tagger.rank(pool).top(DEPTH))
+        runs.append(cut(tagger.vocabulary, batch, tagger.rank(pool), options))
         vectors.append(pool.readings[dense].vectors if dense else np.zeros((len(batch), 1), np.float32))
     if not runs:
         return []

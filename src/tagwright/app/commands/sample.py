@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import Chosen, Docs, Quiet, Reading
+from tagwright.app.arguments import Chosen, Conditions, Docs, Quiet, Reading
 from tagwright.core.terminal import escaped
 
 
@@ -13,6 +13,7 @@ def sample(
     docs: Docs,
     reading: Reading,
     chosen: Chosen,
+    conditions: Conditions,
     n: Annotated[int, typer.Option("-n", min=1, help="Number of documents.")] = 50,
     by: Annotated[
         Literal["uncertainty", "random", "length"],
@@ -36,7 +37,7 @@ def sample(
 
     documents = [document for document in inputs.read(docs, reading) if not document.labels]
     tagger = inputs.tagger(chosen, documents) if by == "uncertainty" else None
-    for place in sampling.sample(documents, n, by, tagger=tagger, seed=seed):
+    for place in sampling.sample(documents, n, by, tagger=tagger, seed=seed, **vars(conditions)):
         found = documents[place]
         as_json = json.dumps({"id": found.id, "title": found.title}, ensure_ascii=False)
         print(escaped(as_json if output == "jsonl" else found.id))

@@ -6,12 +6,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import Chosen, LabelFile, Language, Only, Quiet, Settings, Without
+from tagwright.app.arguments import Arranged, Chosen, Conditions, LabelFile, Language, Quiet, Settings
 from tagwright.core.extras import require
 from tagwright.errors import ConfigError
 
 
 def serve(
+    conditions: Conditions,
+    arranged: Arranged,
     model: Annotated[
         list[str],
         typer.Option(
@@ -23,8 +25,6 @@ def serve(
     ] = [],  # noqa: B006
     labels: LabelFile = None,
     language: Language = "",
-    only: Only = [],  # noqa: B006
-    without: Without = [],  # noqa: B006
     settings: Settings = [],  # noqa: B006
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")] = 8765,
@@ -99,13 +99,13 @@ def serve(
     )  # fmt: skip
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
-    conditions = SuggestOptions(only=only, without=without)
+    defaults = SuggestOptions(**vars(conditions), **vars(arranged))
     vocabulary = to_vocabulary(labels, language) if model and labels else None
     if model:
-        models = serving.saved_models(model, learns=learn, labels=vocabulary, settings=conditions)
+        models = serving.saved_models(model, learns=learn, labels=vocabulary, settings=defaults)
     else:
         made = inputs.tagger(Chosen(labels, language, settings=settings))
-        models = [serving.zero_shot_model(made, learns=learn, settings=conditions)]
+        models = [serving.zero_shot_model(made, learns=learn, settings=defaults)]
     if save_to is not None:
         serving.use_trained(models[0], save_to)
     options = replace(options, save_to=serving.place_to_save(model, options, labels))

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.evaluation.advice import Gain, expected_gain
 from tagwright.review.current import Decision, Verdict
 from tagwright.review.decisions import Decisions
@@ -186,7 +185,7 @@ class Review:
         """Return the suggestions and, for some documents, a random candidate from below them."""
         key = number, model.version
         if key not in self._found:
-            ranked = await model.suggest_for(SuggestRequest(document, SuggestOptions(k=DEPTH)))
+            ranked = await model.suggest_for(SuggestRequest(document, model.options(k=DEPTH)))
             places = list(range(min(SUGGESTIONS, len(ranked))))
             drawn = drawn_place(document.id, len(ranked), self.random_share)
             places += [] if drawn is None else [drawn]
