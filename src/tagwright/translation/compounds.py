@@ -8,8 +8,8 @@ from functools import cache
 LEAST = 4
 "The fewest letters of a part."
 
-LINKS = ("", "s", "es", "n", "en", "e", "er", "ens", "ns")
-"What may stand between two parts (German; others have the empty one, or some of these)."
+LINKS = {"s": ("s", "es", "ens", "ns"), "n": ("n", "en"), "e": ("e",), "r": ("er",)}
+"What may stand between two parts, by its last letter (German; others have nothing there, or some of these)."
 
 HEADS = 2
 """Known words that must follow the same letters to make these a known word: "künst" is none, which only "liche" and
@@ -27,17 +27,18 @@ class Compounds:
     """
 
     def __init__(self, words: Iterable[str], stem: Callable[[str], str]) -> None:
-        counts, stems, tails = Counter(words), Counter[str](), defaultdict[str, set[str]](set)
-        self._stem = cache(stem)
+        counts, self._stems, tails = Counter(words), Counter[str](), defaultdict[str, set[str]](set)
+        self._stem, self._is_known, self._splits = (
+            cache(stem),
+            cache(self._has_known_stem),
+            dict[str, tuple[str, ...]](),
+        )
         for word, count in counts.items():
-            stems[stem(word)] += count
-        self._stems = dict(stems)
+            self._stems[self._stem(word)] += count
         for word in counts:
-            for end in _ends(word):
-                if (tail := self._stem(word[end:])) in stems:
-                    tails[word[:end]].add(tail)
+            for end in self._ends(word):
+                tails[word[:end]].add(self._stem(word[end:]))
         self._heads = {head: len(each) for head, each in tails.items() if len(each) >= HEADS}
-        self._splits = dict[str, tuple[str, ...]]()
 
     def split(self, word: str) -> tuple[str, ...]:
         """The parts of a word, or the word alone where it has none."""
@@ -47,11 +48,9 @@ class Compounds:
         return found
 
     def _candidates(self, word: str) -> Iterable[tuple[str, ...]]:
-        for end in _ends(word):
+        for end in self._ends(word):
             head, tail = word[:end], word[end:]
-            if self._stem(tail) not in self._stems:
-                continue
-            for link in LINKS:
+            for link in ("", *LINKS.get(head[-1], ())):
                 first = head.removesuffix(link)
                 if (link and first == head) or len(first) < LEAST:
                     continue
@@ -66,7 +65,10 @@ class Compounds:
     def _count(self, word: str) -> int:
         return self._stems.get(self._stem(word)) or self._heads.get(word, 0)
 
+    def _ends(self, word: str) -> list[int]:
+        """Where the first part of a word may end: before a known one."""
+        is_known = self._is_known
+        return [end for end in range(LEAST, len(word) - LEAST + 1) if is_known(word[end:])]
 
-def _ends(word: str) -> range:
-    """Where the first part of a word may end."""
-    return range(LEAST, len(word) - LEAST + 1)
+    def _has_known_stem(self, word: str) -> bool:
+        return self._stem(word) in self._stems

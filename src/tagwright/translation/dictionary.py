@@ -7,7 +7,7 @@ one name stands for a word of the other is estimated by EM, from all pairs of na
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import Self
@@ -41,30 +41,31 @@ LETTERS = 4
 
 
 class Tongue:
-    """How names in one language are taken apart. code: of the language; names: all that there are in it."""
+    """How names in one language are taken apart. code: of the language; names: all that there are in it.
+
+    words(name): its words, folded, without stop words and what is in brackets behind it. parts(words): the same,
+    compounds split into their parts. stem(word). Each is computed once.
+
+    >>> Tongue("en", ()).words("State of matter (physics)")
+    ('state', 'matter')
+    """
 
     def __init__(self, code: str, names: Iterable[str]) -> None:
         languages = parse_all(code)
         self.stem, self.joins = cache(stemmer(languages)), joins_words(languages)
-        self._stops = stop_words(languages)
+        self._stops, self.words, self.parts = stop_words(languages), cache(self._words), cache(self._parts)
         known = (word for name in names for word in self.words(name)) if self.joins else ()
         self._compounds = Compounds(known, self.stem)
 
-    def words(self, name: str) -> list[str]:
-        """The words of a name, folded, without stop words and what is in brackets behind it.
-
-        >>> Tongue("en", ()).words("State of matter (physics)")
-        ['state', 'matter']
-        """
+    def _words(self, name: str) -> tuple[str, ...]:
         head = name.partition("(")[0] if not name.startswith("(") else name
-        return [word for word in map(fold, raw_words(head)) if word not in self._stops]
+        return tuple(word for word in map(fold, raw_words(head)) if word not in self._stops)
 
-    def parts(self, words: Iterable[str]) -> list[str]:
-        """The same words, compounds split into their parts."""
-        return [part for word in words for part in self._compounds.split(word)] if self.joins else list(words)
+    def _parts(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(part for word in words for part in self._compounds.split(word)) if self.joins else words
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Dictionary:
     """Translates names from one language into another.
 
@@ -75,15 +76,18 @@ class Dictionary:
     target: Tongue
     translations: Mapping[str, Sequence[tuple[str, float]]]
     spelling: Spelling
-    _looked_up: dict[str, "_Translated"] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._known = cache(self._look_up)
 
     @classmethod
     def learn(cls, pairs: Sequence[tuple[str, str]], source: Tongue, target: Tongue) -> Self:
         """The dictionary that these pairs of names teach."""
-        aligner = _Aligner(source, target)
-        for one, other in pairs:
-            aligner.add(one, other)
-        return cls(source, target, aligner.translations(), Spelling(aligner.alike))
+        read = [(source.words(one), target.words(other)) for one, other in pairs]
+        alike = dict.fromkeys(
+            (word, other) for words, others in read for word in words if len(word) >= LETTERS for other in others
+        )
+        return cls(source, target, _translations(read, source, target), Spelling(alike))
 
     def translate(self, name: str) -> tuple[str, ...]:
         """What the name may be in the other language, the likeliest first; none where no word of it is known.
@@ -112,24 +116,17 @@ class Dictionary:
 
     def _word(self, word: str) -> list["_Translated"]:
         """A word, or its parts where it is not known as a whole, or stands for several words."""
-        likeliest = max(
-            (probability for _, probability in self.translations.get(self.source.stem(word), ())), default=1
-        )
-        parts = list(map(self._known, self.source.parts([word])))
-        if likeliest <= ONE and all(part.known for part in parts):
-            return parts
-        whole = self._known(word)
-        return [whole] if whole.known else parts
-
-    def _known(self, word: str) -> "_Translated":
-        if word not in self._looked_up:
-            self._looked_up[word] = self._look_up(word)
-        return self._looked_up[word]
+        whole, parts = self._known(word), self.source.parts((word,))
+        if not whole.known or whole.probability <= ONE:
+            translated = list(map(self._known, parts))
+            if not whole.known or all(part.known for part in translated):
+                return translated
+        return [whole]
 
     def _look_up(self, word: str) -> "_Translated":
         found = self.translations.get(self.source.stem(word), ())
         if found:
-            return _Translated(tuple(text for text, _ in found), known=True)
+            return _Translated(tuple(text for text, _ in found), known=True, probability=found[0][1])
         text, probability = self.spelling(word, SPELLED) if len(word) >= LETTERS else (word, 0.0)
         return _Translated((text,), known=probability > SPELLED)
 
@@ -140,63 +137,43 @@ class _Translated:
 
     options: tuple[str, ...]
     known: bool
+    probability: float = 1
 
 
-class _Aligner:
-    """Pairs of names as pairs of words, from which probabilities are estimated."""
+def _translations(
+    read: Iterable[tuple[Sequence[str], Sequence[str]]], source: Tongue, target: Tongue
+) -> dict[str, list[tuple[str, float]]]:
+    """Stem -> words of the other language, each in its most frequent form, that are probable.
 
-    def __init__(self, source: Tongue, target: Tongue) -> None:
-        self._source, self._target = source, target
-        self._sources, self._targets = dict[str, int](), dict[str, int]()
-        self._written = Counter[str]()
-        self._cells, self._explained, self._sizes = array("q"), array("q"), array("q")
-        self._alike = dict[tuple[str, str], None]()
-
-    def add(self, one: str, other: str) -> None:
-        """A pair of names. Compounds of the first are read whole and in parts, those of the second in parts."""
-        words, others = self._source.words(one), self._target.words(other)
-        parts, pieces = self._source.parts(words), self._target.parts(others)
+    read: the words of pairs of names. Compounds of the first are read whole and in parts, those of the second in parts.
+    Every word of one goes with every word of the other; the word 0 stands for none.
+    """
+    sources, targets, written = {"": 0}, dict[str, int](), list[str]()
+    cells, explained, sizes = array("q"), array("q"), array("q")
+    for words, others in read:
         if not words or not others:
-            return
-        self._written.update({*others, *pieces})
+            continue
+        parts, pieces = source.parts(words), target.parts(others)
+        written += {*others, *pieces}
+        stems = [targets.setdefault(stem, len(targets)) for stem in sorted(set(map(target.stem, pieces)))]
         for form in [words] if parts == words else [words, parts]:
-            self._add(set(map(self._source.stem, form)), set(map(self._target.stem, pieces)))
-        self._alike |= dict.fromkeys((word, other) for word in words if len(word) >= LETTERS for other in others)
-
-    @property
-    def alike(self) -> Iterable[tuple[str, str]]:
-        """Pairs of words that may be spelled alike."""
-        return self._alike
-
-    def translations(self) -> dict[str, list[tuple[str, float]]]:
-        """Stem -> words of the other language, each in its most frequent form, that are probable."""
-        if not self._cells:
-            return {}
-        source, explained, sizes = (
-            np.frombuffer(each, np.int64) for each in (self._cells, self._explained, self._sizes)
-        )
-        group, target = np.repeat(np.arange(len(sizes)), sizes), np.repeat(explained, sizes)
-        cell, probability = model_1(group, source, target, len(self._targets))
-        frequent = dict[str, str]()
-        for word, _ in sorted(self._written.items(), key=lambda each: (-each[1], each[0])):
-            frequent.setdefault(self._target.stem(word), word)
-        words = [frequent[stem] for stem in self._targets]
-        stems, found = ["", *self._sources], defaultdict[str, list[tuple[str, float]]](list)
-        for place in np.flatnonzero(probability > PROBABLE)[
-            np.argsort(-probability[probability > PROBABLE], kind="stable")
-        ]:
-            one, other = divmod(int(cell[place]), len(self._targets))
-            if one:
-                found[stems[one]].append((words[other], float(probability[place])))
-        return dict(found)
-
-    def _add(self, sources: set[str], targets: set[str]) -> None:
-        """Every word of one with every word of the other; the word 0 stands for none."""
-        ones = [0, *(self._sources.setdefault(word, len(self._sources) + 1) for word in sorted(sources))]
-        for word in sorted(targets):
-            self._cells.extend(ones)
-            self._explained.append(self._targets.setdefault(word, len(self._targets)))
-            self._sizes.append(len(ones))
+            ones = [sources.setdefault(stem, len(sources)) for stem in sorted({"", *map(source.stem, form)})]
+            cells.extend(ones * len(stems))
+            explained.extend(stems)
+            sizes.extend([len(ones)] * len(stems))
+    size = np.array(sizes, np.int64)
+    group, target_of = np.repeat(np.arange(len(size)), size), np.repeat(np.array(explained, np.int64), size)
+    cell, probability = model_1(group, np.array(cells, np.int64), target_of, len(targets))
+    frequent, found = dict[str, str](), defaultdict[str, list[tuple[str, float]]](list)
+    for word, _ in sorted(Counter(written).items(), key=lambda each: (-each[1], each[0])):
+        frequent.setdefault(target.stem(word), word)
+    source_stems, target_words = list(sources), [frequent[stem] for stem in targets]
+    probable = np.flatnonzero(probability > PROBABLE)
+    for place in probable[np.argsort(-probability[probable], kind="stable")].tolist():
+        one, other = divmod(int(cell[place]), len(targets))
+        if one:
+            found[source_stems[one]].append((target_words[other], float(probability[place])))
+    return dict(found)
 
 
 def model_1(group: Longs, source: Longs, target: Longs, targets: int) -> tuple[Longs, Doubles]:

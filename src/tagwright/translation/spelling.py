@@ -34,7 +34,10 @@ class Spelling:
             for padded, pieces in ((_padded(source), pieces) for source, pieces in learned)
             for place, piece in enumerate(pieces)
         ]
-        self._best = [_most_frequent(letters, before, behind) for before, behind in CONTEXTS]
+        found = [_most_frequent(letters, before, behind) for before, behind in CONTEXTS]
+        self._contexts = [
+            (best, 3 - before, 4 + behind) for best, (before, behind) in zip(found, CONTEXTS, strict=True)
+        ]
         self._written = cache(self._look_up)
 
     def __call__(self, word: str, least: float = 0) -> tuple[str, float]:
@@ -44,25 +47,25 @@ class Spelling:
         k / (n + 1/2). least: where the product falls to that, the word stays as it is, with probability 0.
         """
         padded, found, probability = _padded(word), list[str](), 1.0
-        for place, letter in enumerate(word):
-            piece, certain = self._written(padded[place : place + WINDOW]) or (letter, 0.5)
+        for place in range(len(word)):
+            piece, certain = self._written(padded[place : place + WINDOW])
             probability *= certain
             if probability <= least:
                 return word, 0.0
             found.append(piece)
         return "".join(found), probability
 
-    def _look_up(self, window: str) -> tuple[str, float] | None:
+    def _look_up(self, window: str) -> tuple[str, float]:
         """What the letter in the middle is written as, by its longest known context."""
         first = 0
-        if window[2:5] not in self._best[_NEAR]:  # a context is known only if those inside it are
+        if window[2:5] not in self._contexts[_NEAR][0]:  # a context is known only if those inside it are
             first = _NEAR + 1
-        elif window[1:6] not in self._best[_WIDE]:
+        elif window[1:6] not in self._contexts[_WIDE][0]:
             first = _WIDE + 1
-        for best, (before, behind) in zip(self._best[first:], CONTEXTS[first:], strict=True):
-            if chosen := best.get(window[3 - before : 4 + behind]):
+        for best, start, end in self._contexts[first:]:
+            if chosen := best.get(window[start:end]):
                 return chosen
-        return None
+        return window[3], 0.5
 
 
 _NEAR, _WIDE = CONTEXTS.index((1, 1)), CONTEXTS.index((2, 2))
@@ -82,14 +85,11 @@ def _most_frequent(letters: Sequence[tuple[str, str]], before: int, behind: int)
     """
     contexts, least = [window[3 - before : 4 + behind] for window, _ in letters], SEEN if before + behind else 1
     total = Counter(contexts)
-    seen = Counter(
-        (context, piece) for context, (_, piece) in zip(contexts, letters, strict=True) if total[context] >= least
-    )
-    found = dict[str, tuple[str, float]]()
-    for (context, piece), count in sorted(seen.items(), key=lambda each: (-each[1], each[0][1])):
-        if context not in found:
-            found[context] = piece, count / (total[context] + 0.5)
-    return found
+    found = dict[str, tuple[int, str]]()
+    for (context, piece), count in Counter(zip(contexts, (piece for _, piece in letters), strict=True)).items():
+        if total[context] >= least:
+            found[context] = min(found.get(context, (0, "")), (-count, piece))
+    return {context: (piece, -count / (total[context] + 0.5)) for context, (count, piece) in found.items()}
 
 
 def aligned(source: str, target: str) -> list[str] | None:
@@ -98,15 +98,20 @@ def aligned(source: str, target: str) -> list[str] | None:
     >>> aligned("musik", "music"), aligned("ion", "ioni"), aligned("haus", "tree")
     (['m', 'u', 's', 'i', 'c'], ['i', 'o', 'ni'], None)
     """
-    rows = [list(range(len(target) + 1))]
-    for i, letter in enumerate(source, 1):
-        above, row = rows[-1], [i]
-        for j, other in enumerate(target, 1):
-            row.append(above[j - 1] if letter == other else 1 + min(above[j - 1], above[j], row[-1]))
+    pieces, i, j = [""] * len(source), len(source), len(target)
+    while i and j and source[i - 1] == target[j - 1]:  # an equal end is part of the fewest edits
+        i, j = i - 1, j - 1
+        pieces[i] = target[j]
+    rows = [list(range(j + 1))]
+    for place, letter in enumerate(source[:i], 1):
+        left, rows_above = place, rows[-1]
+        row = [left]
+        for diagonal, above, other in zip(rows_above, rows_above[1:], target, strict=False):
+            left = diagonal if letter == other else 1 + min(diagonal, above, left)
+            row.append(left)
         rows.append(row)
     if rows[-1][-1] > ALIKE * max(len(source), len(target)):
         return None
-    pieces, i, j = [""] * len(source), len(source), len(target)
     while i and j:
         if rows[i][j] == rows[i - 1][j - 1] + (source[i - 1] != target[j - 1]):
             pieces[i - 1] = target[j - 1] + pieces[i - 1]
@@ -122,10 +127,11 @@ def aligned(source: str, target: str) -> list[str] | None:
 
 def _may_be_alike(source: str, target: str) -> bool:
     """Whether enough letters are shared, in any order: quicker than to align."""
-    if min(len(source), len(target)) < (1 - ALIKE) * max(len(source), len(target)):
-        return False
-    shared = sum(min(source.count(letter), target.count(letter)) for letter in set(source))
-    return shared >= (1 - ALIKE) * max(len(source), len(target))
+    longest, letters = max(len(source), len(target)), set(source)
+    least = (1 - ALIKE) * longest
+    return min(len(source), len(target)) >= least and least <= sum(
+        map(min, map(source.count, letters), map(target.count, letters))
+    )
 
 
 def _padded(word: str) -> str:
