@@ -8,26 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tagwright.core.checked import shown
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
-from tagwright.data.descriptions import Keywords
 from tagwright.data.in_memory import Texts, with_labels
 from tagwright.data.vocabulary import Labels, Unknown, to_vocabulary
 from tagwright.encoders.device import Device, on_device
 from tagwright.encoders.model_folder import offline as without_network
 from tagwright.encoders.precision import Precision, in_precision
 from tagwright.errors import ConfigError
-from tagwright.evaluation import dataset, scores
-from tagwright.evaluation.dataset import TaskArguments
-from tagwright.evaluation.scores import Scores, check_names, depth
-from tagwright.evaluation.significance import Comparisons, compare_all, run_names
-from tagwright.job import Job
-from tagwright.methods.table import AUTO_METHOD, ZERO_SHOT, configuration, method_name, nested
 from tagwright.tagger import Tagger
 from tagwright.types import Run
+
+if TYPE_CHECKING:  # loading a tagger needs no evaluation and no method
+    from tagwright.data.descriptions import Keywords
+    from tagwright.evaluation import dataset
+    from tagwright.evaluation.dataset import TaskArguments
+    from tagwright.evaluation.scores import Scores
+    from tagwright.evaluation.significance import Comparisons
 
 
 def zero_shot(
@@ -50,6 +50,9 @@ def zero_shot(
     >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=1)]
     ['Bees']
     """
+    from tagwright.job import Job
+    from tagwright.methods.table import ZERO_SHOT, configuration
+
     with silence(not progress), on_device(device), without_network(offline):
         known = documents if isinstance(documents, Corpus) else Corpus.of(documents)
         config = configuration(ZERO_SHOT, options)
@@ -103,6 +106,9 @@ def train(
     >>> tagger.suggest("Honey from the orchards", k=1)[0].name
     'Bees'
     """
+    from tagwright.job import Job
+    from tagwright.methods.table import AUTO_METHOD, configuration, method_name, nested
+
     method = method_name(method)
     with silence(not progress), on_device(device), without_network(offline):
         given = (() if each is None else each for each in y) if y is not None and method == AUTO_METHOD else y
@@ -172,7 +178,9 @@ def evaluate(
     >>> evaluate(tagger, ["Bees fly.", "Income"], y=[["Bees"], ["Taxes"]])["P@1"].value
     0.5
     """
-    check_names(measures or ())
+    from tagwright.evaluation import dataset, scores
+
+    scores.check_names(measures or ())
     if isinstance(gold, Run):
         if not isinstance(found, Run):
             raise ConfigError("a tagger is scored on documents; give them, with their labels")
@@ -205,6 +213,10 @@ def compare(
     >>> differences["P@1"].a, differences["P@1"].b, differences["P@1"].difference.value
     (1.0, 1.0, 0.0)
     """
+    from tagwright.evaluation import dataset
+    from tagwright.evaluation.scores import check_names
+    from tagwright.evaluation.significance import compare_all
+
     *given, gold = found or (None,)
     named = _named(given)
     check_names(measures or ())
@@ -234,7 +246,8 @@ def report(
     found: one or more taggers or runs, and last the documents, as for `compare`. output: the HTML file. The rest is as
     for `evaluate`.
     """
-    from tagwright.evaluation.report import details  # pages and plots, which nothing else here needs
+    from tagwright.evaluation import dataset
+    from tagwright.evaluation.report import details
     from tagwright.evaluation.report.page import Details, comparison_page, scores_page, write_page
 
     *given, gold = found or (None,)
@@ -265,6 +278,8 @@ def _check_no_conditions(rules: TaskArguments) -> None:
 
 def _named(given: Sequence[Any]) -> dict[str, Tagger | Run]:
     """The taggers and runs by name. Raises ConfigError for anything else."""
+    from tagwright.evaluation.significance import run_names
+
     if len(given) == 1 and isinstance(given[0], Mapping):
         found = {str(name): each for name, each in given[0].items()}
     else:
@@ -285,6 +300,8 @@ def _task(
     train: Texts | None,
     rules: TaskArguments,
 ) -> dataset.EvaluationSet:
+    from tagwright.evaluation import dataset
+
     taggers = [each for each in found if isinstance(each, Tagger)]
     vocabulary = taggers[0].vocabulary if taggers else to_vocabulary(_given(labels))
     for other in taggers[1:]:
@@ -295,6 +312,9 @@ def _task(
 
 
 def _run(found: Tagger | Run, task: dataset.EvaluationSet, measures: Sequence[str] | None) -> Run:
+    from tagwright.evaluation import dataset
+    from tagwright.evaluation.scores import depth
+
     if isinstance(found, Run):
         return task.aligned(found)
     return dataset.tag(found, task, max(dataset.DEPTH, depth(measures or ())))

@@ -27,9 +27,7 @@ from tagwright.data.same_text import same_texts
 from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, TagwrightError, option
 from tagwright.evaluation.description import FREQUENT
-from tagwright.evaluation.holdout import check, validation, without
 from tagwright.evaluation.metrics import labelled
-from tagwright.methods import zero_shot
 from tagwright.methods.table import (
     ARGUMENTS,
     COMBINE,
@@ -43,7 +41,6 @@ from tagwright.methods.table import (
     record,
     resolved,
 )
-from tagwright.review.export import with_reviews
 from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.fuse import TRAINED, fuse
 from tagwright.text.language import AUTO
@@ -181,6 +178,8 @@ class Job:
         model = {"model": base} if base else {}
         if method.learns == "nothing":
             return Lesson()
+        from tagwright.evaluation.holdout import without
+
         if "reviews" in method.accepts:  # these measure themselves what they gain: no check
             return Lesson({**model, **self._reviewed(documents, vocabulary)})
         if method.learns == "texts":
@@ -201,6 +200,8 @@ class Job:
             return {"gold": gold, "judged": self.judged}
         if self.reviews is None:
             return {"gold": gold}
+        from tagwright.review.export import with_reviews
+
         reviewed = with_reviews(gold, ids_of(documents), vocabulary, self.reviews)
         return {"gold": reviewed.gold, "judged": reviewed.judged}
 
@@ -208,6 +209,8 @@ class Job:
         """Gold labels that training does not use, and the rows to check on; none without a check."""
         if not self.check:
             return NO_GOLD, NO_ROWS
+        from tagwright.evaluation.holdout import validation
+
         gold = vocabulary.gold(documents, unknown="ignore")
         return gold, validation(gold, learnt=False)
 
@@ -252,6 +255,8 @@ class Job:
 
     def _fused(self, tagger: Tagger) -> Tagger:
         """Add the stages of the zero-shot method and of other taggers, if asked for."""
+        from tagwright.methods import zero_shot
+
         if self.fuse and self.method == FINETUNE:  # the encoder alone: the plain one is among the zero-shot stages
             tagger = Tagger(tagger.vocabulary, {"dense": tagger.retrievers["dense"]})
         labels = tagger.vocabulary
@@ -290,6 +295,8 @@ class Lesson:
 
 def _left_out(gold: Run) -> Longs:
     """Choose the labelled documents to leave out of training for the check."""
+    from tagwright.evaluation.holdout import validation
+
     rows = validation(gold, learnt=True)
     if not len(rows):
         _log.warning(
@@ -301,6 +308,9 @@ def _left_out(gold: Run) -> Longs:
 
 def _report_check(tagger: Tagger, documents: Sequence[Document], lesson: Lesson) -> None:
     """Report in one line whether training helped. An error is only logged: the tagger is saved already."""
+    from tagwright.evaluation.holdout import check
+    from tagwright.methods import zero_shot
+
     try:
         found = check(tagger, zero_shot.fit, taken(documents, lesson.rows), lesson.gold.take(lesson.rows))
     except TagwrightError as error:

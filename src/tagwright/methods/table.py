@@ -4,8 +4,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
-from functools import partial
-from importlib.metadata import version as installed
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
@@ -18,11 +17,8 @@ from tagwright.encoders.device import gpu_name, threads, uses_gpu
 from tagwright.encoders.model_folder import encoder_name
 from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError, option
-from tagwright.methods import auto, contrastive, depl, futex, maclr, micol, rts, svm, zero_shot
-from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, lasting_options
-from tagwright.training.pairs import simcse_pairs
 from tagwright.types import Document, Run
 
 Learns: TypeAlias = Literal["nothing", "texts", "labels", "either"]
@@ -31,19 +27,41 @@ Learns: TypeAlias = Literal["nothing", "texts", "labels", "either"]
 
 @dataclass(frozen=True)
 class Method:
-    """A method. config: the class of its options. fit: its training. paper: the settings of its paper.
+    """A method, whose module is imported when it is used: importing all takes longer than loading a tagger.
 
-    fit(documents, labels, config, steps, **arguments) -> Tagger. `tagwright.job.Job` gives gold labels to
-    methods that learn from labels. accepts: the other arguments of a training that it accepts, see `ARGUMENTS`. needs:
-    packages that are no dependencies.
+    module: in `tagwright.methods`. names: there, of the class of its options, and of the function that gives the
+    settings of its paper, if there is one. adapter: its training, where that is not the module's `fit`. accepts: the
+    other arguments of a training that it accepts, see `ARGUMENTS`. needs: packages that are no dependencies.
     """
 
-    config: type[Any]
-    fit: Callable[..., Tagger]
+    module: str
     learns: Learns
-    paper: Callable[[], Any] | None = None
+    names: tuple[str, str | None] = ("Config", "paper")
     accepts: frozenset[str] = frozenset()
     needs: tuple[str, ...] = ()
+    adapter: Callable[..., Tagger] | None = None
+
+    @property
+    def config(self) -> type[Any]:
+        """The class of its options."""
+        kind: type[Any] = self._of_module(self.names[0])
+        return kind
+
+    @property
+    def paper(self) -> Callable[[], Any] | None:
+        """The settings of its paper."""
+        return self._of_module(self.names[1]) if self.names[1] else None
+
+    @property
+    def fit(self) -> Callable[..., Tagger]:
+        """Its training: takes documents, labels, config, steps and named arguments.
+
+        `tagwright.job.Job` gives gold labels to methods that learn from labels.
+        """
+        return self.adapter or self._of_module("fit")
+
+    def _of_module(self, name: str) -> Any:
+        return getattr(import_module(f"tagwright.methods.{self.module}"), name)
 
 
 ARGUMENTS = (
@@ -61,13 +79,25 @@ _TORCH = ("torch", "sentence_transformers", "accelerate")
 
 def _zero_shot(documents: Sequence[Document], labels: Vocabulary, config: Any, _steps: Steps) -> Tagger:
     """Make the zero-shot tagger; documents help to recognise the language of the names."""
+    from tagwright.methods import zero_shot
+
     return zero_shot.fit(labels, config, documents)
+
+
+def _simcse(documents: Sequence[Document], labels: Vocabulary, config: Any, steps: Steps) -> Tagger:
+    """Train with two paragraphs of a document as they are, see `simcse_pairs`."""
+    from tagwright.methods import contrastive
+    from tagwright.training.pairs import simcse_pairs
+
+    return contrastive.fit(documents, labels, config, steps, pairs_of=simcse_pairs)
 
 
 def _fine_tune(
     documents: Sequence[Document], _labels: Vocabulary, config: Any, steps: Steps, *, model: Tagger, gold: Run,
 ) -> Tagger:  # fmt: skip
     """Continue from a tagger with gold labels."""
+    from tagwright.methods import maclr
+
     tuned = maclr.fine_tune(model, documents, gold, config, steps)
     return replace(tuned, training={"before": model.training})
 
@@ -77,6 +107,8 @@ def _combine(
     model: Tagger, gold: Run, judged: Run | None = None,
 ) -> Tagger:  # fmt: skip
     """Learn to combine the stages of a tagger, and record nDCG@5 before and after, from 0 to 1."""
+    from tagwright.methods.auto import combine
+
     found = combine.fit(documents, model, config, gold=gold, judged=judged)
     if (combiner := found.combiner) is None:
         raise ConfigError(f"combine needs at least {combine.FEWEST} documents with labels of the vocabulary")
@@ -84,37 +116,29 @@ def _combine(
     return replace(found.tagger, training={"before": model.training, "combined": {"nDCG@5": measured}})
 
 
+_OF_NO_PAPER = ("Config", None)
+_WORDS = _LABELLED | {"keywords"}
+
 METHODS: dict[str, Method] = {
-    ZERO_SHOT: Method(zero_shot.Config, _zero_shot, "nothing"),
-    AUTO_METHOD: Method(auto.Config, auto.fit, "either", accepts=frozenset({"reviews", "minutes"})),
-    "rts": Method(rts.Config, rts.fit, "texts", rts.paper, _FUSED, _TORCH),
-    "maclr": Method(maclr.Config, maclr.fit, "texts", maclr.paper, _FUSED, _TORCH),
-    "micol": Method(micol.Config, micol.fit, "texts", micol.paper, needs=_TORCH),
-    "futex": Method(futex.Config, futex.fit, "texts", futex.paper, needs=_TORCH),
-    "ict": Method(contrastive.Config, contrastive.fit, "texts", contrastive.paper, _FUSED, _TORCH),
-    "simcse": Method(
-        contrastive.Config,
-        partial(contrastive.fit, pairs_of=simcse_pairs),
-        "texts",
-        contrastive.paper,
-        _FUSED,
-        _TORCH,
-    ),
+    ZERO_SHOT: Method("zero_shot", "nothing", _OF_NO_PAPER, adapter=_zero_shot),
+    AUTO_METHOD: Method("auto", "either", _OF_NO_PAPER, frozenset({"reviews", "minutes"})),
+    "rts": Method("rts", "texts", accepts=_FUSED, needs=_TORCH),
+    "maclr": Method("maclr", "texts", accepts=_FUSED, needs=_TORCH),
+    "micol": Method("micol", "texts", needs=_TORCH),
+    "futex": Method("futex", "texts", needs=_TORCH),
+    "ict": Method("contrastive", "texts", accepts=_FUSED, needs=_TORCH),
+    "simcse": Method("contrastive", "texts", accepts=_FUSED, needs=_TORCH, adapter=_simcse),
     FINETUNE: Method(
-        maclr.FewShot,
-        _fine_tune,
-        "labels",
-        maclr.few_shot_paper,
-        _FUSED | _CONTINUED | {"share_of_labels", "share_of_pairs"},
-        _TORCH,
+        "maclr", "labels", ("FewShot", "few_shot_paper"),
+        _FUSED | _CONTINUED | {"share_of_labels", "share_of_pairs"}, _TORCH, _fine_tune,
     ),
-    COMBINE: Method(combine.Config, _combine, "labels", accepts=_CONTINUED | {"reviews"}),
-    "svm": Method(svm.Config, svm.fit, "labels", svm.paper, _LABELLED),
-    "classifier": Method(depl.ClassifierConfig, depl.fit, "labels", depl.classifier_paper, _LABELLED, _TORCH),
-    "de_ret": Method(depl.DeRetConfig, depl.fit, "labels", depl.de_ret_paper, _LABELLED, _TORCH),
-    "depl": Method(depl.Config, depl.fit, "labels", depl.paper, _LABELLED | {"keywords"}, _TORCH),
-    "depl_cls": Method(depl.ClsConfig, depl.fit, "labels", depl.cls_paper, _LABELLED | {"keywords"}, _TORCH),
-}
+    COMBINE: Method("auto.combine", "labels", _OF_NO_PAPER, _CONTINUED | {"reviews"}, adapter=_combine),
+    "svm": Method("svm", "labels", accepts=_LABELLED),
+    "classifier": Method("depl", "labels", ("ClassifierConfig", "classifier_paper"), _LABELLED, _TORCH),
+    "de_ret": Method("depl", "labels", ("DeRetConfig", "de_ret_paper"), _LABELLED, _TORCH),
+    "depl": Method("depl", "labels", accepts=_WORDS, needs=_TORCH),
+    "depl_cls": Method("depl", "labels", ("ClsConfig", "cls_paper"), _WORDS, _TORCH),
+}  # fmt: skip
 "All methods by name."
 
 
@@ -221,6 +245,8 @@ def options_of(config: Any) -> dict[str, Any]:
 
 def machine() -> dict[str, str]:
     """Properties of the machine that affect the last digits of the weights. Plain texts."""
+    from importlib.metadata import version as installed
+
     return {
         "device": gpu_name() if uses_gpu() else f"cpu {platform.machine()}",
         "precision": resolve("auto"),

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import zero_shot
-from tagwright.methods.table import METHODS
 from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger
@@ -520,7 +518,7 @@ def test_a_training_is_compared_with_the_untrained_method(
     good = run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
     expected = "nDCG@5 on 20 labelled documents that were not learnt from: 100.0, untrained (zero_shot) 100.0, p = 1"
     assert expected in good.stderr
-    monkeypatch.setitem(METHODS, "svm", replace(METHODS["svm"], fit=fit))
+    monkeypatch.setattr("tagwright.methods.svm.fit", fit)
     run("train", "svm", *data, "--output", str(tmp_path / "N"), check=True)
     assert "0.0, untrained (zero_shot) 100.0, p = 0; the untrained method is better here" in caplog.messages[-1]
     run("train", "svm", *data, "--output", str(tmp_path / "O"))
@@ -540,7 +538,7 @@ def test_a_document_of_the_check_is_not_learnt_from_under_another_id(
     lines = Path(docs).read_text().splitlines()[:100]
     Path(docs).write_text("\n".join([*lines, *(line.replace('"id": "m', '"id": "again') for line in lines)]))
     monkeypatch.setattr("tagwright.methods.zero_shot.fit", tiny_zero_shot)
-    monkeypatch.setitem(METHODS, "svm", replace(METHODS["svm"], fit=fit))
+    monkeypatch.setattr("tagwright.methods.svm.fit", fit)
     run("train", "svm", docs, *labels, "--output", str(tmp_path / "M"), check=True)
     (learnt,) = seen
     assert not all(learnt)
