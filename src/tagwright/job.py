@@ -24,6 +24,7 @@ from tagwright.data.corpus import Corpus, ids_of, taken
 from tagwright.data.descriptions import Keywords, read_keywords
 from tagwright.data.run_files import read_run
 from tagwright.data.same_text import same_texts
+from tagwright.data.synthetic import is_synthetic
 from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, TagwrightError, option
 from tagwright.evaluation.description import FREQUENT
@@ -190,6 +191,7 @@ class Job:
             return Lesson({**keywords, "gold": guessed}, *self._unlearnt(documents, vocabulary))
         gold = self._gold(documents, vocabulary)
         rows = _left_out(gold) if self.check else NO_ROWS
+        rows = rows[[not is_synthetic(each) for each in taken(documents, rows)]]
         taught = self._sampled(without(gold, same_texts(documents, rows)), vocabulary)
         return Lesson({**model, **keywords, "gold": taught}, gold, rows)
 

@@ -115,6 +115,21 @@ def test_after_five_failures_the_server_is_left_alone(caplog: pytest.LogCaptureF
     assert "the server failed repeatedly" in caplog.text
 
 
+def test_requests_that_do_not_fit_do_not_stop_the_others() -> None:
+    with serving(lambda message: 400 if message["number"] < 9 else number(message)) as stub:
+        assert ask(stub, 10, parallel=1)[0] == [None] * 9 + ["9"]
+        assert len(stub.bodies) == 10
+
+
+@pytest.mark.parametrize("key", ["clé", "a\nb"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWRIGHT_LLM", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("TAGWRIGHT_LLM_KEY", key)
+    with pytest.raises(ConfigError, match="TAGWRIGHT_LLM_KEY holds") as raised:
+        client(LlmOptions(model="any"))
+    assert key not in str(raised.value)
+
+
 @pytest.mark.parametrize(
     "body", [b"", b"<html>", b"[1]", b'{"choices": []}', b'{"choices": [{"message": {"content": 3}}]}']
 )

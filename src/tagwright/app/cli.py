@@ -31,6 +31,7 @@ from tagwright.app.arguments import (
 )
 from tagwright.app.commands.batch import batch
 from tagwright.app.commands.enrich import enrich
+from tagwright.app.commands.generate import describe_labels, synthesise
 from tagwright.app.commands.models import models
 from tagwright.app.commands.reviews import reviews
 from tagwright.app.commands.sample import sample
@@ -213,8 +214,9 @@ def candidates(
     render.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
-for command in (train, options, batch, enrich, sample, serve, reviews, models):
+for command in (train, options, batch, enrich, sample, serve, reviews, models, synthesise):
     app.command()(grouped(command))
+app.command("describe-labels")(grouped(describe_labels))
 
 
 @app.command("describe")

@@ -12,6 +12,7 @@ from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import keyword_records, with_keywords
+from tagwright.data.synthetic import is_synthetic
 from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 from tagwright.data.vocabulary_changes import report_changes
 from tagwright.errors import ConfigError
@@ -55,6 +56,15 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
 def read(docs: Sequence[str], reading: Reading) -> Corpus:
     """The documents, read and checked before a vocabulary is read or encoded. Raises ConfigError, InputError."""
     return Corpus.read(*docs, **_reading(reading))
+
+
+def read_with_synthetic(docs: Sequence[str], synthetic: Path | None, reading: Reading) -> Corpus:
+    """The documents, with those of a file of `synthesise`. Raises ConfigError if others are in this file."""
+    if synthetic is None:
+        return read(docs, reading)
+    if other := next((each for each in Corpus.read(str(synthetic)) if not is_synthetic(each)), None):
+        raise ConfigError(f'{synthetic}: document "{other.id}" is not marked as synthetic; give it among DOCS')
+    return read([*docs, str(synthetic)], reading)
 
 
 def sources(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, Iterator[Located]]]:

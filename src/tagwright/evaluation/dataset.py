@@ -15,6 +15,7 @@ from tagwright.data import run_files
 from tagwright.data.corpus import Corpus
 from tagwright.data.in_memory import with_labels
 from tagwright.data.same_text import text_key
+from tagwright.data.synthetic import SYNTHETIC, is_synthetic
 from tagwright.data.trec import read_qrels
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import InputError, option
@@ -115,6 +116,11 @@ def task(
 
     def measured() -> Iterator[Document]:
         for document in corpus if judged is None else with_labels(corpus, judged):
+            if is_synthetic(document):
+                raise InputError(
+                    f'document "{document.id}" was written by a language model ({SYNTHETIC}), and nothing is measured '
+                    "on such documents; leave them out"
+                )
             lengths.append(len(document.text.split()))
             has_any.append(bool(document.labels))
             if trained and text_key(document) in trained:

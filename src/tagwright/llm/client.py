@@ -39,6 +39,9 @@ MANY = 20
 FAILURES, PAUSE = 5, 60.0
 "After this many failures one after the other, no call is made for so many seconds."
 
+UNFIT = (400, 413, 422)
+"Answers of HTTP to a request that is too long or not understood: another one may be."
+
 CHARACTERS = 4
 "Characters of a token, roughly, until the server says how many tokens there were."
 
@@ -76,11 +79,14 @@ class Reply(NamedTuple):
 
 
 class NoAnswerError(Exception):
-    """A call without an answer. again: whether it may help to make it once more."""
+    """A call without an answer.
 
-    def __init__(self, why: str, *, again: bool = False) -> None:
+    again: whether it may help to make it once more. server: whether the next call will probably fail too.
+    """
+
+    def __init__(self, why: str, *, again: bool = False, server: bool = False) -> None:
         super().__init__(why)
-        self.again = again
+        self.again, self.server = again, server or again
 
 
 @dataclass
@@ -127,7 +133,8 @@ class Client:
             try:
                 text = self._call(requests[place])
             except NoAnswerError as error:
-                failures[str(error)] = failures.get(str(error), 0) + keys.count(keys[place])
+                with self._lock:
+                    failures[str(error)] = failures.get(str(error), 0) + keys.count(keys[place])
                 return
             texts[keys[place]] = text
             if keeps_documents():
@@ -169,15 +176,16 @@ class Client:
         for attempt in range(self.options.retries + 1):
             with self._slots:
                 self._reserve(request.tokens)
-                started, reply = time.monotonic(), None
+                started, reply, failed = time.monotonic(), None, False
                 try:
                     reply = self._post(request)
                     return reply.text
                 except NoAnswerError as error:
+                    failed = error.server
                     if not error.again or attempt == self.options.retries:
                         raise
                 finally:
-                    self._settle(request.tokens, reply, time.monotonic() - started)
+                    self._settle(request.tokens, reply, time.monotonic() - started, failed=failed)
             time.sleep(self._delay * 2**attempt)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -197,13 +205,13 @@ class Client:
                 raise NoAnswerError("the server failed repeatedly")
             used.calls, used.tokens, used.began = used.calls + 1, used.tokens + tokens, used.began or now
 
-    def _settle(self, reserved: int, reply: Reply | None, seconds: float) -> None:
+    def _settle(self, reserved: int, reply: Reply | None, seconds: float, *, failed: bool) -> None:
         """Correct what was reserved by what was used, and count failures."""
         with self._lock:
             self.used.seconds += seconds
             if reply and reply.tokens is not None:
                 self.used.tokens += reply.tokens - reserved
-            self.used.failures = 0 if reply else self.used.failures + 1
+            self.used.failures = self.used.failures + 1 if failed else 0
             if self.used.failures >= FAILURES:
                 self.used.failures, self.used.silent = 0, time.monotonic() + PAUSE
 
@@ -219,8 +227,9 @@ class Client:
                 "POST", f"{self._address}/chat/completions", content=self._body(request), headers=headers
             ) as response:
                 if response.status_code != httpx.codes.OK:
-                    again = response.status_code in (408, 429) or response.status_code >= 500
-                    raise NoAnswerError(f"{self._address} answered {response.status_code}", again=again)
+                    status = response.status_code
+                    again, server = status in (408, 429) or status >= 500, status not in UNFIT
+                    raise NoAnswerError(f"{self._address} answered {status}", again=again, server=server)
                 for part in response.iter_raw():
                     body += part
                     if len(body) > LARGEST:
@@ -229,7 +238,7 @@ class Client:
                         raise NoAnswerError(f"no answer within {self.options.timeout:g} s", again=True)
         except httpx.TimeoutException:
             raise NoAnswerError(f"no answer within {self.options.timeout:g} s", again=True) from None
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise NoAnswerError(f"{self._address}: {type(error).__name__}", again=True) from None
         return _reply(bytes(body))
 
@@ -276,7 +285,27 @@ def client(options: LlmOptions) -> Client:
             f'the language model "{options.model}" has no address; set {ADDRESS} to that of its server, such as '
             "http://127.0.0.1:8080/v1"
         )
-    return _shared(address, os.environ.get(KEY, "").strip(), json.dumps(vars(options), default=dict), options)
+    key = os.environ.get(KEY, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(f"{KEY} holds characters that no key has; expected letters, digits and signs in one line")
+    return _shared(address, key, json.dumps(vars(options), default=dict), options)
+
+
+def ask_if_possible(
+    options: LlmOptions, requests: Sequence[Request], check: Callable[[str, int], T | None], without: str
+) -> list[T | None]:
+    """`Client.ask`; no answers and one warning without an address, since a saved tagger must work there too."""
+    try:
+        asking = client(options)
+    except ConfigError as error:
+        _warn_once(str(error))
+        return [None] * len(requests)
+    return asking.ask(requests, check, without)
+
+
+@functools.cache
+def _warn_once(problem: str) -> None:
+    _log.warning("%s; documents are tagged without it", problem)
 
 
 _CLIENTS: dict[tuple[str, ...], Client] = {}

@@ -24,6 +24,10 @@ class LlmOptions(Checked):
     candidates: AtLeastOne = 20
     "How many of a document's candidates the model ranks: the first ones."
 
+    keywords: bool = False
+    """Whether the model also gives each document keywords, by which exact_match and tfidf find more candidates: a
+    second call for each document. With auto, one for each document that is read: `corpus` and `labelled`."""
+
     characters: AtLeastOne = 4000
     "The most characters of a document that are sent: its beginning."
 

@@ -65,7 +65,8 @@ class Method:
 
 
 ARGUMENTS = (
-    "fuse", "fuse_with", "keywords", "guesses", "reviews", "minutes", "model", "share_of_labels", "share_of_pairs",
+    "fuse", "fuse_with", "keywords", "guesses", "reviews", "minutes", "synthetic", "model", "share_of_labels",
+    "share_of_pairs",
 )  # fmt: skip
 "Arguments of a training that only some methods accept."
 
@@ -121,7 +122,7 @@ _WORDS = _LABELLED | {"keywords"}
 
 METHODS: dict[str, Method] = {
     ZERO_SHOT: Method("zero_shot", "nothing", _OF_NO_PAPER, adapter=_zero_shot),
-    AUTO_METHOD: Method("auto", "either", _OF_NO_PAPER, frozenset({"reviews", "minutes"})),
+    AUTO_METHOD: Method("auto", "either", _OF_NO_PAPER, frozenset({"reviews", "minutes", "synthetic"})),
     "rts": Method("rts", "texts", accepts=_FUSED, needs=_TORCH),
     "maclr": Method("maclr", "texts", accepts=_FUSED, needs=_TORCH),
     "micol": Method("micol", "texts", needs=_TORCH),

@@ -25,7 +25,7 @@ from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.names.title_match import TitleMatch, share
 from tagwright.tagger import Tagger
-from tagwright.tagger.language_model import with_model
+from tagwright.tagger.language_model import with_keywords, with_model
 from tagwright.tagger.parts import made_by_name
 from tagwright.text.language import AUTO, check, joins_words, parse_all, resolve
 from tagwright.translation import translated
@@ -171,7 +171,8 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
         confidence="label_free" if "dense" in retrievers and len(labels) >= LEAST_LABELS else "none",
         labels_per_document=config.labels_per_document,
     )
-    return with_model(Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner), config.llm)
+    tagger = Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
+    return with_model(with_keywords(tagger, config.llm), config.llm)
 
 
 def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:

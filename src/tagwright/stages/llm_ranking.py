@@ -1,35 +1,21 @@
 """Re-rank the first candidates of a document by a language model, which reads the document and all of them at once."""
 
-import json
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from tagwright.core.saved import read_manifest, read_options, write_manifest
-from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, ModelError
-from tagwright.llm.client import Request, client
+from tagwright.errors import ModelError
+from tagwright.llm.client import Request, ask_if_possible
 from tagwright.llm.options import LlmOptions, instructions
+from tagwright.llm.texts import array, describe, read_answer, schema
 from tagwright.types import Distribution, Document, Floats, Label, Run, Stage
 
 BEST = 10
 "The highest score that the model may give."
-
-DESCRIPTION = 200
-"Characters of a label's description that are sent."
-
-
-_log = logging.getLogger(__name__)
-
-
-@cache
-def _warn_once(problem: str) -> None:
-    _log.warning("%s; labels keep the order without it", problem)
 
 
 class LlmRanking(Stage):
@@ -57,13 +43,12 @@ class LlmRanking(Stage):
         asked = [row for row, size in enumerate(sizes) if size and reading[row].strip()]
         starts = candidates.indptr.tolist()
         requests = [self._request(reading[row], candidates[row][0][: sizes[row]].tolist()) for row in asked]
-        try:
-            answers = client(self.options).ask(
-                requests, lambda text, place: valid_scores(text, sizes[asked[place]]), "keep the order without it"
-            )
-        except ConfigError as error:  # a saved tagger must work where there is no address
-            _warn_once(str(error))
-            return scores
+        answers = ask_if_possible(
+            self.options,
+            requests,
+            lambda text, place: valid_scores(text, sizes[asked[place]]),
+            "keep the order without it",
+        )
         for row, answer in zip(asked, answers, strict=True):
             for number, score in (answer or {}).items():
                 scores[starts[row] + number - 1] = 1 + score
@@ -92,14 +77,6 @@ class LlmRanking(Stage):
         return Request(self.prompt, {"labels": shown, "document": text}, _schema(len(labels)), 20 + 14 * len(labels))
 
 
-def describe(labels: Sequence[Label], place: int) -> dict[str, str]:
-    """What a model is told of a label: its name, the path to it, and its description, cut."""
-    label = labels[place]
-    path = labels.path(place) if isinstance(labels, Vocabulary) else (label.name,)
-    parts = {"path": " > ".join(path[:-1]), "description": label.description[:DESCRIPTION]}
-    return {"name": label.name, **{name: text for name, text in parts.items() if text}}
-
-
 def valid_scores(text: str, size: int) -> dict[int, float] | None:
     """Number of a candidate -> score, of an answer: only numbers that were offered, and scores from 0 to 10.
 
@@ -109,10 +86,7 @@ def valid_scores(text: str, size: int) -> dict[int, float] | None:
     {2: 7.0}
     >>> valid_scores("I cannot help with that.", 2)
     """
-    try:
-        listed = json.loads(text)["scores"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return None
+    listed = read_answer(text, "scores")
     found: dict[int, float] = {}
     for each in listed if isinstance(listed, list) else ():
         entry: dict[str, Any] = each if isinstance(each, dict) else {}
@@ -126,20 +100,7 @@ def _is_within(value: Any, least: int, most: int) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
 
 
-def _schema(size: int) -> Mapping[str, Any]:
+def _schema(size: int) -> dict[str, Any]:
     """The form of an answer. Enumerations, as not every server limits numbers."""
-    numbers = {"label": (1, size), "score": (0, BEST)}
-    score = {
-        "type": "object",
-        "properties": {
-            name: {"type": "integer", "enum": list(range(least, most + 1))} for name, (least, most) in numbers.items()
-        },
-        "required": list(numbers),
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {"scores": {"type": "array", "items": score}},
-        "required": ["scores"],
-        "additionalProperties": False,
-    }
+    label, score = ({"type": "integer", "enum": list(range(*ends))} for ends in ((1, size + 1), (0, BEST + 1)))
+    return schema(scores=array(schema(label=label, score=score)))

@@ -1,5 +1,6 @@
-"""Add a language model to a tagger, which ranks the first candidates again."""
+"""Add a language model to a tagger, which ranks the first candidates again, or finds more by keywords."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tagwright.combining.confidence import ScoreMap
@@ -9,11 +10,15 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.llm.client import client
 from tagwright.llm.options import LlmOptions
+from tagwright.stages.lexical import Lexical
+from tagwright.stages.llm_keywords import BEGINNING, Example, LlmKeywords
 from tagwright.stages.llm_ranking import BEST, LlmRanking
+from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger.pipeline import Tagger
+from tagwright.types import Document
 
-LLM_RANKING = "llm_ranking"
-"The name of the stage."
+LLM_RANKING, LLM_KEYWORDS = "llm_ranking", "llm_keywords"
+"The names of the stages."
 
 
 def with_model(
@@ -34,3 +39,26 @@ def with_model(
     how = replace(how, by=LLM_RANKING, candidates=options.candidates)
     rerankers = {**tagger.rerankers, LLM_RANKING: LlmRanking(tagger.vocabulary, options)}
     return replace(tagger, rerankers=rerankers, combiner=Reranked(first, how, confidence))
+
+
+def with_keywords(tagger: Tagger, options: LlmOptions, labelled: Sequence[Document] = ()) -> Tagger:
+    """Return the tagger with the stage that finds labels by a model's keywords; itself, where none are asked for.
+
+    labelled: documents with labels, from which examples are drawn. The confidences that were made for the other stages
+    alone go. Raises ConfigError without an address, and for a tagger without a stage that looks keywords up.
+    """
+    if not (options.model and options.keywords):
+        return tagger
+    client(options)
+    by = {name: stage for name, stage in tagger.retrievers.items() if isinstance(stage, ExactMatch | Lexical)}
+    if not by:
+        raise ConfigError("llm.keywords are looked up by exact_match or tfidf; add one of them to the stages")
+    index, labels = tagger.vocabulary.index, tagger.vocabulary
+    examples = [
+        Example(each.text[:BEGINNING], tuple(labels[index[id_]].name for id_ in each.labels if id_ in index))
+        for each in labelled
+    ]
+    stage = LlmKeywords(labels, by, options, examples)
+    assert isinstance(tagger.combiner, WeightedSum)
+    combiner = replace(tagger.combiner, confidence="none")
+    return replace(tagger, retrievers={**tagger.retrievers, LLM_KEYWORDS: stage}, combiner=combiner)

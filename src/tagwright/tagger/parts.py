@@ -26,6 +26,7 @@ STAGES: Mapping[str, str] = {
     "NearestByMeaning": "tagwright.stages.nearest_labelled",
     "NearestLabelled": "tagwright.stages.nearest_labelled",
     "CrossEncoderReranker": "tagwright.stages.reranker",
+    "LlmKeywords": "tagwright.stages.llm_keywords",
     "LlmRanking": "tagwright.stages.llm_ranking",
 }
 COMBINERS: Mapping[str, str] = {

@@ -56,7 +56,8 @@ class Folds:
 
     gold: a row for each document, with labels. names: of the stages. steps: the store of what is trained. dense: the
     name of the dense stage, and itself; it encodes the documents for `KNN_DENSE`. given: stages that no label trains,
-    the same in every fold. train_dual: for `DEPL_CLS`.
+    the same in every fold. train_dual: for `DEPL_CLS`. synthetic:
+    how many of the documents a language model wrote, which are too little to learn from alone.
     """
 
     documents: Sequence[Document]
@@ -70,6 +71,7 @@ class Folds:
     dense: tuple[str, Dense] | None = None
     given: Mapping[str, Retriever] = field(default_factory=dict)
     train_dual: TrainDual | None = None
+    synthetic: int = 0
     _latest: dict[str, dict[str, Retriever]] = field(default_factory=dict, init=False)
 
     def __iter__(self) -> Iterator[Fold]:
@@ -95,7 +97,7 @@ class Folds:
 
     @cached_property
     def _parts(self) -> list[Longs]:
-        return parts(self.scored, len(self.documents), self.folds, self.seed)
+        return parts(self.scored, len(self.documents) - self.synthetic, self.folds, self.seed)
 
     @cached_property
     def _words(self) -> tuple[BagOfWords, Matrix]:

@@ -69,6 +69,14 @@ def train(
             show_default=False,
         ),
     ] = None,
+    synthetic: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="auto: learn from these too, and measure on DOCS alone: `synthesise`.",
+            show_default=False,
+        ),
+    ] = None,
     unknown: Unknown = "warn",
     check: Annotated[
         bool,
@@ -92,15 +100,15 @@ def train(
     from tagwright.job import Job
     from tagwright.methods.table import ZERO_SHOT, check_given
 
-    check_given(method, {"minutes": minutes is not None})
+    check_given(method, {"minutes": minutes is not None, "synthetic": synthetic is not None})
     values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
     if not docs and method != ZERO_SHOT:
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
     Job(
         method=method,
         config=configure(method, config, values, language, paper=paper),
-        documents=(lambda: inputs.read(docs, reading)) if docs else (),
-        files=[*docs, *([config] if config else [])],
+        documents=(lambda: inputs.read_with_synthetic(docs, synthetic, reading)) if docs else (),
+        files=[*docs, *filter(None, (config, synthetic))],
         labels=labels,
         language=language,
         unknown=unknown,

@@ -28,8 +28,10 @@ from tagwright.core.saved import pack, unpack
 from tagwright.core.scratch import scratch_folder
 from tagwright.core.steps import State, Steps
 from tagwright.data.corpus import taken
+from tagwright.data.synthetic import is_synthetic
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.precision import Precision
+from tagwright.errors import ConfigError
 from tagwright.evaluation.advice import next_step
 from tagwright.llm.options import LlmOptions
 from tagwright.methods import depl, rts, zero_shot
@@ -40,7 +42,7 @@ from tagwright.methods.zero_shot import StageName
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
-from tagwright.tagger.language_model import LLM_RANKING, with_model
+from tagwright.tagger.language_model import LLM_RANKING, with_keywords, with_model
 from tagwright.text.language import AUTO, check, resolve
 from tagwright.training.combiner import CombinerOptions, better, fit_combiner
 from tagwright.training.config import TrainingConfig
@@ -122,6 +124,8 @@ class Config(Checked):
 class Data:
     """The training data. gold: a row for each document. chosen: places of the labelled ones to train the combiner on.
 
+    labelled, synthetic: places of those with labels, and of those among them that a language model wrote: stages learn
+    from these, but nothing is measured or counted on them.
     judged: a row for each document, with the labels that reviewers accepted or rejected; if a row has any, the other
     labels of this document are unknown. steps: the store of finished stages.
     """
@@ -132,7 +136,15 @@ class Data:
     judged: Run | None
     chosen: Longs
     labelled: Longs
+    synthetic: Longs
     steps: Steps
+
+    def corpus(self, most: int, seed: int) -> Sequence[Document]:
+        """The documents that no language model wrote; so many of them, where one wrote some."""
+        if not len(self.synthetic):
+            return self.documents
+        others = np.setdiff1d(np.arange(len(self.documents)), self.synthetic)
+        return taken(self.documents, np.sort(np.random.default_rng(seed).permutation(others)[:most]))
 
     @property
     def teaching(self) -> list[Document]:
@@ -189,10 +201,15 @@ def fit(
     started = time.perf_counter(), time.process_time()
     gold = labels.gold(documents, unknown="warn") if gold is None else gold
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
-    drawn = np.random.default_rng(config.seed).permutation(labelled)[: config.labelled]
+    synthetic = labelled[[is_synthetic(each) for each in taken(documents, labelled)]]
+    real = np.setdiff1d(labelled, synthetic)
+    if len(synthetic) and len(real) < combine.FEWEST:
+        raise ConfigError(f"synthetic documents need at least {combine.FEWEST} others with labels, got {len(real)}")
+    drawn = np.sort(np.random.default_rng(config.seed).permutation(real)[: config.labelled])
     language = resolve(config.language, labels, documents)
     start = zero_shot.fit(labels, replace(config.zero_shot, language=language), documents)
-    data = Data(documents, start.vocabulary, gold, judged, np.sort(drawn), labelled, steps)
+    data = Data(documents, start.vocabulary, gold, judged, drawn, labelled, synthetic, steps)
+    start = with_keywords(start, config.llm, data.teaching)
     found = make_plan(data, start, config, language, started)
     for line in found.lines():
         note(line)
@@ -229,7 +246,7 @@ def make_plan(data: Data, start: Tagger, config: Config, language: str, started:
         encode_labelled=len(np.setdiff1d(data.labelled, read)) if dense else 0,
         corpus=corpus,
         examples=len(data.chosen),
-        folds=len(parts(data.chosen, len(data.labelled))) if len(data.chosen) else 0,
+        folds=len(parts(data.chosen, len(data.labelled) - len(data.synthetic))) if len(data.chosen) else 0,
     )
     rates = speed.calibrate(start, data.documents) if len(data.documents) else speed.Rates()
     rates = replace(rates, start=min(time.perf_counter() - started[0], time.process_time() - started[1]))
@@ -284,7 +301,8 @@ def _corpus(data: Data, tagger: Tagger, settings: combine.Config) -> CandidateFe
     """What all documents tell, stored: no label of a document is read for it."""
 
     def describe() -> State:
-        described = combine.describe_corpus(tagger, data.documents, settings)
+        corpus = data.corpus(settings.corpus, settings.combiner.seed)
+        described = combine.describe_corpus(tagger, corpus, settings)
         with scratch_folder() as folder:
             described.save(folder)
             return State({name: np.frombuffer(content, np.uint8) for name, content in pack(folder).items()})
@@ -301,7 +319,8 @@ def _trained_on_texts(data: Data, found: Plan, config: Config) -> dict[str, Retr
     """
     if RTS not in found.stages:
         return {}
-    unread = taken(data.documents, np.setdiff1d(np.arange(len(data.documents)), data.chosen))
+    read = np.union1d(data.chosen, data.synthetic)
+    unread = taken(data.documents, np.setdiff1d(np.arange(len(data.documents)), read))
     training = TrainingConfig(steps=plan.RTS_STEPS, seed=config.seed)
     options = rts.Config(encoder="static", label_pairs=False, training=training)
     return {RTS: rts.fit(unread, data.labels, options, data.steps.within(RTS)).retrievers["dense"]}
@@ -336,6 +355,7 @@ def _with_trained(
         dense=dense,
         given=given,
         train_dual=train_dual,
+        synthetic=len(data.synthetic),
     )
     made = data.examples("trained", lambda: examples.with_trained(richer, described, data.teaching, _numbered(folds)))
     fitted = fit_combiner(made.examples, combine.ndcg_at_5, replace(options, label_bias=False))

@@ -1,0 +1,52 @@
+"""What a model is told of a label, and what can be used of the texts that it answers."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.text.words import clean
+from tagwright.types import Label
+
+DESCRIPTION = 200
+"Characters of a label's description that are sent."
+
+
+def describe(labels: Sequence[Label], place: int) -> dict[str, str]:
+    """The name of a label, the path to it, and its description, cut."""
+    label = labels[place]
+    path = labels.path(place) if isinstance(labels, Vocabulary) else (label.name,)
+    parts = {"path": " > ".join(path[:-1]), "description": label.description[:DESCRIPTION]}
+    return {"name": label.name, **{name: text for name, text in parts.items() if text}}
+
+
+def read_answer(text: str, name: str) -> Any:
+    """A field of an answer, which is a JSON object; None where it has none."""
+    try:
+        return json.loads(text)[name]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def usable(text: object, longest: int) -> str:
+    r"""A text in one line without control characters; empty for anything else, and for one that is too long.
+
+    >>> usable("Insects\n that\x1b make honey. ", 40), usable("Insects", 4), usable(7, 40)
+    ('Insects that make honey.', '', '')
+    """
+    line = " ".join(clean(text).split()) if isinstance(text, str) else ""
+    return line if len(line) <= longest else ""
+
+
+def schema(**fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of an object with just these fields."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def array(items: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of a list."""
+    return {"type": "array", "items": items}
+
+
+TEXT = {"type": "string"}
+"The JSON Schema of a text."
