@@ -17,7 +17,7 @@ from tests.server.conftest import word_tagger
 
 from tagwright.errors import ConfigError, InputError
 from tagwright.review.file import ReviewFile
-from tagwright.server.access import EVERYBODY, OPEN, ROLES, Access, Holder, Role, read_tokens
+from tagwright.server.access import EVERYBODY, OPEN, ROLES, Access, Holder, Role
 from tagwright.server.application import application
 from tagwright.server.follower import Follower
 from tagwright.server.review.page import ReviewPages
@@ -34,6 +34,7 @@ BY_TOKEN: dict[tuple[str, str], Role | None] = {
     ("GET", "/v1/ui"): None,
     ("GET", "/v1/ui/"): None,
     ("GET", "/health"): None,
+    ("GET", "/ready"): None,
     ("GET", "/v1"): "suggest",
     ("GET", "/v1/"): "suggest",
     ("GET", "/v1/projects"): "suggest",
@@ -260,11 +261,11 @@ def test_a_file_of_tokens_that_makes_no_sense_is_refused_without_showing_it(
 ) -> None:
     (tmp_path / "tokens").write_text(text)
     with pytest.raises(InputError, match=said) as error:
-        read_tokens(tmp_path / "tokens")
+        Access.of(file=tmp_path / "tokens")
     assert "xxx" not in str(error.value)
     assert "xxx" not in repr(Holder("Ann", "admin", "x" * 16))
     with pytest.raises(InputError, match="cannot be read"):
-        read_tokens(tmp_path / "none")
+        Access.of(file=tmp_path / "none")
 
 
 def test_a_file_of_tokens_lets_other_machines_in(tokens: Path) -> None:

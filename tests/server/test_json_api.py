@@ -237,7 +237,8 @@ def test_the_description_names_every_address_that_answers(client: TestClient) ->
     described = client.get("/api/openapi.json").json()
     project = "/v1/projects/{project_id}"
     assert set(described["paths"]) == {
-        "/api/models", "/api/suggest", "/api/files", "/api/labels", "/health", "/metrics", "/v1/", "/v1/projects",
+        "/api/models", "/api/suggest", "/api/files", "/api/labels", "/health", "/ready", "/metrics", "/v1/",
+        "/v1/projects",
         "/v1/vocabs", project, f"{project}/suggest", f"{project}/suggest-batch", f"{project}/learn",
         "/v1/detect-language", "/reconcile", "/reconcile/{model}",
         *(f"/reconcile/{{model}}/{part}" for part in (

@@ -1,11 +1,15 @@
-"""Check access tokens: read them from a file, map them to holders and roles, and limit wrong attempts per address."""
+"""Check access tokens: read them from a file, map them to holders and roles, and limit what each may send."""
 
+import asyncio
 import hmac
 import ipaddress
+import logging
 import math
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal, Self, TypeAlias, get_args
 
@@ -13,8 +17,15 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from tagwright.errors import ConfigError, InputError
+from tagwright.server.current_request import Limited, current
+from tagwright.server.limits import Limits
 from tagwright.server.problems import Problem
 from tagwright.text.words import clean
+
+_log = logging.getLogger(__name__)
+
+REREAD_SECONDS = 0.5
+"How often it is looked whether the file of tokens has changed."
 
 MOST = 10
 "Wrong tokens of one address within a minute."
@@ -74,17 +85,24 @@ Role: TypeAlias = Literal["suggest", "review", "admin"]
 
 ROLES: tuple[Role, ...] = get_args(Role)
 
+_LIMIT = re.compile(r"(requests|documents)=(\S*)\s*")
+
 SHORTEST_TOKEN = 16
 LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
 class Holder:
-    """The holder of a token. name: "" if reviewers with this token choose their own names."""
+    """The holder of a token. name: "" if reviewers with this token choose their own names.
+
+    requests, documents: how many may be sent in a minute; None: any number.
+    """
 
     name: str
     role: Role
     token: str = field(repr=False)  # no secret in a log
+    requests: int | None = None
+    documents: int | None = None
 
     def may(self, role: Role) -> bool:
         """Whether the holder has the rights of a role.
@@ -99,12 +117,19 @@ EVERYBODY = Holder("", "admin", "")
 "The holder if no token is needed: all rights."
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Access:
-    """The tokens that give access; without holders no token is needed. wrong: counts wrong tokens."""
+    """The tokens that give access; without holders no token is needed.
+
+    wrong: counts wrong tokens. limits: counts what was sent with each. file: of the tokens, which is read again when it
+    changes, and its content when it was last read.
+    """
 
     holders: tuple[Holder, ...] = ()
-    wrong: WrongTokens = field(default_factory=WrongTokens, compare=False, repr=False)
+    wrong: WrongTokens = field(default_factory=WrongTokens, repr=False)
+    limits: Limits = field(default_factory=Limits, repr=False)
+    file: Path | None = None
+    _content: bytes | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, token: str | None = None, file: Path | None = None) -> Self:
@@ -114,7 +139,39 @@ class Access:
         """
         if token is not None and (problem := _fault(token)):
             raise ConfigError(f"the token {problem}")
-        return cls((*(read_tokens(file) if file else ()), *([Holder("", "admin", token)] if token else ())))
+        content = _content(file) if file else None
+        listed = read_tokens(content, file) if file else ()
+        alone = [Holder("", "admin", token)] if token else ()
+        return cls((*listed, *alone), file=file, _content=content)
+
+    def reread(self) -> None:
+        """Take the tokens of the file if it has changed. One that cannot be read changes nothing; the log says why."""
+        if self.file is None or (content := _content(self.file)) == self._content:
+            return
+        self._content = content
+        try:
+            listed = read_tokens(content, self.file)
+        except InputError as error:
+            _log.error("%s; the tokens from before remain", error)
+            return
+        self.holders = (*listed, *(holder for holder in self.holders if not holder.name))  # and that of --token
+        _log.warning("%s: has changed; %d tokens from now on", self.file, len(listed))
+
+    async def follow(self) -> None:
+        """Look again and again whether the file has changed, until cancelled."""
+        while self.file is not None:
+            await asyncio.sleep(REREAD_SECONDS)
+            await asyncio.to_thread(self.reread)
+
+    def admit(self, holder: Holder) -> None:
+        """Let the current request be one of this holder. Raises Problem where that is one too many in this minute."""
+        request = current()
+        request.token, request.spend = holder.name, partial(self._spend, holder)
+        request.spend("requests", 1)
+
+    def _spend(self, holder: Holder, what: Limited, count: int) -> None:
+        if (most := getattr(holder, what)) is not None:
+            self.limits.spend(holder.token, what, most, count)
 
     @property
     def is_open(self) -> bool:
@@ -148,15 +205,25 @@ OPEN = Access()
 "No token is needed."
 
 
-def read_tokens(file: Path) -> list[Holder]:
-    """The tokens in a file, `TOKEN ROLE NAME` a line; # begins a comment line.
+def _content(file: Path) -> bytes | None:
+    """The content of a file; None if it cannot be read."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return None
+
+
+def read_tokens(content: bytes | None, file: Path) -> list[Holder]:
+    """The tokens in the content of a file, `TOKEN ROLE NAME` a line, with limits before the name; # begins a comment.
 
     Raises InputError, which names the line and never shows what it holds.
     """
+    if content is None:
+        raise InputError("the tokens cannot be read", file)
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise InputError(f"the tokens cannot be read ({type(error).__name__})", file) from None
+        lines = content.decode().splitlines()
+    except ValueError:
+        raise InputError("the tokens cannot be read: they are not in UTF-8", file) from None
     found = list[Holder]()
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -177,16 +244,21 @@ def _fault(token: str) -> str:
 
 
 def _holder(line: str, file: Path, number: int) -> Holder:
-    token, given, name = [*line.split(maxsplit=2), "", ""][:3]
+    token, given, rest = [*line.split(maxsplit=2), "", ""][:3]
     role = next((role for role in ROLES if role == given), None)
-    name = " ".join(clean(name).split())
+    limits = dict[str, int]()
+    while limit := _LIMIT.match(rest):
+        if not re.fullmatch("[1-9][0-9]{0,8}", limit[2]) or limit[1] in limits:
+            raise InputError(f"expected {limit[1]}=NUMBER once, from 1 on, for how many a minute", file, number)
+        limits[limit[1]], rest = int(limit[2]), rest[limit.end() :]
+    name = " ".join(clean(rest).split())
     if role is None or not name:
         raise InputError(f"expected TOKEN ROLE NAME, the role one of {', '.join(ROLES)}", file, number)
     if problem := _fault(token):
         raise InputError(f"the token {problem}", file, number)
     if len(name) > LONGEST_NAME:
         raise InputError(f"the name has more than {LONGEST_NAME} characters", file, number)
-    return Holder(name, role, token)
+    return Holder(name, role, token, **limits)
 
 
 def address_of(scope: Scope) -> str:

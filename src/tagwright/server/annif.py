@@ -19,6 +19,7 @@ from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.confidence import squashed
 from tagwright.data.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
+from tagwright.server.current_request import current
 from tagwright.server.openapi import CONDITIONS, HIERARCHY, Operation, array, check, nullable, object_, query, schema
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
@@ -157,14 +158,14 @@ class AnnifApi:
         check_role(request, "admin")
         if holder_of(request) is EVERYBODY:
             check_origin(request)  # otherwise any web page could send documents to the model of its visitors
-        await self.store(model, _indexed(await json_body(request)), holder_of(request).name or CLIENT)
+        await self.store(model, _indexed(await json_body(request)), current().who or CLIENT)
         return Response(status_code=204, media_type="application/json")
 
     def _model(self, request: Request) -> ServedModel:
         wanted = request.path_params["project_id"]
         if wanted not in self.models:
             raise Problem(404, f"Project '{wanted}' not found", "Project not found")
-        return self.models[wanted].for_request(request)
+        return self.models[wanted].for_request()
 
 
 async def show_information(_: Request) -> Response:
@@ -208,11 +209,13 @@ async def _suggestions(
     model: ServedModel, given: Sequence[Mapping[str, Any]], options: SuggestOptions | None
 ) -> list[list[Suggestion]]:
     """Suggestions for each text, read with its metadata if it has any."""
-    if options is None:
-        return [[] for _ in given]
-    documents = zip(to_documents([each["text"] for each in given]), map(sent_metadata, given), strict=True)
-    wanted = [SuggestRequest(replace(document, metadata=metadata), options) for document, metadata in documents]
-    return await model.suggest_all(wanted)
+    read = zip(to_documents([each["text"] for each in given]), map(sent_metadata, given), strict=True)
+    documents = [replace(document, metadata=metadata) for document, metadata in read]
+    found: list[list[Suggestion]] = [[] for _ in given]
+    if options is not None:
+        found = await model.suggest_all([SuggestRequest(document, options) for document in documents])
+    await current().answered(documents, found)
+    return found
 
 
 def sent_metadata(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -3,9 +3,8 @@
 import asyncio
 import re
 import secrets
-import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,24 +18,29 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from tagwright.review.file import StorageError
 from tagwright.server import deadlines, languages, openapi
 from tagwright.server.access import OPEN, Access, address_of
 from tagwright.server.annif import AnnifApi, Learn
-from tagwright.server.counters import Counters, CountRequests
+from tagwright.server.audit import Audit
+from tagwright.server.counters import Counters
 from tagwright.server.follower import Follower
 from tagwright.server.json_api import JsonApi
+from tagwright.server.logs import log_failures
 from tagwright.server.problems import (
     Problem,
-    answer_failure,
     answer_http_error,
     answer_nobody,
     answer_problem,
     answer_storage_error,
     answer_to,
 )
+from tagwright.server.proxies import Proxies
+from tagwright.server.readiness import Readiness
 from tagwright.server.reconciliation import Reconciliation
+from tagwright.server.request_log import ID_HEADER, VERSION_HEADER, RecordRequests
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.served_model import ServedModel
 from tagwright.server.sessions import Sessions
@@ -45,19 +49,13 @@ from tagwright.server.start_pages import StartPages
 MAX_BODY = 20 * 1024 * 1024
 "Bytes of a request."
 
-HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # with none at all, browsers do not say that a form comes from here
-}
-"Sent with every answer that has no others: no page runs a script from a text, nor one of another address."
-
-VERSION_HEADER = "X-Model-Version"
-"Says which version of a model has answered."
-
 _WAITING = "tagwright_requests_waiting", "Requests that wait for a model."
 
-_OPEN = frozenset({"/", "/api", "/enter", "/health", "/review", "/v1/ui", "/v1/ui/"})
+_ENTRIES = "tagwright_audit_entries_total", "Documents whose answer is in the audit log."
+_LIMITED_REQUESTS = "tagwright_requests_limited_total", "Requests above the limit of requests of a token."
+_LIMITED_DOCUMENTS = "tagwright_documents_limited_total", "Requests above the limit of documents of a token."
+
+_OPEN = frozenset({"/", "/api", "/enter", "/health", "/ready", "/review", "/v1/ui", "/v1/ui/"})
 _OPEN_BELOW = ("/review/", "/static/")
 "Addresses that need no token in the header: pages ask for it themselves, and the others tell nothing."
 
@@ -71,26 +69,30 @@ def application(
     pages: ReviewPages | None = None,
     hosts: frozenset[str] | None = None,
     follower: Follower | None = None,
+    audit: Audit | None = None,
+    proxies: Proxies = Proxies(),  # noqa: B008
 ) -> Starlette:
     """The application. access: the tokens that clients send as `Authorization: Bearer TOKEN`, and what they may do.
 
     max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients. pages: the
     review. hosts: the only names under which it answers, None for all: a server that is meant for this machine alone
     must not answer under the name of another site, which could then read what it says. follower: what loads the
-    versions that are promoted.
+    versions that are promoted. audit: where answers are recorded. proxies: those that are believed.
     """
-    by_id = {model.id: model for model in models}
-    counters = Counters({_WAITING: lambda: sum(model.queue.length for model in models)})
+    by_id, readiness = {model.id: model for model in models}, Readiness(models)
+    counters = _counters(models, access, audit)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        asyncio.get_running_loop().set_exception_handler(log_failures)
         for model in models:
             await model.queue.start()
-            threading.Thread(target=model.search, daemon=True).start()  # so that the first search finds an index
-        following = asyncio.create_task(follower.run()) if follower else None
+        tasks = [asyncio.create_task(readiness.load()), asyncio.create_task(access.follow())]
+        tasks += [asyncio.create_task(follower.run())] if follower else []
         yield
-        if following:
-            following.cancel()
+        readiness.stopping = True
+        for task in tasks:
+            task.cancel()
         if pages and pages.refitter:
             await pages.refitter.finish()
         for model in models:
@@ -98,7 +100,7 @@ def application(
             if model.workers:
                 await asyncio.to_thread(model.workers.close)
 
-    annif, api = AnnifApi(by_id, learn or _forget).operations(), JsonApi(by_id, counters)
+    annif, api = AnnifApi(by_id, learn or _forget).operations(), JsonApi(by_id, counters, readiness)
     operations = [
         *api.operations(), *annif, *Reconciliation(by_id, needs_token=not access.is_open).operations(),
     ]  # fmt: skip
@@ -117,23 +119,34 @@ def application(
             StorageError: answer_storage_error,
             HTTPException: answer_http_error,
             ClientDisconnect: answer_nobody,
-            Exception: answer_failure,
         },
         middleware=[
-            Middleware(CountRequests, counters=counters),
+            Middleware(RecordRequests, counters=counters, audit=audit, proxies=proxies),
+            Middleware(ProxyHeadersMiddleware, trusted_hosts=proxies.forwarders),
             Middleware(
                 CORSMiddleware,
                 allow_origins=["*"],
                 allow_methods=["GET", "POST"],
                 allow_headers=["*"],
-                expose_headers=[VERSION_HEADER],
+                expose_headers=[VERSION_HEADER, ID_HEADER],
             ),
             Middleware(_Guard, access=access, max_body=max_body, hosts=hosts),
         ],
         lifespan=lifespan,
     )
-    app.state.reviews = pages is not None
+    app.state.reviews, app.state.readiness = pages is not None, readiness
     return app
+
+
+def _counters(models: Sequence[ServedModel], access: Access, audit: Audit | None) -> Counters:
+    refused = access.limits.refused
+    totals: dict[tuple[str, str], Callable[[], float]] = {
+        _LIMITED_REQUESTS: lambda: refused["requests"],
+        _LIMITED_DOCUMENTS: lambda: refused["documents"],
+    }
+    if audit is not None:
+        totals[_ENTRIES] = lambda: audit.count
+    return Counters({_WAITING: lambda: sum(model.queue.length for model in models)}, totals)
 
 
 def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route]:
@@ -151,7 +164,7 @@ async def _forget(_: ServedModel, __: Sequence[Mapping[str, Any]], ___: str) -> 
 
 
 class _Guard:
-    """Refuses a request without a token and one whose body is too large; adds headers to every answer.
+    """Refuses a request without a token, one too many with it, and one whose body is too large.
 
     The holder of the token is `request.state.holder`.
     """
@@ -166,7 +179,7 @@ class _Guard:
         languages.current.set(languages.choose(scope))
         refusal = self._refusal(scope)
         app = self.app if refusal is None else refusal
-        await app(scope, self._limited(receive), _with_headers(scope, send))
+        await app(scope, self._limited(receive), send)
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -175,6 +188,8 @@ class _Guard:
         is_open = _is_open(scope["path"])
         try:
             holder = self.access.holder("" if is_open else _bearer(headers), address_of(scope))
+            if holder and not is_open:
+                self.access.admit(holder)
         except Problem as problem:
             return answer_to(problem)
         if holder is None and not is_open:
@@ -219,17 +234,3 @@ def _bearer(headers: Headers) -> str:
     """The token that a request carries; "" for none."""
     kind, _, token = headers.get("authorization", "").partition(" ")
     return token if kind.lower() == "bearer" else ""
-
-
-def _with_headers(scope: Scope, send: Send) -> Callable[[Message], Awaitable[None]]:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = message.get("headers", [])
-            own = {name for name, _ in headers}
-            added = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-            if version := scope.get("state", {}).get("model_version"):  # see ServedModel.for_request
-                added.append((VERSION_HEADER.lower().encode(), version.encode()))
-            message["headers"] = [*headers, *(each for each in added if each[0] not in own)]
-        await send(message)
-
-    return sending

@@ -1,14 +1,11 @@
 """Count requests for Prometheus (text format 0.0.4)."""
 
 import threading
-import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
-
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 "Upper bounds in seconds."
@@ -18,10 +15,14 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 class Counters:
     """Counts requests and the seconds they took, by address pattern.
 
-    gauges: name and help -> what gives the present value, such as the requests that wait.
+    gauges: name and help -> what gives the present value, such as the requests that wait. totals: the same for numbers
+    that only grow. documents, suggestions: how many were answered.
     """
 
     gauges: Mapping[tuple[str, str], Callable[[], float]] = field(default_factory=dict)
+    totals: Mapping[tuple[str, str], Callable[[], float]] = field(default_factory=dict)
+    documents: int = 0
+    suggestions: int = 0
     _requests: Counter[tuple[str, str, int]] = field(default_factory=Counter, init=False)
     _seconds: dict[str, float] = field(default_factory=dict, init=False)
     _buckets: dict[str, list[int]] = field(default_factory=dict, init=False)
@@ -43,7 +44,7 @@ class Counters:
         ['tagwright_request_seconds_count{path="/health"} 1']
         """
         with self._lock:
-            return "\n".join([*self._request_lines(), *self._second_lines(), *self._gauge_lines()]) + "\n"
+            return "\n".join([*self._request_lines(), *self._second_lines(), *self._value_lines()]) + "\n"
 
     def _request_lines(self) -> Iterator[str]:
         yield from _head("tagwright_requests_total", "counter", "Requests that were answered.")
@@ -61,41 +62,15 @@ class Counters:
             yield f'{name}_sum{{path="{path}"}} {self._seconds[path]:.6f}'
             yield f'{name}_count{{path="{path}"}} {total}'
 
-    def _gauge_lines(self) -> Iterator[str]:
-        for (name, what), value in self.gauges.items():
-            yield from _head(name, "gauge", what)
-            yield f"{name} {value():g}"
-
-
-class CountRequests:
-    """Middleware that counts every answer."""
-
-    def __init__(self, app: ASGIApp, counters: Counters) -> None:
-        self.app, self.counters = app, counters
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, and count the answer, failed ones included."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        begun, status = time.perf_counter(), 500
-
-        async def sending(message: Message) -> None:
-            nonlocal status
-            status = message.get("status", status)
-            await send(message)
-
-        try:
-            await self.app(scope, receive, sending)
-        finally:
-            seconds = time.perf_counter() - begun
-            method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "OPTIONS") else "other"
-            self.counters.count(method, pattern(scope), status, seconds)
-
-
-def pattern(scope: Scope) -> str:
-    """Return the route pattern of the request; "other" if there is none."""
-    return str(getattr(scope.get("route"), "path", "other"))
+    def _value_lines(self) -> Iterator[str]:
+        answered = {
+            ("tagwright_documents_total", "Documents that were answered."): lambda: self.documents,
+            ("tagwright_suggestions_total", "Labels that were suggested for them."): lambda: self.suggestions,
+        }
+        for kind, values in (("counter", {**answered, **self.totals}), ("gauge", self.gauges)):
+            for (name, what), value in values.items():
+                yield from _head(name, kind, what)
+                yield f"{name} {value():.15g}"
 
 
 def _head(name: str, kind: str, what: str) -> Iterator[str]:

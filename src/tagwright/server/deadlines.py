@@ -92,8 +92,11 @@ class TimedConnection(asyncio.Protocol):
 def timed(
     app: ASGIApp, wrap: Callable[[asyncio.Protocol], TimedConnection] = TimedConnection, **options: Any
 ) -> uvicorn.Config:
-    """Return a configuration of uvicorn with these options and with deadlines for connections."""
-    config = uvicorn.Config(_counted(app), http="h11", ws="none", **options)
+    """Return a configuration of uvicorn with these options and with deadlines for connections.
+
+    Proxies are believed by the application, which knows which; the log is written as `logs` says.
+    """
+    config = uvicorn.Config(_counted(app), http="h11", ws="none", proxy_headers=False, log_config=None, **options)
     config.load()
     protocol: Callable[..., asyncio.Protocol] = config.http_protocol_class
 

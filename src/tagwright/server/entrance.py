@@ -6,7 +6,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tagwright.server.access import LONGEST_NAME, Holder, Role, address_of, check_origin
+from tagwright.server.access import EVERYBODY, LONGEST_NAME, Holder, Role, address_of, check_origin
+from tagwright.server.current_request import current
 from tagwright.server.languages import _
 from tagwright.server.pages import show
 from tagwright.server.problems import Problem
@@ -32,10 +33,21 @@ class Entrance:
         return Route(self.path, self.enter, methods=["GET", "POST"])
 
     def session(self, request: Request) -> Session | None:
-        """The session of a request, if it may open these pages."""
-        session = self.sessions.read(request.cookies.get(COOKIE, ""))
-        fits = session is not None and session.holder.may(self.role) and (session.reviewer or not self.named)
-        return session if fits else None
+        """The session of a request, if it may open these pages; whom a proxy names has one where no token is needed.
+
+        Raises Problem for more requests than its token may send.
+        """
+        session, user = self.sessions.read(request.cookies.get(COOKIE, "")), current().user
+        if user and session is None and self.sessions.access.is_open:
+            session = Session(user, user, EVERYBODY)
+        if session is None or not session.holder.may(self.role):
+            return None
+        session = session._replace(reviewer=user or session.reviewer)
+        if self.named and not session.reviewer:
+            return None
+        current().user = session.reviewer
+        self.sessions.access.admit(session.holder)
+        return session
 
     @property
     def is_open(self) -> bool:
@@ -57,9 +69,10 @@ class Entrance:
         objection = self._objection(name, holder)
         if objection or holder is None:
             return self._form(request, name, objection, 403)
+        name = "" if current().user else holder.name or name  # whom a proxy names is named by it again
         answer = RedirectResponse(self.goal, 303)
         answer.set_cookie(
-            COOKIE, self.sessions.issue(holder.name or name, holder), max_age=_WEEK, httponly=True,
+            COOKIE, self.sessions.issue(name, holder), max_age=_WEEK, httponly=True,
             samesite="strict", secure=request.url.scheme == "https",
         )  # fmt: skip
         return answer
@@ -69,9 +82,10 @@ class Entrance:
         headers: dict[str, str] | None = None,
     ) -> Response:  # fmt: skip
         names = [holder.name for holder in self.sessions.access.holders]
+        knows_name = bool(current().user or (names and all(names)))
         return show(
             request, "enter.html", None, status, headers, path=self.path, named=self.named, name=name, problem=problem,
-            needs_token=not self.sessions.access.is_open, needs_name=self.named and not (names and all(names)),
+            needs_token=not self.sessions.access.is_open, needs_name=self.named and not knows_name,
             has_names=any(names),
         )  # fmt: skip
 
@@ -81,7 +95,7 @@ class Entrance:
             return _("The access token is wrong.")
         if not holder.may(self.role):
             return _("This token does not let you review.")  # any token lets its holder ask for suggestions
-        if holder.name or not self.named:
+        if holder.name or current().user or not self.named:
             return ""
         if self.sessions.access.has_named(name):
             return _("This name belongs to another token.")

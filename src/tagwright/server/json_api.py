@@ -17,6 +17,7 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
 from tagwright.server.counters import Counters
+from tagwright.server.current_request import current
 from tagwright.server.openapi import (
     CONDITIONS,
     HIERARCHY,
@@ -32,6 +33,7 @@ from tagwright.server.openapi import (
 )
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
+from tagwright.server.readiness import Readiness
 from tagwright.server.request_bodies import (
     check_charset,
     check_size,
@@ -105,10 +107,11 @@ _LABEL = object_({"id": _TEXT, "name": _TEXT, "notation": _TEXT, "path": array(_
 
 @dataclass(frozen=True)
 class JsonApi:
-    """The addresses below /api, /health and /metrics."""
+    """The addresses below /api, /health, /ready and /metrics."""
 
     models: Mapping[str, ServedModel]
     counters: Counters
+    readiness: Readiness
     read: UploadReader = field(default_factory=UploadReader)
 
     def operations(self) -> list[Operation]:
@@ -130,6 +133,7 @@ class JsonApi:
                 parameters=(query("q", _TEXT, required=True), model, limit),
             ),
             Operation("GET", "/health", self.health, object_({"status": _TEXT})),
+            Operation("GET", "/ready", self.ready, object_({"status": _TEXT})),
             Operation("GET", "/metrics", self.metrics, _TEXT, answer_type="text/plain"),
         ]  # fmt: skip
 
@@ -152,7 +156,7 @@ class JsonApi:
         check_names(content, _REQUEST)
         options = Options.read(content)
         document = sent_document(content)
-        return JSONResponse((await self._answers(request, [document], options))[0])
+        return JSONResponse((await self._answers([document], options))[0])
 
     async def suggest_for_file(self, request: Request) -> Response:
         """Suggest labels for the documents of a file: PDF, Word, HTML, JATS, LaTeX, text, JSON lines, tables."""
@@ -170,7 +174,7 @@ class JsonApi:
                 raise Problem(422, str(error), "File cannot be read") from None
         if len(documents) > FILE_DOCUMENTS:
             raise Problem(422, f"the file holds {len(documents)} documents, at most {FILE_DOCUMENTS} are accepted")
-        return JSONResponse({"documents": await self._answers(request, documents, options)})
+        return JSONResponse({"documents": await self._answers(documents, options)})
 
     async def search_labels(self, request: Request) -> Response:
         """Find labels by the beginning or a part of a name, alternative name, notation or id."""
@@ -178,7 +182,7 @@ class JsonApi:
         if "q" not in given:
             raise bad_request("'q' is a required parameter")
         options = Options.of_address(given)
-        model = self.model(request, options.model)
+        model = self.model(options.model)
         search = await asyncio.to_thread(model.search)
         positions = await asyncio.to_thread(search, clean(given["q"])[:200], options.limit)
         vocabulary = model.tagger.vocabulary
@@ -194,6 +198,11 @@ class JsonApi:
     async def health(self, _: Request) -> Response:
         """Whether the server answers."""
         return JSONResponse({"status": "ok"})
+
+    async def ready(self, _: Request) -> Response:
+        """Whether requests should be sent here: the models are loaded, and the server was not told to end."""
+        self.readiness.check()
+        return JSONResponse({"status": "ready"})
 
     async def metrics(self, _: Request) -> Response:
         """Numbers for Prometheus."""
@@ -217,24 +226,23 @@ class JsonApi:
         )
         wanted = [SuggestRequest(each, rules, options.evidence) for each in documents]
         found = await model.suggest_all(wanted)
+        await current().answered(documents, found)
         return [model.named_in(options.language, each) for each in found]
 
-    async def _answers(
-        self, request: Request, documents: Sequence[Document], options: "Options"
-    ) -> list[dict[str, Any]]:
-        model = self.model(request, options.model)
+    async def _answers(self, documents: Sequence[Document], options: "Options") -> list[dict[str, Any]]:
+        model = self.model(options.model)
         found = await self.suggestions(model, documents, options)
         stages = model.tagger.meanings if options.evidence else None
         answers = (_answer(document, each, stages) for document, each in zip(documents, found, strict=True))
         return [{**each, "version": model.version} for each in answers]
 
-    def model(self, request: Request, wanted: str | None) -> ServedModel:
+    def model(self, wanted: str | None) -> ServedModel:
         """The model with this id, the first one for None, in the version that answers the request. Raises Problem."""
         if wanted is None:
-            return next(iter(self.models.values())).for_request(request)
+            return next(iter(self.models.values())).for_request()
         if wanted not in self.models:
             raise Problem(404, f"There is no model '{wanted[:100]}'")
-        return self.models[wanted].for_request(request)
+        return self.models[wanted].for_request()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from tagwright.review.file import StorageError
+from tagwright.server.current_request import current
 
 _log = logging.getLogger(__name__)
 
@@ -76,11 +77,13 @@ async def answer_nobody(_: Request, __: Exception) -> Response:
     return Response(status_code=400)
 
 
-async def answer_failure(_: Request, __: Exception) -> Response:
-    """Answer after an unexpected error; details are in the server's log, never in the answer."""
+def failure() -> Response:
+    """The answer after an unexpected error; details are in the server's log, never in the answer."""
     return _problem(500, "", "Internal error; see the log of the server", None)
 
 
 def _problem(status: int, title: str, detail: str, headers: dict[str, str] | None) -> Response:
     content = {"type": "about:blank", "title": title or HTTPStatus(status).phrase, "detail": detail, "status": status}
+    if not current().path.startswith("/v1"):  # Annif's problems have no other fields
+        content["request_id"] = current().id
     return JSONResponse(content, status, headers, media_type="application/problem+json")

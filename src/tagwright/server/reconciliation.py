@@ -188,10 +188,10 @@ class Reconciliation:
     def _model(self, request: Request) -> ServedModel:
         wanted = request.path_params.get("model")
         if wanted is None:
-            return next(iter(self.models.values())).for_request(request)
+            return next(iter(self.models.values())).for_request()
         if wanted not in self.models:
             raise Problem(404, f"There is no model '{wanted[:100]}'")
-        return self.models[wanted].for_request(request)
+        return self.models[wanted].for_request()
 
     def _matcher(self, model: ServedModel) -> NameMatcher:
         """The matcher over the present vocabulary of a model."""

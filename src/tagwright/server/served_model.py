@@ -10,12 +10,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from starlette.requests import Request
-
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.in_memory import to_documents
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
+from tagwright.server.current_request import current
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.predictor import Predictor, SuggestRequest, Workers
 from tagwright.server.problems import bad_request
@@ -71,10 +70,10 @@ class ServedModel:
         with self._swapping:
             return copy(self)
 
-    def for_request(self, request: Request) -> Self:
-        """The version that answers this request; the reply names it."""
-        found = self.now()
-        request.state.model_version = found.version
+    def for_request(self) -> Self:
+        """The version that answers the current request; the reply names it."""
+        found, request = self.now(), current()
+        request.model, request.version = found.id, found.version
         return found
 
     @property
@@ -116,13 +115,16 @@ class ServedModel:
     async def suggest_all(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """Suggest labels for several documents, which are accepted or refused together; none for an empty one.
 
-        Raises Busy when too many requests wait, Problem for options that the tagger cannot follow.
+        Raises Busy when too many requests wait, Problem for options that the tagger cannot follow, and for more
+        documents than the token of the current request may send.
         """
         try:
             await asyncio.to_thread(self._check, {each.options for each in wanted})
         except ConfigError as error:
             raise bad_request(str(error)) from None
         given = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
+        self.queue.check_room(len(given))  # documents that are refused do not count
+        current().spend("documents", len(wanted))
         found = iter(await self.queue.all([(self._predict, each) for each in given]))
         return [next(found) if each.document.text.strip() else [] for each in wanted]
 
@@ -163,6 +165,11 @@ class _LazySearch:
     settings: SuggestOptions
     _built: LabelSearch | None = None
     _building: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_built(self) -> bool:
+        """Whether a search begins at once."""
+        return self._built is not None
 
     def __call__(self) -> LabelSearch:
         with self._building:

@@ -8,9 +8,11 @@ import re
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -32,9 +34,13 @@ from tagwright.review.recall import RANDOM_SHARE
 from tagwright.server.access import OPEN, Access
 from tagwright.server.annif import sent_metadata
 from tagwright.server.application import MAX_BODY, application
+from tagwright.server.audit import Audit
 from tagwright.server.deadlines import timed
 from tagwright.server.follower import Follower, language_of, load, saved_at
+from tagwright.server.logs import LogFormat
 from tagwright.server.predictor import Workers
+from tagwright.server.proxies import Proxies
+from tagwright.server.readiness import Readiness
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refit, Refitter
 from tagwright.server.review.session import Review
@@ -62,7 +68,9 @@ class ServerOptions:
     files, folders and globs of documents to be reviewed. order: in which they are reviewed. random_share: share of the
     documents on which a candidate is shown that was drawn from below the suggestions, so that recall can be estimated.
     workers: processes that answer, for each model; 0: the server itself. save_to: where the first model is saved when
-    it was trained on decisions; None: nowhere. watch: look every second which version of a model is in use.
+    it was trained on decisions; None: nowhere. watch: look every second which version of a model is in use. log_format:
+    of what is written to stderr. audit: file for an entry of each answered document. user_header: in which proxies name
+    the user. proxies: their addresses. drain: seconds for which requests are still accepted after SIGTERM.
     """
 
     host: str = "127.0.0.1"
@@ -78,6 +86,11 @@ class ServerOptions:
     workers: int = 0
     save_to: Path | None = None
     watch: bool = False
+    log_format: LogFormat = "text"
+    audit: Path | None = None
+    user_header: str = ""
+    proxies: str = ""
+    drain: float = 0.0
 
     def __post_init__(self) -> None:
         if self.access.is_open and not self.insecure and not _is_own(self.host):
@@ -89,6 +102,11 @@ class ServerOptions:
             raise ConfigError("where are decisions of clients to be kept? give --reviews FILE.sqlite with --learn")
         if self.documents and self.reviews is None:
             raise ConfigError("where are decisions to be kept? give --reviews FILE.sqlite with --documents")
+        self.believed()
+
+    def believed(self) -> Proxies:
+        """The proxies that are believed. Raises ConfigError."""
+        return Proxies.of(self.proxies, self.user_header)
 
 
 def saved_models(
@@ -186,8 +204,9 @@ def serve(
                 refitter.start()
 
     pages = ReviewPages(review, options.access, refitter, follower) if review else None
+    audit = Audit(options.audit) if options.audit else None
     app = application(models, access=options.access, max_body=options.max_body, learn=learn, pages=pages,
-                      hosts=own_names(options), follower=follower)  # fmt: skip
+                      hosts=own_names(options), follower=follower, audit=audit, proxies=options.believed())  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if follower is not None and hasattr(signal, "SIGHUP"):
@@ -198,6 +217,8 @@ def serve(
         signal.signal(signal.SIGTERM, before)
         if review is not None:
             review.file.close()
+        if audit is not None:
+            audit.close()
 
 
 def follow(models: Sequence[ServedModel], options: ServerOptions, labels: Vocabulary | None) -> Follower | None:
@@ -226,7 +247,27 @@ def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel]) 
     print(f"Serving {', '.join(model.id for model in models)} at {address}/v1/", flush=True)  # noqa: T201
     if options.reviews is not None:
         print(f"Review at {address}/review", flush=True)  # noqa: T201
-    uvicorn.Server(config).run(sockets=[listening])
+    _server(config, app.state.readiness, options.drain).run(sockets=[listening])
+
+
+def _server(config: uvicorn.Config, readiness: Readiness, drain: float) -> uvicorn.Server:
+    """A server that is not ready from the signal to end on; after SIGTERM it accepts requests for `drain` seconds."""
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            waits, readiness.stopping = drain and sig == signal.SIGTERM and not readiness.stopping, True
+            if waits:
+                timer = threading.Timer(drain, self._end, (sig, frame))
+                timer.daemon = True
+                timer.start()
+            else:
+                super().handle_exit(sig, frame)
+
+        def _end(self, sig: int, frame: FrameType | None) -> None:
+            if not self.should_exit:
+                super().handle_exit(sig, frame)
+
+    return Server(config)
 
 
 def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[str, Any]], client: str) -> None:

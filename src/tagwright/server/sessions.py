@@ -33,7 +33,6 @@ class Sessions:
 
     def __init__(self, access: Access, secret: bytes) -> None:
         self.access, self._secret = access, secret
-        self._holders = access.holders or (EVERYBODY,)
 
     def issue(self, reviewer: str, holder: Holder) -> str:
         """The cookie of a new session."""
@@ -45,12 +44,13 @@ class Sessions:
         """Return the session of a cookie; None if it was not issued here, or if a token has its name by now.
 
         >>> sessions = Sessions(Access.of("a long enough token"), b"secret")
-        >>> session = sessions.read(sessions.issue("Ann", sessions._holders[0]))
+        >>> session = sessions.read(sessions.issue("Ann", sessions.access.holders[0]))
         >>> session.reviewer, session.holder.role, sessions.read("forged.0")
         ('Ann', 'admin', None)
         """
         text, _, signature = cookie.rpartition(".")
-        holder = next((each for each in self._holders if _is_same(self._sign(each, "session", text), signature)), None)
+        holders = self.access.holders or (EVERYBODY,)
+        holder = next((each for each in holders if _is_same(self._sign(each, "session", text), signature)), None)
         if holder is None:
             return None
         try:

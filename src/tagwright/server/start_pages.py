@@ -78,7 +78,7 @@ class StartPages:
             given = {
                 name: text_of(form, name).replace("\r\n", "\n") or default for name, default in _EMPTY.items()
             }  # browsers send CRLF
-            found = await self._suggested(request, form, given)
+            found = await self._suggested(form, given)
         except Problem as problem:
             return await self._start(request, session, given, problem.status, problem.headers, problem=str(problem))
         finally:
@@ -92,12 +92,12 @@ class StartPages:
             paths=described(self.operations)["paths"], is_open=self.sessions.access.is_open,
         )  # fmt: skip
 
-    async def _suggested(self, request: Request, form: FormData, given: Mapping[str, str]) -> dict[str, Any]:
+    async def _suggested(self, form: FormData, given: Mapping[str, str]) -> dict[str, Any]:
         """What the page shows of the suggestions for a form. Raises Problem."""
         document, others = await self._document(form, given)
         fields = {name: given[name] or None for name in ("model", "language")}
         options = Options.read({**fields, "limit": whole(given["limit"]), "evidence": True})
-        model = self.api.model(request, options.model)
+        model = self.api.model(options.model)
         (found,) = await self.api.suggestions(model, [document], options)
         tagger = model.tagger
         rows = [suggested_row(tagger, document, each, rank) for rank, each in enumerate(found, 1)]

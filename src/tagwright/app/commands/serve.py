@@ -81,6 +81,36 @@ def serve(
     watch: Annotated[
         bool, typer.Option("--watch", help="Follow the promotions of `tagwright models FOLDER`, without a pause.")
     ] = False,
+    log_format: Annotated[
+        Literal["text", "json"],
+        typer.Option(help="Format of the log; json: a line for each message and each answered request."),
+    ] = "text",
+    audit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Append a line of JSON for each answered document: time, who, model, digest of the text, labels.",
+            show_default=False,
+        ),
+    ] = None,
+    user_header: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Header in which --proxies name the user, as X-Forwarded-User.", show_default=False
+        ),
+    ] = "",
+    proxies: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESSES",
+            envvar="FORWARDED_ALLOW_IPS",
+            help="Proxies to believe, separated by commas: X-Forwarded-For (default: of 127.0.0.1), --user-header.",
+            show_default=False,
+        ),
+    ] = "",
+    drain: Annotated[
+        float, typer.Option(min=0, help="Seconds for which requests are accepted after SIGTERM, with /ready 503.")
+    ] = 0.0,
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
@@ -90,23 +120,26 @@ def serve(
     from tagwright.data.vocabulary import to_vocabulary
     from tagwright.server import serving
     from tagwright.server.access import Access
+    from tagwright.server.logs import logged
     from tagwright.server.review.refit import refit_combiner
 
     options = serving.ServerOptions(
         host=host, port=port, access=Access.of(token, tokens), insecure=insecure, learn=learn, reviews=reviews,
         documents=documents, order=order, random_share=random_share, workers=workers,
-        save_to=save_to, watch=watch,
+        save_to=save_to, watch=watch, log_format=log_format, audit=audit, user_header=user_header, proxies=proxies,
+        drain=drain,
     )  # fmt: skip
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     defaults = SuggestOptions(**vars(conditions), **vars(arranged))
-    vocabulary = to_vocabulary(labels, language) if model and labels else None
-    if model:
-        models = serving.saved_models(model, learns=learn, labels=vocabulary, settings=defaults)
-    else:
-        made = inputs.tagger(Chosen(labels, language, settings=settings))
-        models = [serving.zero_shot_model(made, learns=learn, settings=defaults)]
-    if save_to is not None:
-        serving.use_trained(models[0], save_to)
-    options = replace(options, save_to=serving.place_to_save(model, options, labels))
-    serving.serve(models, options, refit_combiner, vocabulary)
+    with logged(log_format):
+        vocabulary = to_vocabulary(labels, language) if model and labels else None
+        if model:
+            models = serving.saved_models(model, learns=learn, labels=vocabulary, settings=defaults)
+        else:
+            made = inputs.tagger(Chosen(labels, language, settings=settings))
+            models = [serving.zero_shot_model(made, learns=learn, settings=defaults)]
+        if save_to is not None:
+            serving.use_trained(models[0], save_to)
+        options = replace(options, save_to=serving.place_to_save(model, options, labels))
+        serving.serve(models, options, refit_combiner, vocabulary)

@@ -185,10 +185,11 @@ class ReviewPages:
         """Require a session with this role for a page; without one, ask for a name. Show problems on a page."""
 
         async def answer(request: Request) -> Response:
-            session = self._entrance.session(request)
-            if session is None:
-                return RedirectResponse(self._entrance.path, 303)
+            session = None
             try:
+                session = self._entrance.session(request)
+                if session is None:
+                    return RedirectResponse(self._entrance.path, 303)
                 if not session.holder.may(role):
                     raise Problem(403, _("This needs a token with the role %(role)s") % {"role": role})
                 return await page(request, session)

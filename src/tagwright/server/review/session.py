@@ -14,6 +14,7 @@ from tagwright.review.documents import Entry, ReviewedDocuments
 from tagwright.review.file import ReviewFile
 from tagwright.review.queue import AT_ONCE, Order, ReviewQueue
 from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, drawn_place
+from tagwright.server import current_request
 from tagwright.server.highlighting import Highlighted, highlight
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.rows import Row, label_row, strongest_spans, suggested_row
@@ -119,10 +120,11 @@ class Review:
 
         marked: rank of the suggestion whose evidence is marked; None: the first one without a verdict.
         """
-        document, model = self.documents[number], self.model.now()
+        document, model = self.documents[number], self.model.for_request()
         version = model.version
         self._opened[number] = reviewer, time.monotonic()
         candidates = await self._candidates(model, number, document)
+        await current_request.current().answered([document], [[each.suggestion for each in candidates]])
         shown = [
             Decision(document=document.id, reviewer=reviewer, action="shown", label=each.suggestion.id, rank=each.rank,
                      confidence=each.suggestion.confidence, drawn_from=each.drawn_from, model=version)

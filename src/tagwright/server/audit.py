@@ -1,0 +1,125 @@
+"""The audit log: a line of JSON for each answered document, written before the reply is sent.
+
+A line is handed to the system before the reply, so a killed server has an entry for every reply that a client received.
+It is not synced to the disk: a power cut may lose the last seconds.
+"""
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from tagwright.errors import ConfigError
+from tagwright.review.file import StorageError
+from tagwright.tagger import Suggestion
+from tagwright.types import Document
+
+_log = logging.getLogger(__name__)
+
+_START = b'{"time": "'
+_BLOCK = 1 << 16
+
+
+class Audit:
+    """Appends entries to a file, which only one server at a time may do. count: of the entries written so far.
+
+    A last line that was not written to its end is removed: its reply was not sent. A file that was renamed or removed,
+    as log rotation does, is made again. Raises ConfigError for a file in use, for one that cannot be written, and for
+    one that holds anything else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        from filelock import FileLock, Timeout
+
+        self.path, self.count, self._writing = path, 0, threading.Lock()
+        self._owner = FileLock(path.with_name(f".{path.name}.lock"), timeout=0, thread_local=False)
+        try:
+            self._owner.acquire()
+            self._file = self._open()
+        except Timeout:
+            raise ConfigError(f"{path}: another server writes there; give each server an --audit of its own") from None
+        except OSError as error:
+            self._owner.release()
+            raise ConfigError(f"{path}: cannot be written ({error.strerror}); give another --audit FILE") from None
+        try:
+            self._repair()
+        except BaseException:
+            self.close()
+            raise
+
+    def add(
+        self, head: Mapping[str, str], documents: Sequence[Document], found: Sequence[Sequence[Suggestion]]
+    ) -> None:
+        """Write an entry for each document. head: what the entries have in common. Raises StorageError."""
+        start = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **head}
+        entries = ({**start, **_answer(document, each)} for document, each in zip(documents, found, strict=True))
+        lines = "".join(json.dumps(entry) + "\n" for entry in entries).encode()
+        with self._writing:
+            try:
+                self._write(lines)
+            except OSError as error:
+                raise StorageError(error.strerror or "disk error", self.path) from None
+            self.count += len(documents)
+
+    def close(self) -> None:
+        """Let another server write to the file."""
+        self._file.close()
+        self._owner.release()
+
+    def _write(self, lines: bytes) -> None:
+        """Write all lines, or none."""
+        if not self._is_in_place():
+            self._file.close()
+            self._file = self._open()
+        size = os.fstat(self._file.fileno()).st_size
+        try:
+            if self._file.write(lines) != len(lines):
+                raise OSError(0, "no space left on device")
+        except OSError:
+            self._file.truncate(size)
+            raise
+
+    def _open(self) -> FileIO:
+        return FileIO(self.path, "a+", opener=lambda path, flags: os.open(path, flags, 0o600))
+
+    def _is_in_place(self) -> bool:
+        try:
+            return os.path.samestat(self.path.stat(), os.fstat(self._file.fileno()))
+        except FileNotFoundError:
+            return False
+
+    def _repair(self) -> None:
+        """Remove a last line without its end. Raises ConfigError for a file of something else."""
+        self._file.seek(0)
+        start = self._file.read(len(_START))
+        if not _START.startswith(start):
+            raise ConfigError(f"{self.path}: is no audit log; give another --audit FILE")
+        size = end = self._file.seek(0, os.SEEK_END)
+        while end:
+            begin = max(0, end - _BLOCK)
+            self._file.seek(begin)
+            if (newline := self._file.read(end - begin).rfind(b"\n")) >= 0:
+                end = begin + newline + 1
+                break
+            end = begin
+        if end < size:
+            self._file.truncate(end)
+            _log.warning("%s: the last line was not written to its end, and is removed", self.path)
+
+
+def entries(path: Path) -> Iterator[dict[str, Any]]:
+    """The entries of an audit log, also while a server writes it: a line without its end is left out."""
+    with path.open("rb") as lines:
+        yield from (json.loads(line) for line in lines if line.endswith(b"\n"))
+
+
+def _answer(document: Document, found: Sequence[Suggestion]) -> dict[str, Any]:
+    """The part of an entry about one document: the digest of its text, and its suggestions as in a run file."""
+    suggestions = [{"label": each.id, "score": each.score, "confidence": each.confidence} for each in found]
+    return {"sha256": sha256(document.text.encode()).hexdigest(), "suggestions": suggestions}
