@@ -9,7 +9,7 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias
 
@@ -242,13 +242,12 @@ def text_field(record: Mapping[str, Any], key: str, place: Place) -> str:
 
 def texts_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
     """A list of clean texts, blank ones left out; empty when it is missing or null. Raises InputError otherwise."""
-    return _list_field(record, key, place, key if key.endswith("s") else "texts", lambda value: [value])
+    return _list_field(record, key, place)
 
 
 def ids_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
     """Like `texts_field`, for ids: numbers become texts, and the error shows how to split a string of several ids."""
-    kind = f"{key[:-1] if key.endswith('s') else key} ids"
-    return _list_field(record, key, place, kind, lambda value: [part for part in re.split(r"[\s,;|]+", value) if part])
+    return _list_field(record, key, place, r"[\s,;|]+")
 
 
 def finite_score(score: object, place: Place) -> float:
@@ -334,19 +333,20 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_once)
 
 
-def _list_field(
-    record: Mapping[str, Any], key: str, place: Place, kind: str, parts: Callable[[str], list[str]]
-) -> tuple[str, ...]:
+def _list_field(record: Mapping[str, Any], key: str, place: Place, separators: str = "") -> tuple[str, ...]:
+    """A list of clean texts, or of ids where there are `separators`, which may stand between those of one text."""
     value = record.get(key)
-    if value is None:
+    if value is None or value == []:
         return ()
-    if not isinstance(value, list):
-        remedy = shown(parts(value) if isinstance(value, str) else [value])
-        raise place.error(f"{key} is {shown(value)}, expected a list of {kind}; write {remedy}")
-    texts = [_text(part) for part in value]
-    if None in texts:
+    texts = [_text(part) for part in value] if isinstance(value, list) else [None]
+    if None not in texts:
+        return tuple(filter(None, texts))
+    kind = f"{key.removesuffix('s')} ids" if separators else key if key.endswith("s") else "texts"
+    if isinstance(value, list):
         raise place.error(f"{key} holds {shown(value[texts.index(None)])}, expected a list of {kind}")
-    return tuple(text for text in texts if text)
+    split = separators and isinstance(value, str)
+    remedy = shown([part for part in re.split(separators, value) if part] if split else [value])
+    raise place.error(f"{key} is {shown(value)}, expected a list of {kind}; write {remedy}")
 
 
 def _text(value: object) -> str | None:

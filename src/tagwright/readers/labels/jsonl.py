@@ -79,7 +79,7 @@ def _tagged(record: Mapping[str, Any], key: str, place: Place) -> tuple[tuple[st
     Of descriptions the language need not be known: the code is empty then.
     """
     value = record.get(key)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return ()
     for code in value:
         known = bool(code) or key == "descriptions"
