@@ -10,20 +10,21 @@ PAIRS = [("biologie", "biology"), ("soziologie", "sociology"), ("psychologie", "
 
 def test_endings_are_learned() -> None:
     """Letters are written as they are by default; "logie" was "logy" in all four."""
-    word, probability = Spelling(PAIRS)("pathologie")
+    [(word, probability)] = Spelling(PAIRS)(["pathologie"])
     assert word == "pathology"
     assert 0 < probability < 1
 
 
 def test_what_was_never_seen_stays_and_is_improbable() -> None:
-    spelling = Spelling(PAIRS)
-    assert spelling("qqqq") == ("qqqq", 1 / 16)
-    assert Spelling([])("bees")[0] == "bees"
+    assert list(Spelling(PAIRS)(["qqqq"])) == [("qqqq", 1 / 16)]
+    assert list(Spelling(PAIRS)(["qqqq"], least=1 / 16)) == [("qqqq", 0)]
+    assert [word for word, _ in Spelling([])(["bees"])] == ["bees"]
+    assert list(Spelling(PAIRS)([])) == []
 
 
 def test_a_letter_written_alike_k_of_n_times_has_probability_k_over_n_and_a_half() -> None:
     """Every letter was seen twice in its place, always as the same one."""
-    word, probability = Spelling([("aaab", "aaac")] * 2)("aaab")
+    [(word, probability)] = Spelling([("aaab", "aaac")] * 2)(["aaab"])
     assert word == "aaac"
     assert probability == pytest.approx((2 / 2.5) ** 4)
 

@@ -78,7 +78,7 @@ class Dictionary:
     spelling: Spelling
 
     def __post_init__(self) -> None:
-        self._known = cache(self._look_up)
+        self._known = dict[str, _Translated]()
 
     @classmethod
     def learn(cls, pairs: Sequence[tuple[str, str]], source: Tongue, target: Tongue) -> Self:
@@ -89,11 +89,26 @@ class Dictionary:
         )
         return cls(source, target, _translations(read, source, target), Spelling(alike))
 
-    def translate(self, name: str) -> tuple[str, ...]:
-        """What the name may be in the other language, the likeliest first; none where no word of it is known.
+    def translate(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """What each name may be in the other language, the likeliest first; none where no word of it is known.
 
         A word that is not known stays as it is. Two words that a language would join are given joined as well.
         """
+        words = dict.fromkeys(word for name in names for word in self.source.words(name))
+        self._look_up({*words, *(part for word in words for part in self.source.parts((word,)))})
+        return list(map(self._translated, names))
+
+    def share_right(self, pairs: Sequence[tuple[str, str]]) -> float:
+        """The share of the words of the second names, by their stems, that are in the translations of the first."""
+        right = total = 0
+        for (_, other), found in zip(pairs, self.translate([one for one, _ in pairs]), strict=True):
+            wanted = set(map(self.target.stem, self.target.parts(self.target.words(other))))
+            guessed = (word for name in found[:1] for word in self.target.parts(self.target.words(name)))
+            right += len(wanted & set(map(self.target.stem, guessed)))
+            total += len(wanted)
+        return right / max(1, total)
+
+    def _translated(self, name: str) -> tuple[str, ...]:
         words = [found for word in self.source.words(name) for found in self._word(word)]
         if not words or not any(word.known for word in words):
             return ()
@@ -104,31 +119,27 @@ class Dictionary:
             found += [" ".join(chosen), "".join(chosen)] if joined else [" ".join(chosen)]
         return tuple(dict.fromkeys(found))
 
-    def share_right(self, pairs: Sequence[tuple[str, str]]) -> float:
-        """The share of the words of the second names, by their stems, that are in the translations of the first."""
-        right = total = 0
-        for one, other in pairs:
-            wanted = set(map(self.target.stem, self.target.parts(self.target.words(other))))
-            guessed = (word for name in self.translate(one)[:1] for word in self.target.parts(self.target.words(name)))
-            right += len(wanted & set(map(self.target.stem, guessed)))
-            total += len(wanted)
-        return right / max(1, total)
-
     def _word(self, word: str) -> list["_Translated"]:
         """A word, or its parts where it is not known as a whole, or stands for several words."""
-        whole, parts = self._known(word), self.source.parts((word,))
+        whole = self._known[word]
         if not whole.known or whole.probability <= ONE:
-            translated = list(map(self._known, parts))
-            if not whole.known or all(part.known for part in translated):
-                return translated
+            parts = list(map(self._known.__getitem__, self.source.parts((word,))))
+            if not whole.known or all(part.known for part in parts):
+                return parts
         return [whole]
 
-    def _look_up(self, word: str) -> "_Translated":
-        found = self.translations.get(self.source.stem(word), ())
-        if found:
-            return _Translated(tuple(text for text, _ in found), known=True, probability=found[0][1])
-        text, probability = self.spelling(word, SPELLED) if len(word) >= LETTERS else (word, 0.0)
-        return _Translated((text,), known=probability > SPELLED)
+    def _look_up(self, words: Iterable[str]) -> None:
+        """Make these words known, those without a translation by their spelling."""
+        others = list[str]()
+        for word in words:
+            if found := self.translations.get(self.source.stem(word)):
+                self._known[word] = _Translated(tuple(text for text, _ in found), known=True, probability=found[0][1])
+            elif len(word) < LETTERS:
+                self._known[word] = _Translated((word,), known=False)
+            else:
+                others.append(word)
+        for word, (text, probability) in zip(others, self.spelling(others, SPELLED), strict=True):
+            self._known[word] = _Translated((text,), known=probability > SPELLED)
 
 
 @dataclass(frozen=True, slots=True)

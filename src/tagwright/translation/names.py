@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -72,13 +72,16 @@ def _translations(labels: Sequence[Label]) -> dict[int, tuple[str, ...]]:
     for target, count in counts.most_common():
         if not SHARE <= count / len(labels) <= 1 - SHARE:
             continue
-        dictionaries = _dictionaries(named, target)
+        dictionaries, wanted = _dictionaries(named, target), defaultdict[str, list[int]](list)
         for place, names in enumerate(named):
             source = next((code for code in names if code in dictionaries), None)
-            if target in names or source is None:
-                continue
-            if translations := dictionaries[source].translate(names[source]):
-                found[place] = (*found.get(place, ()), *translations)
+            if target not in names and source is not None:
+                wanted[source].append(place)
+        for source, places in wanted.items():
+            translations = dictionaries[source].translate([named[place][source] for place in places])
+            found |= {
+                place: (*found.get(place, ()), *each) for place, each in zip(places, translations, strict=True) if each
+            }
     return found
 
 

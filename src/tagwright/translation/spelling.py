@@ -1,18 +1,22 @@
 """Learn how one language spells what another has in common with it: "Soziologie" is "sociology"."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import cache
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
+
+import numpy as np
+
+from tagwright.types import Doubles, Longs
 
 ALIKE = 0.4
 "The share of letters in which two spellings of one word may differ."
 
-CONTEXTS = ((3, 3), (3, 2), (2, 3), (2, 2), (1, 2), (2, 1), (1, 1), (0, 1), (0, 0))
-"Letters before and behind a letter that tell how it is written; the first that was seen often enough decides."
+CONTEXTS = ((0, 0), (0, 1), (1, -1), (2, -2), (2, 2), (4, -2), (5, 3), (5, -3), (7, 3))
+"""Letters around a letter that tell how it is written, from the letter alone to three on either side: each context is
+an earlier one and the letter so far from the middle. The last one that was seen often enough decides."""
 
-WINDOW = 7
-"Letters of the longest context, with the letter in the middle."
+PADDING = 3
+"Letters before and behind a word, so that all contexts are full."
 
 SEEN = 2
 "How often a letter must have been seen in its context."
@@ -20,76 +24,94 @@ SEEN = 2
 MOST = 4000
 "Pairs of words from which is learned: more change little, and take time."
 
+_CODES = 21
+"Bits of a letter in Unicode."
+
+
+class _Context(NamedTuple):
+    """What was learned of one context. keys: (contexts,) sorted; the others: what is written there, how certainly."""
+
+    keys: Longs
+    piece: Longs
+    certain: Doubles
+
 
 class Spelling:
     """Rewrites words letter by letter as pairs of words that are spelled alike teach it.
 
-    pairs: words of two languages; those that are not spelled alike teach nothing.
+    Of what a letter was written as in its context, the most frequent is taken: k of n times, with probability
+    k / (n + 1/2). pairs: words of two languages; those that are not spelled alike teach nothing.
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        learned = islice(filter(None, (_learnable(source, target) for source, target in pairs)), MOST)
-        letters = [
-            (padded[place : place + WINDOW], piece)
-            for padded, pieces in ((_padded(source), pieces) for source, pieces in learned)
-            for place, piece in enumerate(pieces)
-        ]
-        found = [_most_frequent(letters, before, behind) for before, behind in CONTEXTS]
-        self._contexts = [
-            (best, 3 - before, 4 + behind) for best, (before, behind) in zip(found, CONTEXTS, strict=True)
-        ]
-        self._written = cache(self._look_up)
+        learned = list(islice(filter(None, (_learnable(source, target) for source, target in pairs)), MOST))
+        written = list(chain.from_iterable(pieces for _, pieces in learned))
+        self._pieces = sorted(set(written))
+        number = {piece: place for place, piece in enumerate(self._pieces)}
+        piece = np.fromiter(map(number.__getitem__, written), np.int64, len(written))
+        around, ids = _around([source for source, _ in learned]), list[Longs]()
+        self._contexts = list[_Context]()
+        for before, distance in CONTEXTS:
+            keys, context = np.unique(_keys(ids, before, around[distance]), return_inverse=True)
+            ids.append(context)
+            most, certain = _most_frequent(context, piece, SEEN if distance else 1)
+            self._contexts.append(_Context(keys, most, certain))
 
-    def __call__(self, word: str, least: float = 0) -> tuple[str, float]:
-        """The word in the other spelling, and the probability of that: the product over its letters.
+    def __call__(self, words: Sequence[str], least: float = 0) -> Iterator[tuple[str, float]]:
+        """Each word in the other spelling, and the probability of that: the product over its letters.
 
-        Of what a letter was written as in its context, the most frequent is taken: k of n times, with probability
-        k / (n + 1/2). least: where the product falls to that, the word stays as it is, with probability 0.
+        least: where the product falls to that, the word stays as it is, with probability 0. No word may be empty.
         """
-        padded, found, probability = _padded(word), list[str](), 1.0
-        for place in range(len(word)):
-            piece, certain = self._written(padded[place : place + WINDOW])
-            probability *= certain
-            if probability <= least:
-                return word, 0.0
-            found.append(piece)
-        return "".join(found), probability
-
-    def _look_up(self, window: str) -> tuple[str, float]:
-        """What the letter in the middle is written as, by its longest known context."""
-        first = 0
-        if window[2:5] not in self._contexts[_NEAR][0]:  # a context is known only if those inside it are
-            first = _NEAR + 1
-        elif window[1:6] not in self._contexts[_WIDE][0]:
-            first = _WIDE + 1
-        for best, start, end in self._contexts[first:]:
-            if chosen := best.get(window[start:end]):
-                return chosen
-        return window[3], 0.5
+        around, ids, letters = _around(words), list[Longs](), "".join(words)
+        piece, certain = np.full(len(letters), -1), np.full(len(letters), 0.5)
+        for (before, distance), context in zip(CONTEXTS, self._contexts, strict=True):
+            keys = _keys(ids, before, around[distance])
+            place = np.searchsorted(context.keys, keys)
+            seen = np.append(context.keys, -1)[place] == keys
+            ids.append(np.where(seen, place, -1))
+            known = np.flatnonzero(seen)[context.certain[place[seen]] > 0]
+            piece[known], certain[known] = context.piece[place[known]], context.certain[place[known]]
+        written = [
+            self._pieces[place] if place >= 0 else own for place, own in zip(piece.tolist(), letters, strict=True)
+        ]
+        ends = np.cumsum(np.fromiter(map(len, words), np.int64, len(words)))
+        starts = ends - np.fromiter(map(len, words), np.int64, len(words))
+        products = np.multiply.reduceat(certain, starts) if len(words) else certain
+        for word, product, start, end in zip(words, products.tolist(), starts.tolist(), ends.tolist(), strict=True):
+            yield ("".join(written[start:end]), product) if product > least else (word, 0.0)
 
 
-_NEAR, _WIDE = CONTEXTS.index((1, 1)), CONTEXTS.index((2, 2))
-"Each is inside all contexts before it."
+def _around(words: Sequence[str]) -> dict[int, Longs]:
+    """Distance -> (letters,) the letter so far from each letter of the words; 0 outside a word."""
+    sides = "\0" * PADDING
+    text = "".join(f"{sides}{word}{sides}" for word in words)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
+    middle = np.flatnonzero(codes)
+    return {distance: codes[middle + distance] for distance in range(-PADDING, PADDING + 1)}
+
+
+def _keys(ids: Sequence[Longs], before: int, letter: Longs) -> Longs:
+    """(letters,) the number of the context before this one, -1 for none, and the letter that it adds."""
+    return (ids[before] << _CODES) + letter if ids else letter
+
+
+def _most_frequent(context: Longs, piece: Longs, least: int) -> tuple[Longs, Doubles]:
+    """(contexts,) what is written in each most often, k of n times, and k / (n + 1/2); 0 if n is under `least`.
+
+    context, piece: (letters,) the context of each and what it was written as. Of equally frequent ones, the first.
+    """
+    pieces, total = int(piece.max(initial=0)) + 1, np.bincount(context)
+    cells, count = np.unique(context * pieces + piece, return_counts=True)
+    where = cells // pieces
+    order = np.lexsort((cells, -count, where))
+    best = order[np.unique(where[order], return_index=True)[1]]
+    return cells[best] % pieces, np.where(total >= least, count[best] / (total + 0.5), 0)
 
 
 def _learnable(source: str, target: str) -> tuple[str, list[str]] | None:
     """A word and what each of its letters is written as; None for words that are not spelled alike."""
     pieces = aligned(source, target) if _may_be_alike(source, target) else None
     return None if pieces is None else (source, pieces)
-
-
-def _most_frequent(letters: Sequence[tuple[str, str]], before: int, behind: int) -> dict[str, tuple[str, float]]:
-    """Context -> what is written there most often, k of n times, and k / (n + 1/2).
-
-    letters: windows, and what the letter in the middle of each was written as.
-    """
-    contexts, least = [window[3 - before : 4 + behind] for window, _ in letters], SEEN if before + behind else 1
-    total = Counter(contexts)
-    found = dict[str, tuple[int, str]]()
-    for (context, piece), count in Counter(zip(contexts, (piece for _, piece in letters), strict=True)).items():
-        if total[context] >= least:
-            found[context] = min(found.get(context, (0, "")), (-count, piece))
-    return {context: (piece, -count / (total[context] + 0.5)) for context, (count, piece) in found.items()}
 
 
 def aligned(source: str, target: str) -> list[str] | None:
@@ -132,7 +154,3 @@ def _may_be_alike(source: str, target: str) -> bool:
     return min(len(source), len(target)) >= least and least <= sum(
         map(min, map(source.count, letters), map(target.count, letters))
     )
-
-
-def _padded(word: str) -> str:
-    return f"^^^{word}$$$"
