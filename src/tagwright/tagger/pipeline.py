@@ -39,6 +39,7 @@ from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.tagger.cut import allowed_by, cut
 from tagwright.tagger.parts import load_part, load_retriever, saved_kind
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
+from tagwright.text.batch import Batch
 from tagwright.translation import translated
 from tagwright.types import Document, Retriever, Run, Stage
 
@@ -171,6 +172,7 @@ class Tagger:
 
     def read(self, documents: Sequence[Document]) -> dict[str, Any]:
         """Let each stage read a batch of documents once; return the readings by stage name."""
+        documents = Batch.of(documents)
         own = {name: stage.read(documents) for name, stage in self.stages.items() if not stage.shares}
         shared = {name: each.read_with(own[each.shares]) for name, each in self.stages.items() if each.shares}
         return {**own, **shared}

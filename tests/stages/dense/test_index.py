@@ -34,19 +34,6 @@ def test_exact_search_finds_what_sorting_all_cosines_finds(count: int, queries: 
         np.testing.assert_allclose(scores, cosines[row, expected], atol=1e-6)
 
 
-@given(st.integers(1, 60), st.integers(1, 4), st.integers(1, 12), st.integers(0, 99))
-@settings(deadline=None, max_examples=60)
-def test_the_largest_of_each_row_are_found_with_all_equals_of_the_last(
-    columns: int, rows: int, k: int, seed: int
-) -> None:
-    """Of numbers from 0 to 4, many are equal."""
-    table = np.random.default_rng(seed).integers(5, size=(rows, columns)).astype(np.float32)
-    found = set(label_index.largest_cells(table, k).tolist())
-    for row, numbers in enumerate(table.tolist()):
-        least = sorted(numbers, reverse=True)[:k][-1]
-        assert {row * columns + place for place, number in enumerate(numbers) if number >= least} <= found
-
-
 def test_of_equal_cosines_at_the_cut_the_first_labels_are_found() -> None:
     vectors = np.repeat(np.array([[1, 0], [0, 1]], np.float32), [3, 50], axis=0)
     run = Vectors.of(vectors, "float32").nearest(np.array([[0, 1]], np.float32), 2)

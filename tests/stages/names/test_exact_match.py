@@ -385,9 +385,3 @@ def test_damaged_options_are_an_error_that_names_the_folder(tmp_path: Path, cont
 def test_impossible_option_is_an_error(option: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         ExactMatchOptions(**option)  # type: ignore[arg-type]
-
-
-def test_cache_stays_within_its_size() -> None:
-    cache = names_module.WordCache(str.upper, size=2)
-    assert [cache[word] for word in ["a", "b", "c", "a"]] == ["A", "B", "C", "A"]
-    assert len(cache) == 2

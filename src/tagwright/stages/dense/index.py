@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tagwright.core.extras import require
 from tagwright.core.saved import digest, read_array, read_number, write_arrays
+from tagwright.data.sparse_arrays import largest_cells
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Longs, Run
 
@@ -32,9 +33,6 @@ INDEX_MINIMUM = 10_000
 
 QUERIES = 256
 "Queries compared with a block at a time."
-
-GROUPS = 4
-"Groups of columns for each of the largest numbers that are searched: of fewer, more other numbers are found too."
 
 BLOCK = 1 << 16
 "Vectors that are converted to float32 together."
@@ -298,26 +296,6 @@ def _filled(vectors: Vectors, name: str) -> Any:
     for _, block in vectors.blocks():
         index.add(block)
     return index
-
-
-def largest_cells(table: Floats, k: int, margin: float = 0) -> Longs:
-    """The places in `table.ravel()` of the k largest of each row, of all within a margin of the last, and a few more.
-
-    The columns are divided into groups: of k groups each has a number as large as the k-th largest of their maxima, so
-    the k largest are not below it. That takes a tenth of the time of `argpartition`.
-
-    >>> table = np.array([[0.1, 0.9, 0.5], [0.4, 0.2, 0.4]], np.float32)
-    >>> largest_cells(table, 1).tolist(), largest_cells(table, 1, margin=0.25).tolist()
-    ([1, 3, 5], [1, 3, 4, 5])
-    """
-    rows, columns = table.shape
-    if columns <= k:
-        return np.arange(rows * columns)
-    size = max(1, columns // (GROUPS * k))
-    groups = columns // size
-    maxima = table[:, : size * groups].reshape(rows, size, groups).max(axis=1)
-    least = np.partition(maxima, groups - k, axis=1)[:, groups - k] - np.float32(margin)
-    return np.flatnonzero(table >= least[:, None])
 
 
 def rounding(dim: int) -> float:

@@ -21,6 +21,7 @@ from tagwright.errors import ModelError
 from tagwright.stages.dense.index import Index, Kind, Search, Storage, Vectors
 from tagwright.stages.dense.pending import PendingLabels, RoughLabels, mean_of_views
 from tagwright.stages.dense.trust import report, trust
+from tagwright.text.batch import Batch
 from tagwright.text.words import sentence_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Mask, Retriever, Run, TextField
 
@@ -95,12 +96,14 @@ class Texts(NamedTuple):
     """Documents as an encoder sees them. vectors: (documents, dim); written: (documents,) whether there is any text.
 
     proposed: the labels that rough vectors propose, if they do. beginnings: of the texts, to recognise their language.
+    batch: the documents.
     """
 
     vectors: Floats
     written: Mask
     proposed: Run | None = None
     beginnings: Sequence[str] = ()
+    batch: Batch | None = None
 
 
 class Dense(Retriever):
@@ -173,7 +176,7 @@ class Dense(Retriever):
         proposed = self._rough.propose(texts, self.options.proposed or len(self.labels)) if self._rough else None
         beginnings = [text[:BEGINNING] for text in texts]
         vectors = self.encoder.encode(texts, role="query", keep=keeps_documents())
-        return Texts(vectors, written, proposed, beginnings)
+        return Texts(vectors, written, proposed, beginnings, Batch.of(documents))
 
     def find(self, reading: Texts) -> Run:
         """The k nearest labels of each document, scored by cosine; none for a document without text."""
@@ -201,7 +204,7 @@ class Dense(Retriever):
         """
         if not isinstance(self.encoder, BiEncoder):
             return None
-        trusted = trust(self.encoder.fertility(reading.beginnings))
+        trusted = trust(self.encoder.fertility((reading.batch or Batch()).words(reading.beginnings)))
         if not self.encoder.saved:  # another encoder cannot be chosen for a saved tagger
             report(self.encoder.name, reading.beginnings, trusted, weight)
         return trusted

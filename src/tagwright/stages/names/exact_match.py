@@ -6,9 +6,8 @@ Whole words are compared, by their stems: see `name_patterns` and `word_trie`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self, TypeAlias
 
@@ -17,9 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
-from tagwright.stages.names.patterns import NamePatterns, WordCache
+from tagwright.data.string_table import positions
+from tagwright.stages.names.patterns import NamePatterns
+from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, parse_all, resolve, stemmer
-from tagwright.text.words import fold, raw_words, word_spans
+from tagwright.text.words import fold, word_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Retriever, Run, TextField
 
 
@@ -100,7 +101,7 @@ class ExactMatch(Retriever):
 
         The weights of all occurrences add up to its score.
         """
-        mentions, places = self._mentions([document]), word_spans(self._text(document))
+        (mentions,), places = self._mentions([document]), word_spans(self._text(document))
         early, owners = earliness(mentions.position), self._names.specificities[mentions.form][:, labels].tocsc()
         found = list[tuple[EvidenceSpan, ...]]()
         for first, last in zip(owners.indptr[:-1], owners.indptr[1:], strict=True):
@@ -133,17 +134,18 @@ class ExactMatch(Retriever):
 
     def _set(self, names: NamePatterns) -> None:
         stem, words = stemmer(parse_all(self.options.stem)), names.words
-        self._names, self._numbers = names, WordCache(lambda word: words.get(stem(fold(word)), -1))
+        self._names = names
+        self._numbers = WordCache(lambda new: positions(words, [stem(fold(word)) for word in new]).tolist())
 
     def _find_in(self, documents: Sequence[Document], score: _Score) -> Run:
-        rest = iter(documents)
-        return Run.concat([self._find_batch(batch, score) for batch in iter(lambda: list(islice(rest, _BATCH)), [])])
+        found = Run.concat([self._found(mentions, score) for mentions in self._mentions(documents)])
+        return replace(found, indptr=found.indptr[: len(documents) + 1])
 
-    def _find_batch(self, documents: Sequence[Document], score: _Score) -> Run:
+    def _found(self, mentions: _Mentions, score: _Score) -> Run:
+        """The labels of the next `_BATCH` documents."""
         from scipy.sparse import coo_array
 
-        mentions = self._mentions(documents)
-        shape = len(documents), len(self._names.spelled)
+        shape = _BATCH, len(self._names.spelled)
         found = coo_array((earliness(mentions.position), (mentions.document, mentions.form)), shape)
         found.sum_duplicates()
         owners = self._names.specificities[found.col]  # (found, labels)
@@ -154,31 +156,33 @@ class ExactMatch(Retriever):
         early = np.add.reduceat(found.data[source][order], first)
         bits = np.maximum.reduceat(owners.data[order], first)
         row, label = np.divmod(cell[order][first], owners.shape[1])
-        return Run.of(np.searchsorted(row, np.arange(len(documents) + 1)), label, score(bits, early))
+        return Run.of_distinct(np.searchsorted(row, np.arange(_BATCH + 1)), label, score(bits, early))
 
-    def _mentions(self, documents: Sequence[Document]) -> _Mentions:
-        raw, first, body = list[str](), list[int](), list[int]()
-        for document in documents:
-            first.append(len(raw))
-            raw += raw_words(document.title)
-            body.append(len(raw))
-            raw += raw_words(self._text(document)[len(document.title) :])  # texts begin with the title
-            raw.append("")  # no name continues from one document into the next
-        form, start, end = self._names.trie.find(np.fromiter(map(self._numbers.__getitem__, raw), np.int32, len(raw)))
-        row = np.searchsorted(first, start, side="right") - 1
-        mentions = _Mentions(row, form, start, end, start - np.array(body, np.int64)[row])
-        mentions = mentions.where(self._in_own_case(raw, mentions))
-        return mentions.where(_outside_longer(mentions)) if self.options.longest else mentions
+    def _mentions(self, documents: Sequence[Document]) -> Iterator[_Mentions]:
+        """The mentions in each `_BATCH` of the documents."""
+        batch = Batch.of(documents)
+        texts, titles = (batch.words(each) for each in (map(self._text, batch), [each.title for each in batch]))
+        known, in_title = np.array(self._numbers(texts.words), np.int32), np.diff(titles.ends, prepend=0)
+        for first in range(0, len(batch), _BATCH):
+            part = texts.between(first, first + _BATCH)
+            separated = np.insert(known[part.numbers], part.ends, -1)  # no name continues into the next document
+            starts = np.concatenate([[0], part.ends[:-1]]) + np.arange(len(part.ends))
+            form, start, end = self._names.trie.find(separated)
+            row = np.searchsorted(starts, start, side="right") - 1
+            mentions = _Mentions(row, form, start, end, start - (starts + in_title[first : first + _BATCH])[row])
+            mentions = mentions.where(self._in_own_case(part, mentions))
+            yield mentions.where(_outside_longer(mentions)) if self.options.longest else mentions
 
     def _text(self, document: Document) -> str:
         return document.read_as(self.options.text_field)
 
-    def _in_own_case(self, raw: Sequence[str], mentions: _Mentions) -> Mask:
+    def _in_own_case(self, texts: Numbered, mentions: _Mentions) -> Mask:
         kept = np.ones(len(mentions.form), np.bool_)
         spelled, spellings = self._names.spelled[mentions.form], self._names.spellings
         cased = np.flatnonzero(spelled >= 0)
-        pairs = zip(spelled[cased].tolist(), mentions.start[cased].tolist(), strict=True)
-        kept[cased] = [raw[word].startswith(spellings[spelling]) for spelling, word in pairs]
+        written = texts.numbers[(mentions.start - mentions.document)[cased]]  # without the separators
+        pairs = zip(spelled[cased].tolist(), written.tolist(), strict=True)
+        kept[cased] = [texts.words[word].startswith(spellings[spelling]) for spelling, word in pairs]
         return kept
 
 
@@ -236,7 +240,8 @@ class _Mentions(NamedTuple):
 
 def _outside_longer(mentions: _Mentions) -> Mask:
     """The mentions that are not inside a longer one."""
-    spans, inverse = np.unique(np.stack([mentions.start, -mentions.end], axis=1), axis=0, return_inverse=True)
-    end = -spans[:, 1]  # by start, longest first: a span is inside a longer one if an earlier one reaches as far
+    beyond = 1 + int(mentions.end.max(initial=0))
+    spans, inverse = np.unique(mentions.start * beyond - mentions.end, return_inverse=True)
+    end = -spans % beyond  # by start, longest first: a span is inside a longer one if an earlier one reaches as far
     reached = np.maximum.accumulate(np.concatenate([np.zeros(1, np.int64), end]))[:-1]
-    return np.asarray((reached < end)[inverse.ravel()])
+    return np.asarray((reached < end)[inverse])

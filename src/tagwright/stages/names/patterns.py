@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,8 +28,6 @@ from tagwright.types import Ints, Label
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-V = TypeVar("V")
 
 SHARED = 1000
 """The most labels that may share a name: a name of a million labels says nothing, and each mention would give a million
@@ -60,10 +59,10 @@ class NamePatterns:
     def of(cls, labels: Sequence[Label], stem: str, min_characters: int, *, common: bool) -> NamePatterns:
         """The patterns of all names. stem, min_characters, common: see `ExactMatchOptions`."""
         cut = stemmer(parse_all(stem))
-        stems = WordCache(lambda word: cut(fold(word)))
+        stems = lru_cache(1 << 20)(lambda word: cut(fold(word)))
         forms = list(_forms_of(labels, stems, stem, min_characters, common))
         texts = ((i, label.description) for i, label in enumerate(labels))
-        described = {i: set(map(stems.__getitem__, raw_words(text))) for i, text in texts if text}
+        described = {i: set(map(stems, raw_words(text))) for i, text in texts if text}
         patterns: dict[_Pattern, int] = {}
         ids = [patterns.setdefault(form.pattern, len(patterns)) for form in forms]
         words = dict[str, int]()
@@ -95,19 +94,6 @@ class NamePatterns:
         check_places(folder / "spelled.npy", spelled + 1, len(spellings) + 1)
         bits = csr_array(read_matrix(folder / "specificities", (len(spelled), labels), np.float64))
         return cls(words, WordTrie.load(folder, len(words), len(spelled)), spelled, spellings, bits)
-
-
-class WordCache(dict[str, V]):
-    """Caches a function of words; cleared when full. Threads may share it."""
-
-    def __init__(self, function: Callable[[str], V], size: int = 1 << 20) -> None:
-        self._function, self._size = function, size
-
-    def __missing__(self, word: str) -> V:
-        if len(self) >= self._size:  # another thread may have added one meanwhile
-            self.clear()
-        self[word] = value = self._function(word)
-        return value
 
 
 def information(labels_with_word: int, labels: int) -> float:
@@ -151,7 +137,7 @@ class _Form(NamedTuple):
 
 
 def _forms_of(
-    labels: Sequence[Label], stems: WordCache[str], stem: str, min_characters: int, common: bool
+    labels: Sequence[Label], stems: Callable[[str], str], stem: str, min_characters: int, common: bool
 ) -> Iterator[_Form]:
     own_case = not common and not _in_capitals(labels)
     names = (name for label in labels for name in label.searched)
@@ -163,7 +149,7 @@ def _forms_of(
             spelling = raw[0] if own_case and _is_acronym(raw) else ""
             everyday = not spelling and stopped.issuperset(map(fold, raw))
             if not everyday and sum(map(len, raw)) >= min_characters:
-                own.append(_Form(index, (tuple(map(stems.__getitem__, raw)), spelling), share))
+                own.append(_Form(index, (tuple(map(stems, raw)), spelling), share))
         yield from (form for form in own if not form.pattern[1] or not _covered(form, own))
 
 

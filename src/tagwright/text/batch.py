@@ -1,0 +1,93 @@
+"""The words of a batch of texts as numbers, so that what is known of a word is looked up once for all its places."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from tagwright.text.words import raw_words
+from tagwright.types import Document, Ints, Longs
+
+V = TypeVar("V")
+
+WORDS = 1 << 18
+"The most words of which a cache knows something."
+
+
+class Numbered(NamedTuple):
+    """Texts by their words. numbers: (words of all texts,) places in `words`; ends: (texts,) where each text ends.
+
+    words: as they are written, each once.
+    """
+
+    words: Sequence[str]
+    numbers: Ints
+    ends: Longs
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Self:
+        """Number the words of texts.
+
+        >>> Numbered.of(["Bees, bees", "Old bees"])
+        Numbered(words=['Bees', 'bees', 'Old'], numbers=array([0, 1, 2, 1], dtype=int32), ends=array([2, 4]))
+        """
+        places, numbers, ends = defaultdict[str, int](count().__next__), array("i"), array("q")
+        for text in texts:
+            numbers.extend(map(places.__getitem__, raw_words(text)))
+            ends.append(len(numbers))
+        return cls(list(places), np.array(numbers, np.int32), np.array(ends, np.int64))
+
+    def between(self, first: int, end: int) -> Numbered:
+        """These texts only.
+
+        >>> Numbered.of(["Bees", "Old bees"]).between(1, 2)
+        Numbered(words=['Bees', 'Old', 'bees'], numbers=array([1, 2], dtype=int32), ends=array([2]))
+        """
+        start = int(self.ends[first - 1]) if first else 0
+        ends = self.ends[first:end]
+        return Numbered(self.words, self.numbers[start : int(ends.max(initial=start))], ends - start)
+
+
+class Batch(list[Document]):
+    """Documents that several stages read. The words of a text are numbered once for all of them."""
+
+    def __init__(self, documents: Iterable[Document] = ()) -> None:
+        super().__init__(documents)
+        self._numbered = dict[tuple[str, ...], Numbered]()
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> Batch:
+        """Return the documents as a batch: as they are where they are one."""
+        return documents if isinstance(documents, Batch) else cls(documents)
+
+    def words(self, texts: Iterable[str]) -> Numbered:
+        """Return the words of these texts of the documents."""
+        key = tuple(texts)
+        if key not in self._numbered:
+            self._numbered[key] = Numbered.of(key)
+        return self._numbered[key]
+
+
+class WordCache(Generic[V]):
+    """Caches a function of words, which is asked for all new ones at once; emptied when full. Threads may share it."""
+
+    def __init__(self, function: Callable[[Sequence[str]], Iterable[V]], size: int = WORDS) -> None:
+        self._function, self._size, self._known = function, size, dict[str, V]()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __call__(self, words: Sequence[str]) -> list[V]:
+        """Return what the function says of each word."""
+        known = self._known
+        new = [word for word in words if word not in known]
+        if len(known) + len(new) > self._size:
+            self._known = known = {}  # another thread may still read the old one
+            new = list(words)
+        known.update(zip(new, self._function(new), strict=True))
+        return list(map(known.__getitem__, words))
