@@ -18,8 +18,9 @@ READING = {"numpy"}
 "What documents and labels are read into."
 
 PROGRAM = """
-import contextlib, io, json, sys
+import contextlib, functools, json, sys, typer.main
 from tagwright.app import cli
+typer.main.get_command = functools.cache(typer.main.get_command)  # as tests do: see conftest.py
 for arguments in json.loads(sys.argv[1]):
     sys.argv = ["tagwright", *arguments]
     with contextlib.suppress(SystemExit):

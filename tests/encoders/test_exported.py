@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pytest
@@ -43,20 +45,32 @@ def model_of(kind: str) -> Any:
     return AutoModel.from_config(AutoConfig.for_model(kind, **sizes)).eval()  # type: ignore[no-untyped-call]
 
 
-def encoder_of(folder: Path, kind: str, pooling: Literal["cls", "mean"], output: str = "last_hidden_state") -> str:
-    """A folder with a random transformer of another architecture, and its exported graph."""
-    tiny_encoder(folder, pooling=pooling)
-    model = model_of(kind)
-    model.save_pretrained(folder)
-    file = folder / "openvino" / "openvino_model.xml"
-    write_graph(model, file)
-    if output != "last_hidden_state":
-        file.write_text(file.read_text().replace("last_hidden_state", output))
-    return str(folder)
+Exported: TypeAlias = Callable[..., str]
+"Given a new folder and an architecture, writes the encoder."
 
 
 @pytest.fixture(scope="module")
-def mpnet(tmp_path_factory: pytest.TempPathFactory) -> str:
+def encoder_of(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+    """Write a folder with a random transformer of another architecture, and its graph, exported once for all tests."""
+
+    @cache
+    def exported(kind: str) -> Path:
+        folder, model = tmp_path_factory.mktemp(kind), model_of(kind)
+        model.save_pretrained(folder)
+        write_graph(model, folder / "openvino" / "openvino_model.xml")
+        return folder
+
+    def write(folder: Path, kind: str, pooling: Literal["cls", "mean"], output: str = "last_hidden_state") -> str:
+        shutil.copytree(exported(kind), tiny_encoder(folder, pooling=pooling), dirs_exist_ok=True)
+        file = folder / "openvino" / "openvino_model.xml"
+        file.write_text(file.read_text().replace("last_hidden_state", output))
+        return str(folder)
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def mpnet(encoder_of: Exported, tmp_path_factory: pytest.TempPathFactory) -> str:
     return encoder_of(tmp_path_factory.mktemp("encoder") / "mpnet", "mpnet", "mean")
 
 
@@ -64,7 +78,7 @@ def mpnet(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 @pytest.mark.parametrize("layers", [False, True])
 def test_vectors_are_those_of_sentence_transformers(
-    tmp_path: Path, kind: str, pooling: Literal["cls", "mean"], layers: bool
+    encoder_of: Exported, tmp_path: Path, kind: str, pooling: Literal["cls", "mean"], layers: bool
 ) -> None:
     folder = encoder_of(tmp_path / kind, kind, pooling, "token_embeddings" if layers else "last_hidden_state")
     if layers:
@@ -94,7 +108,7 @@ def add_layers(folder: Path) -> None:
 
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_the_tokens_of_a_prompt_are_not_pooled_where_the_model_says_so(
-    tmp_path: Path, pooling: Literal["cls", "mean"]
+    encoder_of: Exported, tmp_path: Path, pooling: Literal["cls", "mean"]
 ) -> None:
     folder = Path(encoder_of(tmp_path / "mpnet", "mpnet", pooling))
     file = folder / "1_Pooling" / "config.json"
@@ -137,18 +151,20 @@ def test_a_model_that_was_trained_is_saved_with_its_graph(mpnet: str, tmp_path: 
 
 
 def test_a_graph_is_written_without_telemetry(mpnet: str, tmp_path: Path) -> None:
+    file = tmp_path / "openvino" / "openvino_model.xml"
     code = (
-        "import sys; asked = []\n"
-        "from tagwright.encoders.bi_encoder import BiEncoder\n"
-        f"model = BiEncoder.load({mpnet!r}).model\n"
+        "import sys; from pathlib import Path; asked = []\n"
+        "from transformers import AutoModel\n"
+        "from tagwright.encoders.exported import write_graph\n"
+        f"model = AutoModel.from_pretrained({mpnet!r}).eval()\n"
         "sys.addaudithook(lambda event, _: asked.append(event) if event.startswith('socket.') else None)\n"
-        f"BiEncoder.of(model).save({str(tmp_path / 'saved')!r})\n"
+        f"write_graph(model, Path({str(file)!r}))\n"
         "assert not asked, asked\n"
         "assert not [name for name in sys.modules if 'telemetry' in name and sys.modules[name]]"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "saved" / "openvino" / "openvino_model.xml").is_file()
+    assert file.is_file()
 
 
 @pytest.mark.parametrize("problem", ["cannot be traced", "gives other vectors"])
@@ -181,7 +197,7 @@ def test_without_openvino_and_on_a_gpu_sentence_transformers_encodes(
             assert not isinstance(encoder._forward, Transformer)
 
 
-def test_vectors_of_another_graph_are_not_taken_from_the_cache(tmp_path: Path) -> None:
+def test_vectors_of_another_graph_are_not_taken_from_the_cache(encoder_of: Exported, tmp_path: Path) -> None:
     folder = encoder_of(tmp_path / "mpnet", "mpnet", "mean")
     both = BiEncoder.load(folder).fingerprint
     weights = Path(folder, "openvino", "openvino_model.bin")

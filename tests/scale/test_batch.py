@@ -92,13 +92,14 @@ def whole(unchanged: Path, model: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 def test_one_process_two_processes_and_shares_of_the_shards_write_the_same_bytes(
-    unchanged: Path, model: Path, whole: Path, tmp_path: Path
+    unchanged: Path, model: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     summary = json.loads((whole.parent / "summary.json").read_text(encoding="utf-8"))
     assert (summary["shards"], summary["documents"], summary["errors"], summary["skipped"]) == (6, DOCUMENTS, 3, 0)
     run(unchanged, model, tmp_path / "two", "--processes", "2")
+    here(monkeypatch, model, OPTIONS)
     for part in ("0/2", "1/2"):
-        run(unchanged, model, tmp_path / "parts", "--shard", part, "--processes", "1")
+        tag(unchanged, model, tmp_path / "parts", OPTIONS, part)
     assert contents(whole) == contents(tmp_path / "two") == contents(tmp_path / "parts")
 
 
@@ -440,7 +441,9 @@ def test_processes_that_never_start_are_an_error(
 def test_a_batch_that_is_whole_starts_no_process(
     documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tag(documents, model, tmp_path / "out", OPTIONS, processes=1)
+    with monkeypatch.context() as patch:
+        here(patch, model, OPTIONS)
+        tag(documents, model, tmp_path / "out", OPTIONS)
     monkeypatch.setattr(subprocess, "Popen", None)
     assert tag(documents, model, tmp_path / "out", OPTIONS, processes=1).skipped == 6
 
