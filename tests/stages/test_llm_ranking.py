@@ -114,6 +114,7 @@ def test_it_ranks_again_what_the_zero_shot_method_finds(tmp_path: Path, monkeypa
         found = tagger(stub.model, weight=100.0)
         assert ranking(found, text) == [before[-1], *before[:-1]]
         assert found.explain(text)[0].contributions[0].feature == "llm_ranking"
+        found.evidence(Document("any", abstract=text), [0])
         found.save(tmp_path / "tagger")
         assert len(stub.bodies) == 1
     monkeypatch.delenv("TAGWRIGHT_LLM")

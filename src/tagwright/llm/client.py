@@ -13,11 +13,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from tagwright.core.cache import user_cache
+from tagwright.core.checked import build
 from tagwright.core.extras import require
 from tagwright.core.progress import bar, note
 from tagwright.encoders.cache import keeps_documents
@@ -93,13 +94,12 @@ class NoAnswerError(Exception):
 class Used:
     """What was used of the budget so far.
 
-    seconds: of the server, over all calls. began: when the first call was made, by `time.monotonic`; None before it.
-    failures: one after the other. silent: no call before this time.
+    began: when the first call was made, by `time.monotonic`; None before it. failures: one after the other. silent: no
+    call before this time.
     """
 
     calls: int = 0
     tokens: int = 0
-    seconds: float = 0.0
     began: float | None = None
     failures: int = 0
     silent: float = 0.0
@@ -151,16 +151,13 @@ class Client:
 
     def _run(self, call: Callable[[int], None], places: Sequence[int], tokens: int) -> None:
         """Make the calls side by side, and show what they cost. The first of many is made alone, to see how long."""
-        before = replace(self.used)
+        before, started, side_by_side = replace(self.used), time.monotonic(), self.options.parallel
         if many := len(places) >= MANY:
             call(places[0])
-            seconds = (self.used.seconds - before.seconds) * len(places) / self.options.parallel
-            note(
-                f"language model: {len(places):,} calls, about {tokens:,} tokens and {seconds:.0f} s with "
-                f"{self.options.parallel} at a time"
-            )
-        rest = places[1:] if many else places
-        pool = ThreadPoolExecutor(self.options.parallel)
+            seconds = (time.monotonic() - started) * len(places) / side_by_side
+            cost = f"{len(places):,} calls, about {tokens:,} tokens and {seconds:.0f} s with {side_by_side} at a time"
+            note(f"language model: {cost}")
+        rest, pool = places[many:], ThreadPoolExecutor(side_by_side)
         try:
             with bar("language model", len(rest)) as done:
                 for _ in pool.map(call, rest):
@@ -168,15 +165,15 @@ class Client:
         finally:
             pool.shutdown(cancel_futures=True)
         if many:
-            used = (self.used.calls - before.calls, self.used.tokens - before.tokens)
-            note(f"language model: made {used[0]:,} calls, used {used[1]:,} tokens")
+            calls, tokens = self.used.calls - before.calls, self.used.tokens - before.tokens
+            note(f"language model: {calls:,} calls, {tokens:,} tokens, {time.monotonic() - started:.0f} s")
 
     def _call(self, request: Request) -> str:
         """The text of the answer. Raises NoAnswerError after all attempts, and where the budget is used up."""
         for attempt in range(self.options.retries + 1):
             with self._slots:
                 self._reserve(request.tokens)
-                started, reply, failed = time.monotonic(), None, False
+                reply, failed = None, False
                 try:
                     reply = self._post(request)
                     return reply.text
@@ -185,7 +182,7 @@ class Client:
                     if not error.again or attempt == self.options.retries:
                         raise
                 finally:
-                    self._settle(request.tokens, reply, time.monotonic() - started, failed=failed)
+                    self._settle(request.tokens, reply, failed=failed)
             time.sleep(self._delay * 2**attempt)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -205,10 +202,9 @@ class Client:
                 raise NoAnswerError("the server failed repeatedly")
             used.calls, used.tokens, used.began = used.calls + 1, used.tokens + tokens, used.began or now
 
-    def _settle(self, reserved: int, reply: Reply | None, seconds: float, *, failed: bool) -> None:
+    def _settle(self, reserved: int, reply: Reply | None, *, failed: bool) -> None:
         """Correct what was reserved by what was used, and count failures."""
         with self._lock:
-            self.used.seconds += seconds
             if reply and reply.tokens is not None:
                 self.used.tokens += reply.tokens - reserved
             self.used.failures = self.used.failures + 1 if failed else 0
@@ -288,7 +284,8 @@ def client(options: LlmOptions) -> Client:
     key = os.environ.get(KEY, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise ConfigError(f"{KEY} holds characters that no key has; expected letters, digits and signs in one line")
-    return _shared(address, key, json.dumps(vars(options), default=dict), options)
+    with _MAKING:  # one budget for all threads
+        return _shared(address, key, json.dumps(asdict(options)))
 
 
 def ask_if_possible(
@@ -308,15 +305,12 @@ def _warn_once(problem: str) -> None:
     _log.warning("%s; documents are tagged without it", problem)
 
 
-_CLIENTS: dict[tuple[str, ...], Client] = {}
 _MAKING = threading.Lock()
 
 
-def _shared(address: str, key: str, name: str, options: LlmOptions) -> Client:
-    with _MAKING:
-        if (address, key, name) not in _CLIENTS:
-            _CLIENTS[address, key, name] = Client(address, key, options)
-        return _CLIENTS[address, key, name]
+@functools.cache
+def _shared(address: str, key: str, options: str) -> Client:
+    return Client(address, key, build(LlmOptions, json.loads(options)))
 
 
 def _checked(address: str) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from tagwright.core.saved import is_folder_name, read_manifest, read_options, write_manifest
-from tagwright.data.bags import BagOfWords
+from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ModelError
 from tagwright.llm.client import Request, ask_if_possible
@@ -17,6 +17,7 @@ from tagwright.llm.options import LlmOptions, instructions
 from tagwright.llm.texts import TEXT, array, read_answer, schema, usable
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
+from tagwright.text.words import words
 from tagwright.types import Distribution, Document, Floats, Label, Retriever, Run
 
 KEYWORDS, LONGEST = 10, 100
@@ -57,7 +58,8 @@ class LlmKeywords(Retriever):
         examples: Sequence[Example] = (),
         prompt: str = "",
     ) -> None:
-        self.labels, self.by, self.options, self.examples = labels, by, options, tuple(examples)
+        self.labels, self.by, self.options = labels, by, options
+        self.examples = tuple(each for each in examples if words(each.document))
         self.prompt = prompt or instructions("keywords", options)
 
     def read(self, documents: Sequence[Document]) -> Run:
@@ -121,16 +123,16 @@ class LlmKeywords(Retriever):
     @cached_property
     def _words(self) -> tuple[BagOfWords, Matrix]:
         texts = [each.document for each in self.examples]
-        bag = BagOfWords.of(iter(texts))
+        bag = BagOfWords.of(iter(texts), BagOptions(min_documents=1, max_share=1.0))  # there may be few of them
         return bag, bag.transform(iter(texts)).T.tocsr()
 
     def _nearest(self, texts: Sequence[str]) -> list[list[Example]]:
         """The examples that share the most words with each text, without the text itself."""
         if not self.examples or not texts:
             return [[] for _ in texts]
-        bag, words = self._words
+        bag, known = self._words
         found = []
-        for text, row in zip(texts, (bag.transform(iter(texts)) @ words).tocsr(), strict=True):
+        for text, row in zip(texts, (bag.transform(iter(texts)) @ known).tocsr(), strict=True):
             order = row.indices[np.argsort(-row.data, kind="stable")].tolist()
             others = [self.examples[place] for place in order if not text.startswith(self.examples[place].document)]
             found.append(others[:EXAMPLES])

@@ -282,7 +282,10 @@ class Tagger:
 
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """Return for each label the evidence of every stage that suggests it for the document."""
-        return next(self._evidence(self.candidates([document]), [labels]))
+        pool = self.candidates([document])
+        if isinstance(self.combiner, Reranked):  # its stage is asked about the first candidates of the ranking only
+            self.rank(pool)
+        return next(self._evidence(pool, [labels]))
 
     def explained(self, pool: CandidatePool, suggested: Iterable[Sequence[Suggestion]]) -> Iterator[list[Suggestion]]:
         """Yield the suggestions of each document of the pool with their evidence and contributions.

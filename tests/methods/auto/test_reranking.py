@@ -123,6 +123,26 @@ def test_a_model_that_dies_leaves_the_order_without_it(
     assert f"for {len(OTHERS)} of {len(OTHERS)}, which keep the order without it" in caplog.text
 
 
+def test_keywords_find_what_the_texts_do_not_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(each: Document) -> Document:
+        return replace(each, abstract=("spring", "autumn")[int(each.id[1:]) % 2])
+
+    def knows(message: dict[str, Any]) -> str | None:
+        number = int(message["document"].split()[1])
+        assert message["document"] not in [each["document"] for each in message.get("examples", ())]
+        return json.dumps({"keywords": list(document(number).labels)}) if "examples" in message else None
+
+    training, others = (list(map(silent, documents)) for documents in (TRAINING, OTHERS))
+    with serving(knows) as stub:
+        monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
+        llm = LlmOptions(model=stub.model, keywords=True)
+        tagger = auto.fit(training, LABELS, replace(CONFIG, llm=llm))
+        run = tagger.tag(others, k=1)
+        assert [LABELS.ids[label] for label in run.labels] == [each.labels[0] for each in others]
+        tagger.save(tmp_path / "tagger")
+        assert same(Tagger.load(tmp_path / "tagger").tag(others, k=1), run)
+
+
 def test_a_killed_training_goes_on_without_repeating_a_call(tmp_path: Path) -> None:
     processes, answered = list[subprocess.Popen[bytes]](), list[str]()
 
