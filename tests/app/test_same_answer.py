@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,6 +15,10 @@ from tests.app.conftest import Command
 
 from tagwright import ConfigError, zero_shot
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.scale.local_processes import Tagged
+from tagwright.scale.output_folder import BatchOptions
+from tagwright.scale.shard_tagging import ShardTagger
+from tagwright.scale.shards import Shard
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
 from tagwright.sklearn import TaggerClassifier
@@ -71,11 +75,20 @@ def client(tagger: Tagger) -> Iterator[TestClient]:
         yield found
 
 
+def in_this_process(shards: Iterable[Shard], folder: Path, options: BatchOptions, _: int) -> Iterator[Tagged]:
+    """Tag shards as processes do: that these write the same bytes is a test of batches."""
+    tagger = ShardTagger.load(folder, options)
+    for shard in shards:
+        target = shard.path.with_suffix(".suggestions")
+        yield Tagged(shard, target, tagger.write(shard.path, target))
+
+
 @pytest.fixture
 def ask(
-    tagger: Tagger, model: Path, client: TestClient, run: Command, tmp_path: Path
+    tagger: Tagger, model: Path, client: TestClient, run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str, Question], Answer]:
     """Ask one way."""
+    monkeypatch.setattr("tagwright.scale.batch.in_processes", in_this_process)
     (tmp_path / "one.jsonl").write_text(json.dumps({"id": "1", "text": TEXT}), encoding="utf-8")
 
     def flags(question: Question) -> list[str]:
