@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self, TypeAlias
 
 from starlette.datastructures import Headers
@@ -28,7 +28,7 @@ class Proxies:
 
     forwarders: str = LOCAL
     user_header: str = ""
-    networks: Sequence[Network] = field(default=())
+    networks: Sequence[Network] = ()
 
     @classmethod
     def of(cls, addresses: str, user_header: str = "") -> Self:
