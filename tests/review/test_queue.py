@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.server.conftest import word_tagger
 
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.review import queue
@@ -65,6 +67,22 @@ def test_documents_of_all_lengths_come_first(tmp_path: Path, monkeypatch: pytest
         return {(number - 1) // 4 for number in first}
 
     wait_for(lambda: lengths() == {0, 1, 2})
+
+
+@pytest.mark.parametrize(("settings", "first"), [({"without": ["o"]}, "a"), ({"only": ["o"]}, "b")])
+def test_only_labels_that_may_be_suggested_make_a_document_uncertain(
+    tmp_path: Path, settings: dict[str, Any], first: str
+) -> None:
+    tagger = replace(word_tagger(), combiner=WeightedSum(confidence="fitted", curve=(1.0, 0.0)))
+    model = ServedModel("bees", tagger, "Bees", settings=SuggestOptions(**settings))
+    made = Review(model, ReviewFile(tmp_path / "reviews.sqlite"), order="uncertainty")
+    made.documents.add([Document("a", "Bees and tax law"), Document("b", "Orchards")])
+
+    def next_one() -> str:
+        entry = made.next("ann")
+        return entry.id if entry else ""
+
+    wait_for(lambda: next_one() == first)
 
 
 def test_new_documents_are_drawn_in(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense
-from tagwright.tagger.cut import cut
 from tagwright.tagger.pipeline import Tagger, batches
 from tagwright.types import Document, Floats, Longs, Run
 
@@ -17,6 +16,8 @@ By: TypeAlias = Literal["random", "length", "uncertainty"]
 
 DEPTH = 10
 "Suggestions of a document whose uncertainty counts."
+
+_NEVER_UNSURE = "this tagger does not estimate confidences; sample at random, or by length"
 
 SHORTLIST = 5
 "Factor of the short list by uncertainty, from which documents are chosen by their distances."
@@ -42,6 +43,8 @@ def sample(
         return by_length(np.array([len(document.text) for document in documents], np.int64), n, rng)
     if tagger is None:
         raise ConfigError("whose uncertainty? give a tagger")
+    if not tagger.combiner.estimates_confidence:
+        raise ConfigError(_NEVER_UNSURE)
     return unsure_about(documents, n, tagger, SuggestOptions(k=DEPTH, only=only, without=without))
 
 
@@ -51,7 +54,7 @@ def unsure_about(documents: Sequence[Document], n: int, tagger: Tagger, options:
     dense = next((name for name, stage in tagger.retrievers.items() if isinstance(stage, Dense)), None)
     for batch in batches(documents):
         pool = tagger.candidates(batch)
-        runs.append(cut(tagger.vocabulary, batch, tagger.rank(pool), options))
+        runs.append(tagger.cut(batch, tagger.rank(pool), options))
         vectors.append(pool.readings[dense].vectors if dense else np.zeros((len(batch), 1), np.float32))
     if not runs:
         return []
@@ -77,7 +80,9 @@ def uncertainty(run: Run) -> NDArray[np.float64]:
     [1.0, 0.0]
     """
     if run.confidences is None:
-        raise ConfigError("this tagger does not estimate confidences; sample at random, or by length")
+        if len(run.labels):
+            raise ConfigError(_NEVER_UNSURE)
+        return np.zeros(len(run))
     sure = run.confidences.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         bits = [np.where(each > 0, -each * np.log2(each), 0.0) for each in (sure, 1 - sure)]
