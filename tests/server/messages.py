@@ -6,15 +6,20 @@ New ones have no translation at first: write it into the file .po of each langua
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
+from starlette.testclient import TestClient
 
+from tagwright.server.application import application
+from tagwright.server.error_texts import TEXTS
 from tagwright.server.languages import FOLDER, LANGUAGES
 from tagwright.tagger.reasons import GROUPS, LEARNED
 
@@ -26,7 +31,7 @@ TRANSLATED = tuple(code for code in LANGUAGES if code != "en")
 
 
 def wanted() -> Catalog:
-    """All messages: of the templates and the sources of the server, and the meanings of reasons."""
+    """All messages: of the templates and sources of the server, meanings of reasons, errors, and of the interface."""
     catalog = Catalog()
     methods = [("**.py", "python"), ("templates/**.html", "jinja2.ext.babel_extract")]
     options = {"templates/**.html": {"trim_blocks": "true"}}
@@ -40,7 +45,23 @@ def wanted() -> Catalog:
     }
     for meaning in sorted({*meanings, *GROUPS.values(), LEARNED}):
         catalog.add(meaning)
+    described = TestClient(application([])).get("/api/openapi.json").json()["paths"]
+    for text in (*TEXTS, *dict.fromkeys(interface(described))):
+        catalog.add(text)
     return catalog
+
+
+def interface(described: Any) -> Iterator[str]:
+    """The texts that the page shows of a description: all but those of the kinds of answers."""
+    if isinstance(described, dict):
+        for name, value in described.items():
+            if name in ("summary", "description") and isinstance(value, str):
+                yield value
+            elif name != "default":
+                yield from interface({"content": value.get("content", {})} if name in ("200", "204") else value)
+    elif isinstance(described, list):
+        for value in described:
+            yield from interface(value)
 
 
 def kept(language: str) -> Catalog:

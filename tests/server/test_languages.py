@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,15 @@ from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 from tests.server.messages import TRANSLATED, kept, wanted
 
+from tagwright.errors import InputError
 from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
-from tagwright.server.languages import translations
+from tagwright.server.error_texts import translated
+from tagwright.server.languages import current, number, percent, translations
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
+from tagwright.server.uploads import Reader
 from tagwright.types import Document
 
 
@@ -120,6 +124,88 @@ def test_a_language_is_chosen_on_an_address_that_can_be_opened(client: TestClien
     files = {"files": ("wasps.txt", b"Wasps fly.")}
     page = client.post("/review/upload", data={"csrf": found[1]}, files=files).text
     assert '"/review/overview?lang=de"' in page
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_the_description_of_the_interface_is_in_the_language_of_the_reader(client: TestClient, language: str) -> None:
+    page = client.get("/api", headers={"Accept-Language": language}).text
+    said = translations(language).gettext
+    for text in ("Suggest subjects for a text.", "The most labels to suggest.", "Parameters"):
+        assert f"{said(text)}<" in page
+        assert f"{text}<" not in page
+
+
+FILES = {
+    "empty.jsonl": b"",
+    "a.pdf": b"%PDF-1.7 and no more",
+    "b.docx": b"PK\x03\x04 and no more",
+    "sheet.xlsx": b"PK\x03\x04xl/",
+    "c.jsonl": b"{'id': 1}\n",
+    "list.jsonl": b"[1]\n",
+    "d.csv": b"1,2\n3,4\n",
+    "two.csv": b"text,text\nbees,wasps\n",
+    "e.xml": b"<?xml version='1.0'?><zoo/>",
+    "f.bin": b"\x01\x02\x03\x04",
+    "g.xml": b"<!DOCTYPE article [<!ENTITY a 'b'>]><article>&a;</article>",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_wrong_with_a_file_is_said_in_every_language(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(FILES[name])
+    _, problem, line = Reader().read(tmp_path, name)
+    english = str(InputError(problem.partition("; name it:")[0], name, line))
+    assert problem
+    for language in TRANSLATED:
+        with in_language(language):
+            assert translated(english).startswith(name)
+            assert translated(english) != english
+
+
+def test_what_is_wrong_with_an_option_is_said_in_every_language(client: TestClient) -> None:
+    form = {"text": "Bees", "limit": "0"}
+    page = client.post("/", data=form, headers={"Accept-Language": "de"})
+    assert page.status_code == 400
+    assert "0 liegt nicht zwischen 1 und 1000" in page.text
+    other = client.post("/", data={**form, "limit": "1", "model": "x"}, headers={"Accept-Language": "de"})
+    assert "Es gibt kein Modell" in other.text
+
+
+def test_the_outcome_of_a_training_is_in_the_language_of_the_reader() -> None:
+    text = (
+        "Trained on 1,200 documents at 10:30 UTC; it is in use, and saved as bees. nDCG@5, cross-validated on reviewed "
+        "documents: 41.5 without the decisions, 52.0 with them."
+    )
+    with in_language("de"):
+        assert translated(text) == (
+            "Mit 1.200 Dokumenten um 10:30 UTC trainiert; das Modell ist in Gebrauch und als bees gespeichert. nDCG@5, "
+            "kreuzvalidiert an geprüften Dokumenten: 41,5 ohne die Entscheidungen, 52,0 mit ihnen."
+        )
+    with in_language("en"):
+        assert translated(text) == text
+
+
+@pytest.mark.parametrize(
+    ("language", "written", "share"),
+    [
+        ("en", "1,234.5", "26%"),
+        ("de", "1.234,5", "26\xa0%"),
+        ("fi", "1\xa0234,5", "26\xa0%"),
+        ("sv", "1\xa0234,5", "26\xa0%"),
+        ("fr", "1\u202f234,5", "26\xa0%"),
+    ],
+)
+def test_numbers_are_written_as_in_the_language(language: str, written: str, share: str) -> None:
+    with in_language(language):
+        assert (number("1,234.5"), percent(0.256)) == (written, share)
+
+
+@contextmanager
+def in_language(language: str) -> Iterator[None]:
+    """Inside this block, requests are in this language."""
+    token = current.set(language)
+    yield
+    current.reset(token)
 
 
 def test_what_programs_get_does_not_follow_their_language(client: TestClient) -> None:

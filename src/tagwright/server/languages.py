@@ -43,6 +43,27 @@ def wished(header: str) -> str:
     return max(known, key=lambda each: each[0], default=(1.0, "en"))[1]
 
 
+MARKS = {"en": (",", "."), "de": (".", ","), "fi": ("\u00a0", ","), "sv": ("\u00a0", ","), "fr": ("\u202f", ",")}
+"Code -> what stands between thousands, and before decimals."
+
+
+def number(written: str) -> str:
+    r"""Return a number, written as in English, as the language of the request writes it.
+
+    >>> token = current.set("de")
+    >>> number("1,234.5"), percent(0.256)
+    ('1.234,5', '26\xa0%')
+    >>> current.reset(token)
+    """
+    thousands, decimals = MARKS[current.get()]
+    return written.translate({ord(","): thousands, ord("."): decimals})
+
+
+def percent(share: float) -> str:
+    """Return a share in whole per cent, as the language of the request writes it."""
+    return f"{100 * share:.0f}%" if current.get() == "en" else f"{100 * share:.0f}\u00a0%"
+
+
 def _(message: str) -> str:
     """Return a message in the language of the request."""
     return translations(current.get()).gettext(message)

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tagwright.server import languages
+from tagwright.server.error_texts import translated
 from tagwright.server.sessions import Session
 
 _YEAR = 365 * 24 * 3600
@@ -21,7 +22,8 @@ def _environment(language: str) -> Environment:
         extensions=["jinja2.ext.i18n"],
     )  # fmt: skip
     found.install_gettext_translations(languages.translations(language), newstyle=True)  # type: ignore[attr-defined]
-    found.globals.update(language=language, languages_of_pages=languages.LANGUAGES)
+    found.globals.update(language=language, languages_of_pages=languages.LANGUAGES, percent=languages.percent)
+    found.filters.update(number=languages.number, translated=translated)
     return found
 
 

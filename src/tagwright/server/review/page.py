@@ -20,8 +20,9 @@ from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
 from tagwright.server.access import OPEN, Access, Role, check_origin
 from tagwright.server.entrance import Entrance
+from tagwright.server.error_texts import translated
 from tagwright.server.follower import Follower
-from tagwright.server.languages import _
+from tagwright.server.languages import _, number
 from tagwright.server.pages import render, show
 from tagwright.server.problems import Problem, bad_request, not_stored
 from tagwright.server.request_bodies import page_form, text_of
@@ -138,8 +139,8 @@ class ReviewPages:
                 except StorageError:
                     raise
                 except InputError as error:
-                    problems.append(str(error))
-        message = _("Documents added: %(count)s") % {"count": f"{added:,}"}
+                    problems.append(translated(str(error)))
+        message = _("Documents added: %(count)s") % {"count": number(f"{added:,}")}
         return await self.overview(request, session, message, "; ".join(problems))
 
     async def refit(self, request: Request, session: Session) -> Response:
