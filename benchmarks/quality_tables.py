@@ -240,6 +240,26 @@ def combiner_confidence() -> Iterator[str]:
         yield from table(["", *CORPORA], body)
 
 
+def parents() -> Iterator[str]:
+    """Labels alone and with parents in place of unsure ones, by their least confidence."""
+    yield from table(
+        ("least confidence", "documents answered", "suggestions", "hP@5", "hF@5", "hF@5, 50% answered"),
+        [
+            [
+                least if mode == "ranked" else "the same, parents",
+                percent(row[f"{mode} answered"]),
+                f"{row[f'{mode} suggestions']:.1f}",
+                percent(row[f"{mode} hP"]),
+                percent(row[f"{mode} hF"]),
+                percent(row[f"{mode} hF, 50%"]),
+            ]
+            for least, row in result("parents")["means"].items()
+            if least != "surest"
+            for mode in ("ranked", "parents")
+        ],
+    )
+
+
 def few_labels() -> Iterator[str]:
     """The zero-shot method and the combiner learned from n labelled documents."""
     found = result("curve")
@@ -421,6 +441,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "label-free": label_free,
     "score maps": score_maps,
     "combiner confidence": combiner_confidence,
+    "parents": parents,
     "auto": auto,
     "few labels": few_labels,
     "single methods": single_methods,

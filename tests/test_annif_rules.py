@@ -31,7 +31,7 @@ e:dark a skos:Collection ; skos:member e:1 .
 """
 TEXT = "Animals, birds, eggs, milk and owls"
 
-SAME = [
+SAME: list[tuple[str, list[str], list[str]]] = [
     ("exclude=http://e/3", [], ["http://e/3"]),
     ("exclude=http://e/3|http://e/5", [], ["http://e/3", "http://e/5"]),
     ("exclude=*,include=http://e/1|http://e/5", ["http://e/1", "http://e/5"], []),
@@ -48,7 +48,7 @@ SAME = [
 ]  # fmt: skip
 "Rules of Annif, and the conditions with the same labels."
 
-DIFFERENT = [
+DIFFERENT: list[tuple[str, str, list[str], str]] = [
     ("exclude=*,include_type=http://e/Topic,include_scheme=http://e/farm", "135", ["type:http://e/Topic"], "1"),
     ("exclude=*,include_scheme=http://e/farm", "35", ["scheme:http://e/farm"], "345"),
     ("exclude=*,include_collection=http://e/night", "5", ["collection:http://e/night"], "15"),
@@ -66,7 +66,7 @@ def annif(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     (folder / "zoo.ttl").write_text(ZOO)
     names = ("Animals", "Birds", "Eggs", "Milk", "Owls")
     documents = [(name, f"http://e/{number}") for number, name in enumerate(names, 1)]
-    rules = [rule for rule, *_ in (*SAME, *DIFFERENT)]
+    rules = [rule for rule, _, _ in SAME] + [rule for rule, _, _, _ in DIFFERENT]
     given = {"folder": str(folder), "vocabulary": str(folder / "zoo.ttl"), "text": TEXT, "documents": documents,
              "rules": rules}  # fmt: skip
     script = Path(__file__).with_name("annif_rules.py")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,6 +16,8 @@ from tests.whole_vocabulary import ENGLISH, SKOS
 
 import tagwright as tw
 from tagwright.combining.acceptance import SuggestOptions
+from tagwright.combining.confidence import Platt
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
@@ -25,6 +28,9 @@ from tagwright.tagger import Tagger
 
 Conditions: TypeAlias = Mapping[str, Any]
 "Lists of conditions by `only` and `without`."
+
+Ways: TypeAlias = dict[str, Callable[[Conditions, int], list[str]]]
+"Name of a way -> the ids of at most k labels under conditions."
 
 CASES: list[tuple[Conditions, str]] = [
     ({}, "1235"),
@@ -49,7 +55,12 @@ def tagger(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
 
 
 @pytest.fixture
-def ways(tagger: Tagger, run: Command, desk: Path) -> dict[str, Callable[[Conditions, int], list[str]]]:
+def ways(tagger: Tagger, run: Command, desk: Path) -> Ways:
+    """The ways to ask this tagger."""
+    return ways_to_ask(tagger, run, desk)
+
+
+def ways_to_ask(tagger: Tagger, run: Command, desk: Path) -> Ways:
     """Each way to ask for the ids of at most k labels. Raises ConfigError where it refuses."""
     write("one.jsonl", [{"id": "1", "text": ENGLISH}])
     tagger.save(desk / "model")
@@ -127,9 +138,7 @@ def _answered(tagger: Tagger, address: str, settings: SuggestOptions = EVERYTHIN
 
 
 @pytest.mark.parametrize("way", ["suggest", "python", "classifier", "api", "files", "annif", "annif batch", "served"])
-def test_allowed_labels_keep_their_order_and_fill_the_cut(
-    ways: dict[str, Callable[[Conditions, int], list[str]]], tagger: Tagger, way: str
-) -> None:
+def test_allowed_labels_keep_their_order_and_fill_the_cut(ways: Ways, tagger: Tagger, way: str) -> None:
     whole = [each.id for each in tagger.suggest(ENGLISH)]
     assert len(whole) == 4
     for conditions, allowed in CASES:
@@ -143,9 +152,7 @@ def test_allowed_labels_keep_their_order_and_fill_the_cut(
 @pytest.mark.parametrize(
     "way", ["suggest", "batch", "python", "classifier", "api", "files", "annif", "annif batch", "served"]
 )
-def test_narrow_and_broad_labels_are_the_same_by_every_way(
-    ways: dict[str, Callable[[Conditions, int], list[str]]], tagger: Tagger, way: str
-) -> None:
+def test_narrow_and_broad_labels_are_the_same_by_every_way(ways: Ways, tagger: Tagger, way: str) -> None:
     """Owls (5) are below birds (2) and animals (1); eggs (3) are at the top as well."""
     whole = [each.id for each in tagger.suggest(ENGLISH)]
     branch = [each for each in whole if each[-1] in "125"]
@@ -160,6 +167,26 @@ def test_narrow_and_broad_labels_are_the_same_by_every_way(
         ways[way]({"hierarchy": "broadest"}, 10)
     with pytest.raises(ConfigError):
         ways[way]({"per_branch": 0}, 10)
+
+
+def test_sure_parents_are_the_same_by_every_way(run: Command, tagger: Tagger, desk: Path) -> None:
+    """No label is likely alone; animals and birds are, with those below them."""
+    assert isinstance(tagger.combiner, WeightedSum)
+    unsure = replace(tagger.combiner, confidence="fitted", curve=(0.5, -1.0))
+    sure = replace(tagger, combiner=unsure, parents=Platt(1.0, 0.0))
+    found = sure.suggest(ENGLISH, hierarchy="parents")
+    assert all(each.confidence and each.confidence < 0.5 for each in sure.suggest(ENGLISH))
+    assert {each.id for each in found} & {"http://e/1", "http://e/2"}
+    assert all(each.confidence and each.confidence >= 0.5 for each in found)
+    asked = ways_to_ask(sure, run, desk)
+    for way in ("suggest", "batch", "classifier", "api", "files", "annif", "annif batch", "served"):
+        assert asked[way]({"hierarchy": "parents"}, 10) == [each.id for each in found], way
+
+
+@pytest.mark.parametrize("way", ["suggest", "python", "api", "annif", "served"])
+def test_a_tagger_that_has_not_learned_how_sure_parents_are_refuses_by_every_way(ways: Ways, way: str) -> None:
+    with pytest.raises(ConfigError, match="hierarchy parents needs a tagger of `tagwright train auto`"):
+        ways[way]({"hierarchy": "parents"}, 10)
 
 
 def test_a_request_may_ask_for_narrower_or_broader_labels_than_the_settings_of_a_served_model(tagger: Tagger) -> None:
@@ -207,7 +234,7 @@ def test_scores_are_of_suggestions_that_are_as_narrow_as_was_asked_for(
 
 
 def test_a_batch_gives_the_same_and_is_continued(
-    ways: dict[str, Callable[[Conditions, int], list[str]]],
+    ways: Ways,
 ) -> None:
     conditions, _ = CASES[3]
     assert ways["batch"](conditions, 10) == ways["python"](conditions, 10) == ["http://e/1"]

@@ -18,6 +18,7 @@ from tests.fixed import Fixed
 from tests.tiny import tiny_encoder
 
 from tagwright import tagger as module
+from tagwright.combining.confidence import Platt
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
@@ -163,6 +164,12 @@ def test_saved_and_loaded_it_gives_the_same(tiny: Tagger, tmp_path: Path) -> Non
     assert list(loaded.retrievers) == ["exact_match", "tfidf", "dense"]
     assert list(loaded.rerankers) == ["again"]
     assert as_lists(loaded.tag(DOCUMENTS)) == as_lists(tagger.tag(DOCUMENTS))
+
+
+def test_how_sure_parents_are_is_saved(words: Tagger, tmp_path: Path) -> None:
+    replace(words, parents=Platt(2.0, -1.0)).save(tmp_path / "tagger")
+    assert Tagger.load(tmp_path / "tagger").parents == Platt(2.0, -1.0)
+    assert Tagger.load(tmp_path / "tagger").with_labels(["Bees"]).parents == Platt(2.0, -1.0)
 
 
 def test_it_is_sent_to_another_process_by_pickle_with_whatever_can_be_saved(tiny: Tagger) -> None:

@@ -153,10 +153,11 @@ Without = Annotated[
     typer.Option(metavar="CONDITION", help="No labels that fulfil this; may be repeated.", show_default=False),
 ]
 HierarchyOption = Annotated[
-    Literal["ranked", "narrowest", "all"],
+    Literal["ranked", "narrowest", "all", "parents"],
     typer.Option(
         "--hierarchy",
-        help="ranked: as ranked. narrowest: no label beside one below it. all: each with all labels above it.",
+        help="ranked: as ranked. narrowest: no label beside one below it. all: each with all labels above it. parents: "
+        "in place of a label below --min-confidence (0.5 if unset) the one above it, if that is sure enough.",
     ),
 ]
 PerBranch = Annotated[

@@ -23,7 +23,7 @@ from tagwright.types import Longs, Mask, Run
 
 Confidences: TypeAlias = NDArray[np.floating]
 
-Arrangement: TypeAlias = Literal["ranked", "narrowest", "all"]
+Arrangement: TypeAlias = Literal["ranked", "narrowest", "all", "parents"]
 "How narrow or broad the labels of a document are, see `SuggestOptions`."
 
 
@@ -72,7 +72,9 @@ class SuggestOptions(Checked):
 
     hierarchy: Arrangement = "ranked"
     """ranked: labels as they are ranked. narrowest: none beside a label below it; the narrower one is suggested. all:
-    each with all labels above it, which count among the k."""
+    each with all labels above it, which count among the k. parents: labels that reach min_confidence, or 0.5 where that
+    is not given; in place of one that does not, the label directly above it if that does. A parent's confidence is the
+    probability that it or a label below it is right."""
 
     per_branch: AtLeastOne | None = None
     "At most this many labels below the same label at the top, that one included; None: any number."

@@ -1,6 +1,5 @@
 """The labels above each label, by their broader links."""
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -19,14 +18,14 @@ class Hierarchy:
 
     def __init__(self, links: Run) -> None:
         self._links = links
-        self.above, self.tops = cache(self._above), cache(self._tops)
+        self.parents, self.above, self.tops = cache(self._parents), cache(self._above), cache(self._tops)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Hierarchy, (self._links,)
 
     def _above(self, label: int) -> tuple[int, ...]:
         """All labels above this one, each behind those above it."""
-        seen, found, path = {label}, list[int](), [(label, iter(self._parents(label)))]
+        seen, found, path = {label}, list[int](), [(label, iter(self.parents(label)))]
         while path:
             current, parents = path[-1]
             parent = next((each for each in parents if each not in seen), None)
@@ -35,14 +34,14 @@ class Hierarchy:
                 path.pop()
             else:
                 seen.add(parent)
-                path.append((parent, iter(self._parents(parent))))
+                path.append((parent, iter(self.parents(parent))))
         return tuple(found[:-1])
 
     def _tops(self, label: int) -> tuple[int, ...]:
         """The labels at the top above this one, or itself; of a cycle without a top, the first of the labels above."""
         every = (*self.above(label), label)
-        return tuple(each for each in every if not self._parents(each)) or (min(every),)
+        return tuple(each for each in every if not self.parents(each)) or (min(every),)
 
-    def _parents(self, label: int) -> Sequence[int]:
-        found: list[int] = self._links[label][0].tolist()
-        return found
+    def _parents(self, label: int) -> tuple[int, ...]:
+        """The labels directly above this one."""
+        return tuple(self._links[label][0].tolist())

@@ -182,6 +182,7 @@ def score(run: Run, task: EvaluationSet, measures: Sequence[str] | None = None) 
         above=above(task.vocabulary),
         lengths=task.lengths,
         measures=measures,
+        broad=task.options.hierarchy == "parents",
     )
 
 

@@ -226,6 +226,16 @@ class Extended:
         return cls(*(np.asarray(each.sum(axis=1), np.float64).ravel() for each in (suggested, right, shared)))
 
 
+def with_ancestors(gold: Run, above: Any) -> Run:
+    """Gold labels with all labels above them. above: see `ancestors`.
+
+    >>> with_ancestors(Run.from_rows([[2]]), ancestors(Run.from_rows([[], [0], [1]]))).labels.tolist()
+    [0, 1, 2]
+    """
+    extended = _with_ancestors(gold, above)
+    return Run.of_distinct(extended.indptr, extended.indices, np.ones(len(extended.indices), np.float32))
+
+
 def hierarchical_precision(extended: Extended) -> tuple[Doubles, Doubles]:
     """hP@k, micro: |P^ and G^| and |P^| per document; hP@k is the ratio of their totals over all documents.
 

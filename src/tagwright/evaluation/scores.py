@@ -34,6 +34,7 @@ from tagwright.evaluation.metrics import (
     recall,
     sample_f1,
     success,
+    with_ancestors,
 )
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates
 from tagwright.evaluation.text_tables import as_text, score_rows
@@ -141,6 +142,7 @@ def evaluate(
     propensity: tuple[float, float] = (0.55, 1.5),
     samples: int = 1000,
     seed: int = 0,
+    broad: bool = False,
 ) -> Scores:
     """Score a run against the gold labels of the same documents, every measure with a 95% bootstrap interval.
 
@@ -149,8 +151,8 @@ def evaluate(
     gives the measures `WITH_HIERARCHY`. lengths: (documents,) words of each document; gives the slices short, medium,
     long. measures: names such as P@7 instead of the standard ones. propensity: A and B. samples: bootstrap samples.
     Slices have no macro-F1, which averages over labels of the whole ranking, and no hierarchical measures, whose labels
-    are outside the slice too. A run with confidences gives the measures of calibration too. With fewer than ten
-    documents a warning says that intervals say little.
+    are outside the slice too. A run with confidences gives the measures of calibration too. broad: a confidence is that
+    the label or one below it is right. With fewer than ten documents a warning says that intervals say little.
 
     Raises InputError when there is no document, or one without gold labels; ConfigError for an unknown measure.
     """
@@ -167,8 +169,8 @@ def evaluate(
         name: Scores(len(part_gold), _estimates(by_document, part, part_gold, samples, seed))
         for name, part, part_gold in _slices(run, gold, setting.counts, lengths)
     }
-    sure = run.confidences
-    calibration = None if sure is None else assess(Judged.of(run, sure, gold), samples=samples, seed=seed)
+    sure, right = run.confidences, with_ancestors(gold, above) if broad else gold
+    calibration = None if sure is None else assess(Judged.of(run, sure, right), samples=samples, seed=seed)
     return Scores(len(gold), found, parts, calibration)
 
 

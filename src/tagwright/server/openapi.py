@@ -62,7 +62,11 @@ CONDITIONS: Mapping[str, Schema] = {
 "Of the labels that may be suggested, in every request for suggestions."
 
 HIERARCHY: Mapping[str, Schema] = {
-    "hierarchy": schema("string", "ranked; narrowest: no label beside one below it; all: each with those above it."),
+    "hierarchy": schema(
+        "string",
+        "ranked; narrowest: no label beside one below it; all: each with those above it; "
+        "parents: in place of a label below the threshold (0.5 if 0) the one above it.",
+    ),
     "per_branch": schema("integer", "The most labels below the same label at the top.", minimum=1),
 }
 "How narrow or broad these labels are."

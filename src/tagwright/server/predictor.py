@@ -16,7 +16,6 @@ from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.progress import silence
 from tagwright.core.workers import Pool, Worker
 from tagwright.tagger import Suggestion, Tagger
-from tagwright.tagger.cut import cut
 from tagwright.types import Document, Run
 
 ATTEMPTS = 2
@@ -61,7 +60,7 @@ class Predictor:
         return next(self.tagger.explained(pool, [suggested]))
 
     def _cut(self, wanted: SuggestRequest, ranking: Run) -> list[Suggestion]:
-        found = cut(self.tagger.vocabulary, [wanted.document], ranking, wanted.options, wanted.served)
+        found = self.tagger.cut([wanted.document], ranking, wanted.options, wanted.served)
         return next(self.tagger.named(found))
 
 

@@ -1,14 +1,18 @@
 """Cut a ranking to the labels to suggest: allowed ones, as narrow or broad as asked for, from as many branches."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from tagwright.combining.acceptance import SuggestOptions
+from tagwright.combining.confidence import LIKELY, ScoreMap
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ConfigError
+from tagwright.tagger.parents import parent_confidences, with_above
 from tagwright.types import Document, Longs, Mask, Run
 
 
@@ -24,31 +28,50 @@ def cut(
     ranking: Run,
     options: SuggestOptions,
     served: SuggestOptions | None = None,
+    parents: ScoreMap | None = None,
 ) -> Run:
     """Return the labels to suggest of a ranking of these documents.
 
-    served: options whose conditions hold too. Conditions and broader labels come before the cut, so that it is filled.
-    Raises ConfigError for a condition that no label fulfils.
+    served: options whose conditions hold too. parents: how sure those are, see `parents.fit_parents`. Conditions and
+    broader labels come before the cut, so that it is filled. Raises ConfigError for a condition that no label fulfils,
+    and where parents are asked for and nothing says how sure they are.
     """
     own = vocabulary.own(documents) if options.exclude_self else np.full(len(documents), -1)
-    return cut_run(vocabulary, ranking, options, own, served)
+    return cut_run(vocabulary, ranking, options, own, served, parents)
 
 
 def cut_run(
-    vocabulary: Vocabulary, ranking: Run, options: SuggestOptions, own: Longs, served: SuggestOptions | None = None
+    vocabulary: Vocabulary,
+    ranking: Run,
+    options: SuggestOptions,
+    own: Longs,
+    served: SuggestOptions | None = None,
+    parents: ScoreMap | None = None,
 ) -> Run:
     """`cut` with the label that each document is itself, own (documents,); -1 for none."""
-    allowed = allowed_by(vocabulary, options)
+    allowed, hierarchy = allowed_by(vocabulary, options), vocabulary.hierarchy
     if served is not None:
         allowed = allowed & allowed_by(vocabulary, served)
     if (own >= 0).any():
         ranking = ranking.without(own)
-    ranking = ranking if allowed.all() else ranking.keep(allowed[ranking.labels])
-    if options.hierarchy != "ranked" or options.per_branch:
-        ranking = _arranged(
-            ranking.keep(options.reaches(ranking)), options, vocabulary.hierarchy, allowed, own.tolist()
+    others = ranking if allowed.all() else ranking.keep(allowed[ranking.labels])
+    if options.hierarchy == "parents":
+        check_parents(options, parents)
+        others = others.keep(replace(options, min_confidence=None).reaches(others))
+        sure = parent_confidences(ranking, parents, hierarchy) if parents and len(ranking.labels) else None
+        others = _arranged(others, options, hierarchy, allowed, own.tolist(), sure)
+    elif options.hierarchy != "ranked" or options.per_branch:
+        others = _arranged(others.keep(options.reaches(others)), options, hierarchy, allowed, own.tolist())
+    return others.keep(options.accepts(others))
+
+
+def check_parents(options: SuggestOptions, parents: ScoreMap | None) -> None:
+    """Raise ConfigError where parents are asked for and nothing says how sure they are."""
+    if options.hierarchy == "parents" and parents is None:
+        raise ConfigError(
+            "nothing was learned of how sure parents are: hierarchy parents needs a tagger of `tagwright train auto` "
+            "with labelled documents, and labels with broader ones"
         )
-    return ranking.keep(options.accepts(ranking))
 
 
 def allowed_by(vocabulary: Vocabulary, options: SuggestOptions) -> Mask:
@@ -56,15 +79,27 @@ def allowed_by(vocabulary: Vocabulary, options: SuggestOptions) -> Mask:
     return vocabulary.conditions.allowed(tuple(options.only), tuple(options.without))
 
 
-def _arranged(ranking: Run, options: SuggestOptions, hierarchy: Hierarchy, allowed: Mask, own: Sequence[int]) -> Run:
-    """At most k labels of each document, which fit together as the options ask."""
-    rows = []
+def _arranged(
+    ranking: Run,
+    options: SuggestOptions,
+    hierarchy: Hierarchy,
+    allowed: Mask,
+    own: Sequence[int],
+    parents: Sequence[Mapping[int, float]] | None = None,
+) -> Run:
+    """At most k labels of each document, which fit together as the options ask. parents: of each, how sure they are."""
+    rows, least = [], options.min_confidence or LIKELY
     known = np.zeros(len(ranking.labels)) if ranking.confidences is None else ranking.confidences
     for row, itself in enumerate(own):
         part = slice(ranking.indptr[row], ranking.indptr[row + 1])
         columns = (ranking.labels[part].tolist(), ranking.scores[part], known[part].tolist())
         ranked = list(map(_Entry, *columns))
-        entries = _with_broader(ranked, hierarchy, allowed, itself) if options.hierarchy == "all" else ranked
+        entries: Iterable[_Entry] = ranked
+        if options.hierarchy == "all":
+            entries = _with_broader(ranked, hierarchy, allowed, itself)
+        elif parents is not None:
+            sure = {label: each for label, each in parents[row].items() if allowed[label] and label != itself}
+            entries = _backed_off(ranked, hierarchy, sure, least)
         rows.append(_chosen(entries, options, hierarchy))
     chosen = [each for row in rows for each in row]
     return Run.of_distinct(
@@ -89,6 +124,24 @@ def _with_broader(entries: Sequence[_Entry], hierarchy: Hierarchy, allowed: Mask
             group.append(_Entry(label, score, max(entry.confidence, sure.get(label, 0.0))))
         seen.update(each.label for each in group)
         yield from reversed(group)
+
+
+def _backed_off(
+    entries: Sequence[_Entry], hierarchy: Hierarchy, parents: Mapping[int, float], least: float
+) -> Iterator[_Entry]:
+    """Each label that is as sure as this at least, and in place of another one the parents that are.
+
+    A label that others are below is a parent too. None is given above one that is given already.
+    """
+    given = with_above((each.label for each in entries if each.confidence >= least), hierarchy)
+    for entry in entries:
+        if entry.confidence >= least:
+            yield entry
+            continue
+        for label in (entry.label, *hierarchy.parents(entry.label)):
+            if label not in given and parents.get(label, 0.0) >= least:
+                given |= with_above([label], hierarchy)
+                yield _Entry(label, entry.score, parents[label])
 
 
 def _chosen(entries: Iterable[_Entry], options: SuggestOptions, hierarchy: Hierarchy) -> list[_Entry]:

@@ -9,7 +9,7 @@ from typing import Any, Self, Unpack, overload
 
 from tagwright.combining.acceptance import SuggestArguments, SuggestOptions
 from tagwright.combining.combiner import Combiner
-from tagwright.combining.confidence import confidence_level
+from tagwright.combining.confidence import ScoreMap, confidence_level, load_score_map, save_score_map
 from tagwright.combining.contributions import Contribution
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
@@ -36,7 +36,7 @@ from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.stages.names.title_match import share
 from tagwright.stages.network_evidence import NetworkEvidence
-from tagwright.tagger.cut import allowed_by, cut
+from tagwright.tagger.cut import allowed_by, check_parents, cut
 from tagwright.tagger.parts import load_part, load_retriever, saved_kind
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
 from tagwright.text.batch import Batch
@@ -45,6 +45,9 @@ from tagwright.types import Document, Retriever, Run, Stage
 
 KIND = "tagger"
 "The kind in the manifest of a saved tagger."
+
+_PARENTS = "parents"
+"The folder in a saved tagger that says how sure parents are; no stage is called so."
 
 BATCH = 1024
 "Documents that are in memory at once, with their candidates from every stage."
@@ -127,6 +130,8 @@ class Tagger:
     combiner: Combiner = field(default_factory=WeightedSum)
     training: Mapping[str, Any] = field(default_factory=dict)
     "The training record: method, options with auto resolved, machine, date. Plain JSON, for information."
+    parents: ScoreMap | None = None
+    "How sure a label is together with those below it, see `parents.fit_parents`; None: nothing was learned of that."
 
     def __post_init__(self) -> None:
         if not self.retrievers:
@@ -192,11 +197,18 @@ class Tagger:
 
     def best(self, documents: Sequence[Document], options: SuggestOptions) -> Run:
         """Return the labels to suggest for a batch of documents."""
-        return cut(self.vocabulary, documents, self.rank(self.candidates(documents)), options)
+        return self.cut(documents, self.rank(self.candidates(documents)), options)
+
+    def cut(
+        self, documents: Sequence[Document], ranking: Run, options: SuggestOptions, served: SuggestOptions | None = None
+    ) -> Run:
+        """Return the labels to suggest of a ranking of these documents, see `cut.cut`."""
+        return cut(self.vocabulary, documents, ranking, options, served, self.parents)
 
     def check(self, options: SuggestOptions) -> None:
-        """Raise ConfigError for conditions that fit no label, and for confidences where the combiner estimates none."""
+        """Raise ConfigError for conditions that fit no label, and for confidences that are not estimated."""
         options.check(self.combiner.estimates_confidence)
+        check_parents(options, self.parents if self.combiner.estimates_confidence else None)
         allowed_by(self.vocabulary, options)
 
     def tag(self, documents: Texts, k: int = 10, **rules: Unpack[SuggestArguments]) -> Run:
@@ -276,7 +288,7 @@ class Tagger:
         self.check(options)
         for batch in batches(documents):
             pool = self.candidates(batch)
-            found = self.named(cut(self.vocabulary, batch, self.rank(pool), options))
+            found = self.named(self.cut(batch, self.rank(pool), options))
             for document, row in zip(batch, self.explained(pool, found) if explain else found, strict=True):
                 yield document, Suggestions(row, document.text if explain else "")
 
@@ -385,6 +397,7 @@ class Tagger:
             "rerankers": {name: saved_kind(stage, STAGES) for name, stage in self.rerankers.items()},
             "pool": asdict(self.pool),
             "combiner": saved_kind(self.combiner, COMBINERS),
+            _PARENTS: self.parents is not None,
             "training": self.training,
         }
         (folder / VOCABULARY).mkdir()
@@ -393,6 +406,9 @@ class Tagger:
         for name, part in parts.items():
             (folder / name).mkdir()
             part.save(folder / name)
+        if self.parents is not None:
+            (folder / _PARENTS).mkdir()
+            save_score_map(self.parents, folder / _PARENTS)
         files = {name: known for name, known in digests(folder).items() if name not in logs}
         write_manifest(folder, KIND, {**content, "files": files, "logs": list(logs)})
 
@@ -426,7 +442,8 @@ class Tagger:
             rerankers = {name: load_part(STAGES, kind, folder / name, vocabulary) for name, kind in kinds[1].items()}
             combiner = load_part(COMBINERS, manifest.get("combiner"), folder / "combiner", vocabulary)
             pool = read_options(folder, PoolOptions, manifest.get("pool"))
-            return cls(vocabulary, retrievers, share(rerankers, retrievers), pool, combiner, training)
+            parents = load_score_map(folder / _PARENTS) if manifest.get(_PARENTS) else None
+            return cls(vocabulary, retrievers, share(rerankers, retrievers), pool, combiner, training, parents)
         except (ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
 

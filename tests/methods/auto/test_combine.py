@@ -77,6 +77,17 @@ def test_confidences_come_with_the_suggestions(learned: combine.CombinedTagger) 
     assert first.mean() > run.confidences.mean()
 
 
+def test_how_sure_parents_are_is_learned_where_labels_have_any(plain: Tagger, learned: combine.CombinedTagger) -> None:
+    """One label in eight is right, and one of the four below the same parent in half of the documents."""
+    groups = [Label("nature", ("Nature",)), Label("trade", ("Trade",))]
+    narrow = [Label(each, (each,), broader=("nature" if place < 4 else "trade",)) for place, each in enumerate(NAMES)]
+    found = combine.fit(TRAINING, plain.with_labels([*narrow, *groups])).tagger
+    assert learned.tagger.parents is None
+    assert found.parents is not None
+    low, high = found.parents(np.array([-3.0, 3.0]))
+    assert low < 0.5 < high
+
+
 def test_nothing_is_lost_of_what_the_stages_find(plain: Tagger, learned: combine.CombinedTagger) -> None:
     narrow = combine.fit(TRAINING, plain, combine.Config(candidates=3)).tagger
     for tagger in (learned.tagger, narrow):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
-from tagwright.combining.confidence import fit_curve, fit_score_map
+from tagwright.combining.confidence import Platt, fit_curve, fit_score_map
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
@@ -25,8 +25,9 @@ from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches
+from tagwright.tagger.parents import fit_parents
 from tagwright.training.combiner import CombinerOptions, Examples, FittedCombiner, fit_combiner
-from tagwright.types import Document, Run, Stage
+from tagwright.types import Document, Doubles, Run, Stage
 
 BATCH = 256
 "Number of documents whose candidates are in memory at a time."
@@ -126,7 +127,8 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
     if fitted.ranker is None:
         return None
     confidence = fit_score_map(*fitted.out_of_fold)
-    return replace(tagger, combiner=LearnedCombiner(described, fitted.ranker, fitted.bias, confidence))
+    combiner = LearnedCombiner(described, fitted.ranker, fitted.bias, confidence)
+    return _with_parents(replace(tagger, combiner=combiner), fitted.examples, fitted.out_of_fold[0])
 
 
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
@@ -139,7 +141,17 @@ def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
     standard = examples.features.values[:, examples.base].astype(np.float64)
     curve = fit_curve(standard, examples.right, examples.run.rows)
     combiner = replace(_weighted_sum(tagger), confidence="fitted", curve=(curve.slope, curve.intercept))
-    return replace(tagger, combiner=combiner)
+    return _with_parents(replace(tagger, combiner=combiner), examples, standard)
+
+
+def _with_parents(tagger: Tagger, examples: Examples, scores: Doubles) -> Tagger:
+    """Learn how sure parents are, where labels have any. scores: (suggestions,) that have not seen the documents."""
+    combiner = tagger.combiner
+    fitted = combiner.confidence if isinstance(combiner, LearnedCombiner) else Platt(*_weighted_sum(tagger).curve)
+    if fitted is None or not len(tagger.vocabulary.links.labels):
+        return tagger
+    run = examples.run.rescored(scores, fitted(scores))
+    return replace(tagger, parents=fit_parents(run, examples.gold, tagger.vocabulary.hierarchy))
 
 
 def without_confidence(tagger: Tagger) -> Tagger:
