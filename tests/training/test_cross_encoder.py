@@ -76,13 +76,14 @@ class StoppingAt(TripleContrast):
         return super().views(batch, step)
 
 
-@pytest.mark.parametrize("stop", [1, 6, 11])
-def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_weights(tmp_path: Path, stop: int) -> None:
+def test_a_run_that_was_stopped_and_resumed_again_and_again_ends_with_the_same_weights(tmp_path: Path) -> None:
     folder = str(tiny_encoder(tmp_path / "tiny"))
     train_cross_encoder(CrossEncoder.load(folder), triples, TRAINING, Steps(tmp_path / "whole"))
-    with pytest.raises(Stop):
-        train(CrossEncoder.load(folder).model, triples, StoppingAt(stop), TRAINING, Steps(tmp_path / "stopped"))
-    torch.manual_seed(99)
+    for stop in (1, 6, 11):
+        steps = Steps(tmp_path / "stopped", resume=stop > 1)
+        with pytest.raises(Stop):
+            train(CrossEncoder.load(folder).model, triples, StoppingAt(stop), TRAINING, steps)
+        torch.manual_seed(99)
     train_cross_encoder(CrossEncoder.load(folder), triples, TRAINING, Steps(tmp_path / "stopped", resume=True))
     whole, resumed = (load_file(tmp_path / name / NAME) for name in ("whole", "stopped"))
     assert whole.keys() == resumed.keys()
