@@ -40,6 +40,23 @@ def test_the_import_loads_nothing_heavy() -> None:
     assert not {"'numpy'", "'torch'", "'pyarrow'", "'sklearn'", "'scipy'", "'rich'"} & set(loaded[1:-2].split(", "))
 
 
+def test_loading_a_tagger_loads_no_method_and_no_evaluation(words: tw.Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path / "saved")
+    program = "import sys, tagwright; tagwright.load(sys.argv[1]).suggest('Bees'); print(*sys.modules)"
+    command = [sys.executable, "-c", program, str(tmp_path / "saved")]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert "tagwright.tagger.pipeline" in loaded
+    unneeded = ("tagwright.methods", "tagwright.training", "tagwright.evaluation", "tagwright.job", "tagwright.review")
+    assert not [name for name in loaded if name.startswith(unneeded)]
+
+
+def test_zero_shot_loads_no_other_method() -> None:
+    program = "import sys, tagwright as tw; tw.zero_shot(['Bees'], stages=['exact_match']); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    methods = {name.removeprefix("tagwright.methods.") for name in loaded if name.startswith("tagwright.methods.")}
+    assert methods == {"table", "zero_shot"}
+
+
 def test_all_names_are_there_and_listed() -> None:
     assert set(tw.__all__) <= set(dir(tw))
     assert all(getattr(tw, name) for name in tw.__all__)
