@@ -11,6 +11,7 @@ import pytest
 
 from tagwright.app import inputs
 from tagwright.app.arguments import Chosen, Scoring
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data import document_file
 from tagwright.data.corpus import Corpus
 from tagwright.data.document_file import from_line
@@ -61,6 +62,9 @@ def test_what_is_scored_is_read_in_batches(
     batches = list[int]()
 
     class Tagger:
+        def check(self, options: SuggestOptions) -> None:
+            assert options.k == dataset.DEPTH
+
         def tag(self, documents: Sequence[Document], k: int, **conditions: Sequence[str]) -> Run:
             assert not any(conditions.values())
             batches.append(len(documents))
