@@ -65,10 +65,9 @@ def test_what_is_scored_is_read_in_batches(
         def check(self, options: SuggestOptions) -> None:
             assert options.k == dataset.DEPTH
 
-        def tag(self, documents: Sequence[Document], k: int, **conditions: Sequence[str]) -> Run:
-            assert not any(conditions.values())
+        def best(self, documents: Sequence[Document], options: SuggestOptions) -> Run:
             batches.append(len(documents))
-            return Run.from_rows([[0] for _ in documents]).top(k)
+            return Run.from_rows([[0] for _ in documents]).top(options.k)
 
     monkeypatch.setattr(dataset, "BATCH", 20)
     before = decoded.documents
