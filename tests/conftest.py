@@ -73,7 +73,7 @@ def quick_auto() -> Iterator[None]:
         return grow(features, scores, gradients, replace(options, trees=30), seed)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(speed, "calibrate", lambda *_: speed.Rates())
+        patch.setattr(speed, "calibrate", lambda *_, **__: speed.Rates())
         patch.setattr(combiner, "grow", grow_few)
         yield
 

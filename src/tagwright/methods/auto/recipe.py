@@ -248,7 +248,8 @@ def make_plan(data: Data, start: Tagger, config: Config, language: str, started:
         examples=len(data.chosen),
         folds=len(parts(data.chosen, len(data.labelled) - len(data.synthetic))) if len(data.chosen) else 0,
     )
-    rates = speed.calibrate(start, data.documents) if len(data.documents) else speed.Rates()
+    encoded = not (work.encode_documents or work.encode_labelled)
+    rates = speed.calibrate(start, data.documents, encoded=encoded) if len(data.documents) else speed.Rates()
     rates = replace(rates, start=min(time.perf_counter() - started[0], time.process_time() - started[1]))
     return plan.plan(holdings, work, rates, config.minutes, dim=dense.encoder.dim if dense else 0)
 

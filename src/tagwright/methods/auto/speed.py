@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagwright.combining.candidate_features import CandidateFeatures
+from tagwright.combining.ranking_trees import BoostingOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger
@@ -19,9 +20,15 @@ CALIBRATION = 16
 FEW = 4
 "Documents that are read instead while labels are not encoded yet: for each, up to 200 labels are encoded."
 
-TRAINED = 0.6, 0.025
-"""Seconds to train on n documents, divided by those for the 16 that are read: a constant, and a part for each
-document; measured with 42 and 250 documents of five corpora."""
+PROBE = CombinerOptions(trees=BoostingOptions(trees=12))
+"A tenth of the trees of a combiner is grown to see how fast this machine is."
+
+WHOLE = 7.5
+"How many times longer training with all trees takes."
+
+TRAINED = 0.77, 0.014
+"""Seconds to train on n documents, divided by those for the 16 that are read: a constant, and a part for each document.
+This and `WHOLE` were measured with 16 to 1,000 documents of 100 candidates, 35 and 60 features."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,19 +47,21 @@ class Rates:
     start: float = 0.0
 
 
-def calibrate(tagger: Tagger, documents: Sequence[Document]) -> Rates:
+def calibrate(tagger: Tagger, documents: Sequence[Document], *, encoded: bool) -> Rates:
     """Measure the speed of this machine, by tagging a few documents and learning from them once.
 
-    Labels of documents are not read: the combiner is trained as if the first candidate of each were right.
+    Labels of documents are not read: the combiner is trained as if the first candidate of each were right. encoded:
+    whether the vectors of all documents are known, so that it does not matter how long encoding one takes.
     """
     some = [documents[place] for place in np.linspace(0, len(documents) - 1, CALIBRATION, dtype=int)]
     dense = next((stage for stage in tagger.retrievers.values() if isinstance(stage, Dense)), None)
     label = document = 0.0
-    if dense:
+    if dense and dense.missing:
         places = np.linspace(0, len(tagger.vocabulary) - 1, CALIBRATION, dtype=int)
-        labels = [text for place in places.tolist() for text in dense.texts_of(tagger.vocabulary[place])]
-        texts = [each.read_as(dense.options.text_field) for each in some]
-        label, document = (_to_encode(dense, each) / CALIBRATION for each in (labels, texts))
+        labels = [tagger.vocabulary[place] for place in places.tolist()]
+        label = _to_encode(dense, [text for each in labels for text in dense.texts_of(each)])
+    if dense and not encoded:
+        document = _to_encode(dense, [each.read_as(dense.options.text_field) for each in some])
     some = some[:FEW] if dense and dense.missing else some  # labels are encoded for it that no cache knows
     assert isinstance(tagger.combiner, WeightedSum)
     described = CandidateFeatures(replace(tagger.combiner, confidence="none"), tagger.vocabulary)
@@ -60,12 +69,15 @@ def calibrate(tagger: Tagger, documents: Sequence[Document]) -> Rates:
     run = described.candidates(pool)
     features = described.describe(pool, run)
     examples = Examples(run, features, run.top(1), len(tagger.vocabulary))
+    quarter = some[: len(some) // 4]
+    more = timed(lambda: described.candidates(tagger.candidates(some)))
+    less = timed(lambda: described.candidates(tagger.candidates(quarter)))
     return Rates(
         label=label,
         document=document,
-        find=_each(lambda few: described.candidates(tagger.candidates(few)), some),
-        describe=_fastest(lambda: described.describe(pool, run)) / len(some),
-        train=_to_train(examples) * growth(CALIBRATION) / growth(len(some)),
+        find=max(0.0, more - less) / (len(some) - len(quarter)),  # of one more: batches are larger than a probe
+        describe=timed(lambda: described.describe(pool, run)) / len(some),
+        train=WHOLE * _to_probe(examples) * growth(CALIBRATION) / growth(len(some)),
     )
 
 
@@ -85,26 +97,15 @@ def growth(documents: int) -> float:
     return constant + each * documents
 
 
-def _each(work: Callable[[list[Document]], object], documents: list[Document]) -> float:
-    """Seconds for one more document: what all take over a quarter of them, as batches are larger than a probe."""
-    quarter = documents[: len(documents) // 4]
-    more = _fastest(lambda: work(documents)) - _fastest(lambda: work(quarter))
-    return max(0.0, more) / (len(documents) - len(quarter))
-
-
-def _to_train(examples: Examples) -> float:
+def _to_probe(examples: Examples) -> float:
     if not len(examples.run.labels):
         return 0.0
-    train_ranker(examples.take(np.arange(2)), CombinerOptions())  # scikit-learn is loaded
-    return _fastest(lambda: train_ranker(examples, CombinerOptions()))
+    train_ranker(examples.take(np.arange(2)), PROBE)  # scikit-learn is loaded
+    return timed(lambda: train_ranker(examples, PROBE))
 
 
 def _to_encode(dense: Dense, texts: Sequence[str]) -> float:
+    """Seconds for one of `CALIBRATION` documents or labels."""
     encode = getattr(dense.encoder, "encode_raw", dense.encoder.encode)
     encode(texts[:1])  # what is loaded once is not part of the rate
-    return timed(lambda: encode(texts))
-
-
-def _fastest(work: Callable[[], object]) -> float:
-    """Seconds of the faster of two."""
-    return min(timed(work), timed(work))
+    return timed(lambda: encode(texts)) / CALIBRATION
