@@ -205,6 +205,17 @@ def _quiet(context: typer.Context, wanted: bool) -> None:
 Quiet = Annotated[bool, typer.Option("--quiet", callback=_quiet, help="No progress bars, no hints.")]
 
 
+MonitorLog = Annotated[
+    Path | None,
+    typer.Option(
+        "--monitor",
+        metavar="FILE",
+        help="Append a record of each tagged document, without its text, for `tagwright monitor`.",
+        show_default=False,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Reading:
     """How documents are read."""

@@ -22,6 +22,7 @@ from tagwright.app.arguments import (
     Json,
     LabelFile,
     Language,
+    MonitorLog,
     Quiet,
     Reading,
     Scoring,
@@ -33,6 +34,7 @@ from tagwright.app.commands.batch import batch
 from tagwright.app.commands.enrich import enrich
 from tagwright.app.commands.generate import describe_labels, synthesise
 from tagwright.app.commands.models import models
+from tagwright.app.commands.monitor import monitor
 from tagwright.app.commands.reviews import reviews
 from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
@@ -88,6 +90,7 @@ def suggest(
     explain: Annotated[bool, typer.Option(help="Show the evidence for each label: spans of the document.")] = False,
     path: ExplainedBy = [],  # noqa: B006
     paths: BroaderNames = False,
+    monitor: MonitorLog = None,
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels for documents."""
@@ -104,6 +107,8 @@ def suggest(
         found = inputs.explained_by_neighbours(tagger, corpus, options, path)
     else:
         found = tagger.suggestions(corpus, options, explain=explain)
+    if monitor:
+        found = inputs.recorded(found, monitor, chosen.model, tagger)
     for line in suggestion_lines(found, tagger, output, paths=paths):
         print(line)
 
@@ -214,7 +219,7 @@ def candidates(
     render.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
-for command in (train, options, batch, enrich, sample, serve, reviews, models, synthesise):
+for command in (train, options, batch, enrich, sample, serve, reviews, models, monitor, synthesise):
     app.command()(grouped(command))
 app.command("describe-labels")(grouped(describe_labels))
 

@@ -1,8 +1,9 @@
 """Shared functions of the commands: read documents, make or load a tagger, evaluate and compare."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,6 +11,7 @@ from tagwright.app.arguments import Arranged, Chosen, Reading, Scoring
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
+from tagwright.core.versions import KIND
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.synthetic import is_synthetic
@@ -76,6 +78,30 @@ def _reading(given: Reading) -> dict[str, Any]:
     return {
         "format": given.input_format or None, "columns": parse_columns(given.columns), "encoding": given.encoding,
     }  # fmt: skip
+
+
+def version_of(model: Path | None) -> str:
+    """The version of a tagger as a server names it by default: of its folder, with its number or date."""
+    if model is None:
+        return "zero_shot"
+    place = model.resolve()
+    if place.parent.name == KIND:
+        return f"{place.parents[1].name} {place.name}"
+    saved = datetime.fromtimestamp((place / "manifest.json").stat().st_mtime, UTC)
+    return f"{place.name} {saved.isoformat(timespec='seconds')}"
+
+
+def recorded(
+    found: Iterable[tuple[Document, list[Suggestion]]], log: Path, model: Path | None, tagger: Tagger
+) -> Iterator[tuple[Document, list[Suggestion]]]:
+    """Yield suggestions, and append a record of each to the log of a monitor."""
+    from tagwright.monitoring import Record, append, first_entry
+
+    version = version_of(model)
+    append(log, [first_entry(version, tagger.training)])
+    for document, suggested in found:
+        append(log, [Record.of(document, version, [(each.id, each.confidence) for each in suggested])])
+        yield document, suggested
 
 
 def task(

@@ -179,6 +179,17 @@ class Decisions:
         with self._current() as now:
             return now.done, now.accepted / now.judged if now.judged else None
 
+    def acceptances(self, version: str) -> list[float]:
+        """The share of accepted suggestions of a version, by document, in the order in which they were finished."""
+        with self._current() as now:
+            found = [
+                (min(done), state.accepted / state.judged)
+                for document, state in now.states.items()
+                if state.judged
+                and (done := [e.time for e in now.of(document) if e.action == "done" and e.model == version])
+            ]
+        return [share for _, share in sorted(found, key=lambda each: each[0])]
+
     def differences(self) -> list[Difference]:
         """Return labels with as many accepting as rejecting reviewers, for another reviewer to settle."""
         return [

@@ -1,5 +1,6 @@
 """Tag documents shard by shard into a folder; finished shards are skipped."""
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -10,9 +11,12 @@ from typing import Self
 from tagwright.core.atomic import lies_in
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
+from tagwright.core.saved import read_manifest
 from tagwright.core.scratch import scratch_folder
 from tagwright.core.workers import usable_cores
+from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ConfigError
+from tagwright.monitoring import Record, append, first_entry
 from tagwright.readers.documents.records import Located
 from tagwright.scale.local_processes import Tagged, in_processes
 from tagwright.scale.output_folder import BatchOptions, OutputFolder
@@ -66,6 +70,30 @@ class Summary:
         return (self.documents - self.errors) / self.seconds if self.seconds else 0.0
 
 
+@dataclass(frozen=True)
+class MonitorLog:
+    """The log of a monitor, and the name of the version that tags."""
+
+    path: Path
+    version: str
+
+    def begin(self, model: Path) -> None:
+        """Append the profile of the training of a saved tagger."""
+        append(self.path, [first_entry(self.version, read_manifest(model, "tagger").get("training", {}))])
+
+    def add(self, tagged: Tagged) -> None:
+        """Append a record of each document of a shard with a line in its run file."""
+        file = DocumentFile(tagged.shard.path)
+        try:
+            documents = {document.id: document for document in file.documents(0, len(file))}
+        finally:
+            file.close()
+        with tagged.suggestions.open(encoding="utf-8") as lines:
+            rows = {row["id"]: row["suggestions"] for row in map(json.loads, lines)}
+        pairs = {id_: [(each["label"], each.get("confidence")) for each in row] for id_, row in rows.items()}
+        append(self.path, [Record.of(documents[id_], self.version, found) for id_, found in pairs.items()])
+
+
 def default_processes() -> int:
     """Half of the processors that this process may use, at least one."""
     return min(MOST_PROCESSES, max(1, usable_cores() // 2))
@@ -80,20 +108,25 @@ def run(
     *,
     processes: int | None = None,
     ray: str | None = None,
+    log: MonitorLog | None = None,
 ) -> Summary:
     """Tag documents in shards; those whose files are whole already are skipped.
 
-    sources: as `open_sources` gives them. ray: the address of a Ray cluster, or "local", in place of processes. Raises
-    ConfigError and TagwrightError for settings that cannot be, an output that is no batch, one with other settings or
-    one with more shards than the documents fill, and what cannot be written.
+    sources: as `open_sources` gives them. ray: the address of a Ray cluster, or "local", in place of processes. log:
+    records the documents. Raises ConfigError and TagwrightError for settings that cannot be, an output that is no
+    batch, one with other settings or one with more shards than the documents fill, and what cannot be written.
     """
     if options.format == "parquet":
         require("writing Parquet", "pyarrow")
     if ray is not None:
         require("--ray", "ray")
+    if log is not None and options.format != "jsonl":
+        raise ConfigError(f"--monitor reads the files of --format jsonl, got --format {options.format}")
     folder = OutputFolder(output, options.format)
     folder.claim(options.settings(model))
     folder.remove_leftovers()
+    if log is not None:
+        log.begin(model)
     engine = _engine(model, options, processes, ray)
     start = time.perf_counter()
     shards = skipped = documents = errors = 0
@@ -102,6 +135,8 @@ def run(
         work = _Work(cuts, folder, share, options.shard_size)
         for tagged in engine(iter(work)):
             errors += folder.keep(tagged.shard, tagged.suggestions, tagged.failed)
+            if log is not None:
+                log.add(tagged)
             tagged.suggestions.unlink()
             tagged.shard.remove()
             shards, documents = shards + 1, documents + tagged.shard.size

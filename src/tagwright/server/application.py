@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -20,6 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from tagwright.monitoring import Watch
 from tagwright.review.file import StorageError
 from tagwright.server import deadlines, languages, openapi
 from tagwright.server.access import OPEN, Access, address_of
@@ -29,6 +31,7 @@ from tagwright.server.counters import Counters
 from tagwright.server.follower import Follower
 from tagwright.server.json_api import JsonApi
 from tagwright.server.logs import log_failures
+from tagwright.server.monitoring import metric_lines
 from tagwright.server.problems import (
     Problem,
     answer_http_error,
@@ -71,6 +74,7 @@ def application(
     follower: Follower | None = None,
     audit: Audit | None = None,
     proxies: Proxies = Proxies(),  # noqa: B008
+    watch: Watch | None = None,
 ) -> Starlette:
     """The application. access: the tokens that clients send as `Authorization: Bearer TOKEN`, and what they may do.
 
@@ -78,9 +82,12 @@ def application(
     review. hosts: the only names under which it answers, None for all: a server that is meant for this machine alone
     must not answer under the name of another site, which could then read what it says. follower: what loads the
     versions that are promoted. audit: where answers are recorded. proxies: those that are believed.
+    watch: the monitors of the models.
     """
     by_id, readiness = {model.id: model for model in models}, Readiness(models)
     counters = _counters(models, access, audit)
+    if watch:
+        counters.others = partial(metric_lines, watch, models, pages.review if pages else None)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -3,7 +3,7 @@
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -16,11 +16,12 @@ class Counters:
     """Counts requests and the seconds they took, by address pattern.
 
     gauges: name and help -> what gives the present value, such as the requests that wait. totals: the same for numbers
-    that only grow. documents, suggestions: how many were answered.
+    that only grow. others: gives more lines. documents, suggestions: how many were answered.
     """
 
     gauges: Mapping[tuple[str, str], Callable[[], float]] = field(default_factory=dict)
     totals: Mapping[tuple[str, str], Callable[[], float]] = field(default_factory=dict)
+    others: Callable[[], Iterable[str]] = tuple
     documents: int = 0
     suggestions: int = 0
     _requests: Counter[tuple[str, str, int]] = field(default_factory=Counter, init=False)
@@ -43,17 +44,18 @@ class Counters:
         >>> [line for line in counters.text().splitlines() if "_count{" in line]
         ['tagwright_request_seconds_count{path="/health"} 1']
         """
+        others = list(self.others())
         with self._lock:
-            return "\n".join([*self._request_lines(), *self._second_lines(), *self._value_lines()]) + "\n"
+            return "\n".join([*self._request_lines(), *self._second_lines(), *self._value_lines(), *others]) + "\n"
 
     def _request_lines(self) -> Iterator[str]:
-        yield from _head("tagwright_requests_total", "counter", "Requests that were answered.")
+        yield from head("tagwright_requests_total", "counter", "Requests that were answered.")
         for (method, path, status), count in sorted(self._requests.items()):
             yield f'tagwright_requests_total{{method="{method}",path="{path}",status="{status}"}} {count}'
 
     def _second_lines(self) -> Iterator[str]:
         name = "tagwright_request_seconds"
-        yield from _head(name, "histogram", "Seconds from the first byte of a request to the last of its answer.")
+        yield from head(name, "histogram", "Seconds from the first byte of a request to the last of its answer.")
         for path, counts in sorted(self._buckets.items()):
             *within, total = accumulate(counts)
             for bound, count in zip(BUCKETS, within, strict=True):
@@ -69,10 +71,11 @@ class Counters:
         }
         for kind, values in (("counter", {**answered, **self.totals}), ("gauge", self.gauges)):
             for (name, what), value in values.items():
-                yield from _head(name, kind, what)
+                yield from head(name, kind, what)
                 yield f"{name} {value():.15g}"
 
 
-def _head(name: str, kind: str, what: str) -> Iterator[str]:
+def head(name: str, kind: str, what: str) -> Iterator[str]:
+    """The lines before the values of a metric."""
     yield f"# HELP {name} {what}"
     yield f"# TYPE {name} {kind}"

@@ -206,7 +206,8 @@ class JsonApi:
 
     async def metrics(self, _: Request) -> Response:
         """Numbers for Prometheus."""
-        return PlainTextResponse(self.counters.text(), media_type="text/plain; version=0.0.4")
+        text = await asyncio.to_thread(self.counters.text)
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def suggestions(
         self, model: ServedModel, documents: Sequence[Document], options: "Options"
@@ -227,6 +228,7 @@ class JsonApi:
         wanted = [SuggestRequest(each, rules, options.evidence) for each in documents]
         found = await model.suggest_all(wanted)
         await current().answered(documents, found)
+        await model.record(documents, found)
         return [model.named_in(options.language, each) for each in found]
 
     async def _answers(self, documents: Sequence[Document], options: "Options") -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """A served tagger: suggestions for many requests at once, and a swap without a pause."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
@@ -13,7 +14,8 @@ from typing import Any, Self, TypeAlias
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.in_memory import to_documents
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, TagwrightError
+from tagwright.monitoring import Watch
 from tagwright.server.current_request import current
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.predictor import Predictor, SuggestRequest, Workers
@@ -22,6 +24,8 @@ from tagwright.server.request_queue import RequestQueue
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.tagger.cut import allowed_by
 from tagwright.types import Document
+
+_log = logging.getLogger(__name__)
 
 Predict: TypeAlias = Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]
 "What one version answers to a batch."
@@ -35,6 +39,7 @@ class ServedModel:
     modified: when the tagger was saved or last trained, if it was. settings: its conditions hold for all suggestions,
     and how narrow or broad labels are for requests that do not say it. number: of its version, such as "0002", and
     history: the folder of all versions, if there is one.
+    watch: records what it suggests, if anything does.
 
     A request is answered by one version: it calls `for_request` once, and `swap` changes what later ones get.
     """
@@ -48,6 +53,7 @@ class ServedModel:
     settings: SuggestOptions = field(default_factory=SuggestOptions)
     number: str = ""
     history: Path | None = None
+    watch: Watch | None = None
     queue: RequestQueue[tuple[Predict, SuggestRequest], list[Suggestion]] = field(init=False)
     workers: Workers | None = field(default=None, init=False)
     search: "_LazySearch" = field(init=False)
@@ -127,6 +133,20 @@ class ServedModel:
         current().spend("documents", len(wanted))
         found = iter(await self.queue.all([(self._predict, each) for each in given]))
         return [next(found) if each.document.text.strip() else [] for each in wanted]
+
+    async def record(self, documents: Sequence[Document], found: Sequence[Sequence[Suggestion]]) -> None:
+        """Let the monitor know of suggestions; where its log cannot be written, the server's says so."""
+        if self.watch is None:
+            return
+        tagged = [
+            (document, [(each.id, each.confidence) for each in row])
+            for document, row in zip(documents, found, strict=True)
+            if document.text.strip()
+        ]
+        try:
+            await asyncio.to_thread(self.watch.add, self.version, self.tagger.training, tagged)
+        except TagwrightError as error:
+            _log.warning("%s", error)
 
     def _check(self, given: Iterable[SuggestOptions]) -> None:
         for options in given:

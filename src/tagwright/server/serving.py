@@ -24,6 +24,7 @@ from tagwright.core.versions import Versions, in_use
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods.table import ZERO_SHOT
+from tagwright.monitoring import Watch
 from tagwright.readers.documents.files import open_sources
 from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
@@ -70,7 +71,8 @@ class ServerOptions:
     workers: processes that answer, for each model; 0: the server itself. save_to: where the first model is saved when
     it was trained on decisions; None: nowhere. watch: look every second which version of a model is in use. log_format:
     of what is written to stderr. audit: file for an entry of each answered document. user_header: in which proxies name
-    the user. proxies: their addresses. drain: seconds for which requests are still accepted after SIGTERM.
+    the user. proxies: their addresses. drain: seconds for which requests are still accepted after SIGTERM. monitor: the
+    log of tagged documents, which is watched.
     """
 
     host: str = "127.0.0.1"
@@ -91,6 +93,7 @@ class ServerOptions:
     user_header: str = ""
     proxies: str = ""
     drain: float = 0.0
+    monitor: Path | None = None
 
     def __post_init__(self) -> None:
         if self.access.is_open and not self.insecure and not _is_own(self.host):
@@ -194,6 +197,9 @@ def serve(
     follower = follow(models, options, labels)
     for model in models if options.workers else ():
         model.use_workers(Workers(options.workers))
+    watch = Watch(options.monitor) if options.monitor else None
+    for model in models:
+        model.watch = watch
     review = open_review(models[0], options)
     refitter = Refitter(review, refit, options.save_to) if review and refit else None
 
@@ -203,10 +209,11 @@ def serve(
             if refitter is not None and model.id == review.model.id:
                 refitter.start()
 
-    pages = ReviewPages(review, options.access, refitter, follower) if review else None
+    pages = ReviewPages(review, options.access, refitter, follower, watch) if review else None
     audit = Audit(options.audit) if options.audit else None
     app = application(models, access=options.access, max_body=options.max_body, learn=learn, pages=pages,
-                      hosts=own_names(options), follower=follower, audit=audit, proxies=options.believed())  # fmt: skip
+                      hosts=own_names(options), follower=follower, audit=audit, proxies=options.believed(),
+                      watch=watch)  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if follower is not None and hasattr(signal, "SIGHUP"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import MODEL, Cut, Docs, Json, Offline, Quiet, Reading, model_in_use
+from tagwright.app.arguments import MODEL, Cut, Docs, Json, MonitorLog, Offline, Quiet, Reading, model_in_use
 from tagwright.core.terminal import SOME_FAILED
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def batch(
         str | None,
         typer.Option(metavar="ADDRESS", help='A Ray cluster, or "local". Needs the extra "ray".', show_default=False),
     ] = None,
+    monitor: MonitorLog = None,
     _offline: Offline = False,
     as_json: Json = False,
     _quiet: Quiet = False,
@@ -59,7 +60,8 @@ def batch(
     share = work.Share.parse(shard)
     work.check_apart(docs, output)
     sources = inputs.sources(docs, reading)
-    found = work.run(sources, model, output, options, share, processes=processes, ray=ray)
+    log = work.MonitorLog(monitor, inputs.version_of(model)) if monitor else None
+    found = work.run(sources, model, output, options, share, processes=processes, ray=ray, log=log)
     if as_json:
         print(json.dumps({**vars(found), "documents_per_second": round(found.documents_per_second, 1)}))
         _exit(found)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import Arranged, Chosen, Conditions, LabelFile, Language, Quiet, Settings
+from tagwright.app.arguments import Arranged, Chosen, Conditions, LabelFile, Language, MonitorLog, Quiet, Settings
 from tagwright.core.extras import require
 from tagwright.errors import ConfigError
 
@@ -111,6 +111,7 @@ def serve(
     drain: Annotated[
         float, typer.Option(min=0, help="Seconds for which requests are accepted after SIGTERM, with /ready 503.")
     ] = 0.0,
+    monitor: MonitorLog = None,
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
@@ -127,7 +128,7 @@ def serve(
         host=host, port=port, access=Access.of(token, tokens), insecure=insecure, learn=learn, reviews=reviews,
         documents=documents, order=order, random_share=random_share, workers=workers,
         save_to=save_to, watch=watch, log_format=log_format, audit=audit, user_header=user_header, proxies=proxies,
-        drain=drain,
+        drain=drain, monitor=monitor,
     )  # fmt: skip
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright.errors import ConfigError, InputError
+from tagwright.monitoring import Watch
 from tagwright.review.current import Decision, Step
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
@@ -23,6 +24,7 @@ from tagwright.server.entrance import Entrance
 from tagwright.server.error_texts import translated
 from tagwright.server.follower import Follower
 from tagwright.server.languages import _, number
+from tagwright.server.monitoring import overview
 from tagwright.server.pages import render, show
 from tagwright.server.problems import Problem, bad_request, not_stored
 from tagwright.server.request_bodies import page_form, text_of
@@ -51,6 +53,7 @@ class ReviewPages:
     access: Access = OPEN
     refitter: Refitter | None = None
     follower: Follower | None = None
+    watch: Watch | None = None
 
     def __post_init__(self) -> None:
         self.sessions, self._read = Sessions(self.access, self.review.file.secret()), UploadReader()
@@ -115,10 +118,11 @@ class ReviewPages:
         entries = await asyncio.to_thread(review.documents.entries)
         states = await asyncio.to_thread(review.decisions.states)
         statistics = await asyncio.to_thread(review.decisions.statistics)
+        monitored = await asyncio.to_thread(overview, self.watch, review) if self.watch else None
         return await self._page(
             request, "overview.html", session, entries=entries[:LISTED], more=max(0, len(entries) - LISTED),
             done={id_ for id_, state in states.items() if state.done_by}, refitter=self.refitter,
-            version=review.model.version, follows=self.follower is not None,
+            monitored=monitored, version=review.model.version, follows=self.follower is not None,
             statistics=statistics, depth=DEPTH, here="/review/overview", message=message, problem=problem,
         )  # fmt: skip
 

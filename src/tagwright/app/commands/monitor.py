@@ -1,0 +1,72 @@
+"""The command `monitor`: what has changed in a log of tagged documents."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tagwright.app.arguments import Json
+from tagwright.core.display import many
+from tagwright.core.terminal import escaped
+
+if TYPE_CHECKING:
+    from tagwright.monitoring import Look, Monitor
+
+
+def monitor(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="A log of tagged documents.", show_default=False)],
+    reviews: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.sqlite", help="A review file, for the acceptance.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what has changed in a log that `serve`, `batch` or `suggest` has written with --monitor FILE.
+
+    The last documents of each version of a tagger are compared with those of its training, or the first ones: words,
+    languages, floods of one label, documents without a likely label, mean confidence, acceptance by reviewers.
+    """
+    from tagwright.monitoring import Watch
+    from tagwright.review.decisions import Decisions
+    from tagwright.review.file import ReviewFile
+
+    watch = Watch(log, must_exist=True)
+    decisions = Decisions(ReviewFile.to_read(reviews)) if reviews else None
+    found = {}
+    for version, each in watch.monitors.items():
+        accepted = decisions.acceptances(version) if decisions else ()
+        found[version] = {name: looks[-1] for name, looks in each.looks(accepted).items() if looks}
+    if as_json:
+        content = [_as_json(version, watch.monitors[version], looks) for version, looks in found.items()]
+        print(escaped(json.dumps({"versions": content}, ensure_ascii=False, indent=1)))
+        return
+    for version, looks in found.items():
+        _show(version, watch.monitors[version], looks)
+
+
+def _as_json(version: str, monitor: "Monitor", looks: dict[Any, "Look"]) -> dict[str, Any]:
+    signals = {name: {**look._asdict(), "alarm": look.is_alarm} for name, look in looks.items()}
+    return {"version": version, "documents": monitor.count, "profile": monitor.profile is not None, "signals": signals}
+
+
+def _show(version: str, monitor: "Monitor", looks: dict[Any, "Look"]) -> None:
+    from tagwright.app.render import show_table
+    from tagwright.monitoring.monitor import FIRST
+
+    print(escaped(f"{version}: {many(monitor.count, 'document')}"))
+    others = "words and languages with the training, all else" if monitor.profile else "the last ones"
+    print(f"{others} compared with the first {FIRST} documents")
+    if not looks:
+        print(f"nothing to show before {monitor.starts('drift')} documents")
+        return
+    rows = [
+        [name, f"{look.before:.1%}", f"{look.value:.1%}", f"{look.p:.1g}", _alarm(look)] for name, look in looks.items()
+    ]
+    show_table([["signal", "before", "now", "probability", ""], *rows])
+
+
+def _alarm(look: "Look") -> str:
+    if not look.is_alarm:
+        return ""
+    return f"ALARM {look.category} {look.had:.0%} -> {look.has:.0%}" if look.category else "ALARM"

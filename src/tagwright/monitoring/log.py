@@ -1,0 +1,110 @@
+"""Logs of tagged documents: JSON lines that several processes may append to, and the monitors that follow one."""
+
+import json
+import logging
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tagwright.core.atomic import writing
+from tagwright.errors import InputError
+from tagwright.monitoring.monitor import Look, Monitor, Signal
+from tagwright.monitoring.record import Profile, Record
+from tagwright.types import Document
+
+_log = logging.getLogger(__name__)
+
+
+class First(NamedTuple):
+    """The first entry of a version of a tagger, with the profile of its training if there is one."""
+
+    version: str
+    profile: Profile | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry as plain JSON."""
+        return {"version": self.version, "profile": self.profile.to_json() if self.profile else None}
+
+
+def first_entry(version: str, training: Mapping[str, Any]) -> First:
+    """The first entry of a version. training: the record of its training."""
+    profile = training.get("profile")
+    return First(version, Profile.from_json(profile) if profile else None)
+
+
+def append(path: Path, entries: Iterable[First | Record]) -> None:
+    """Append entries to a log, created if missing. Raises TagwrightError where it cannot be written."""
+    lines = "".join(json.dumps(each.to_json(), ensure_ascii=False) + "\n" for each in entries)
+    with writing(path), path.open("a+b", buffering=0) as file:
+        if file.tell():
+            file.seek(-1, 2)
+            lines = lines if file.read(1) == b"\n" else f"\n{lines}"  # a killed process left half a line
+        file.write(lines.encode(errors="replace"))  # at once, so that lines of other processes are not between these
+
+
+def read(path: Path) -> Iterator[First | Record]:
+    """The entries of a log in order; lines of killed processes are left out, with a warning. Raises InputError."""
+    good = bad = 0
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            for line in filter(str.strip, file):
+                try:
+                    entry = _entry(json.loads(line))
+                except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                    bad += 1
+                    continue
+                good += 1
+                yield entry
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path) from None
+    if bad and not good:
+        raise InputError("holds no tagged documents; expected a log written with --monitor", path)
+    if bad:
+        _log.warning("%s: %d lines cannot be read, and are left out", path, bad)
+
+
+def _entry(content: Mapping[str, Any]) -> First | Record:
+    if "profile" in content:
+        return first_entry(str(content["version"]), content)
+    return Record.from_json(content)
+
+
+class Watch:
+    """The monitors of all versions of taggers in a log, which it appends to.
+
+    must_exist: whether a missing log is an error. Raises InputError for that, and for a file of another kind.
+    """
+
+    def __init__(self, path: Path, *, must_exist: bool = False) -> None:
+        self.path = path
+        self.monitors: dict[str, Monitor] = {}
+        self._lock = threading.Lock()
+        for entry in read(path) if must_exist or path.exists() else ():
+            self._take(entry)
+
+    def add(
+        self,
+        version: str,
+        training: Mapping[str, Any],
+        tagged: Iterable[tuple[Document, Iterable[tuple[str, float | None]]]],
+    ) -> None:
+        """Record documents with their labels and confidences. Raises TagwrightError where the log cannot be written."""
+        entries: list[First | Record] = [Record.of(document, version, found) for document, found in tagged]
+        with self._lock:
+            if version not in self.monitors:
+                entries.insert(0, first_entry(version, training))
+            for entry in entries:
+                self._take(entry)
+            append(self.path, entries)
+
+    def looks(self, version: str, accepted: Sequence[float] = ()) -> dict[Signal, list[Look]]:
+        """The looks at each signal of a version; none of one that has tagged nothing."""
+        with self._lock:
+            return self.monitors[version].looks(accepted) if version in self.monitors else {}
+
+    def _take(self, entry: First | Record) -> None:
+        if entry.version not in self.monitors:
+            self.monitors[entry.version] = Monitor(entry.profile if isinstance(entry, First) else None)
+        if isinstance(entry, Record):
+            self.monitors[entry.version].add(entry)

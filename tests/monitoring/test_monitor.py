@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tagwright.monitoring.monitor import (
+    FALSE_ALARMS,
+    FIRST,
+    LEVEL,
+    SIGNALS,
+    STEP,
+    STREAM,
+    WINDOW,
+    Monitor,
+    Signal,
+)
+from tagwright.monitoring.record import BITS, Profile, Record
+
+TURN = FIRST + WINDOW + 100
+
+
+def records(count: int, seed: int = 0, *, language: str = "en", bit: float = 0.5) -> Iterator[Record]:
+    """Documents with one of twenty labels; each bit of their words is 1 with this probability."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        words = int((rng.random(BITS) < bit) @ (1 << np.arange(BITS)))
+        label, sure = f"label {rng.integers(20)}", round(float(rng.uniform(0.3, 0.9)), 4)
+        yield Record("2026-01-01T00:00:00+00:00", "bees 0001", language, words, (label,), (sure,))
+
+
+def alarms(found: Iterable[Record], profile: Profile | None = None) -> dict[Signal, int]:
+    """Signal -> documents before its first alarm."""
+    monitor = Monitor(profile)
+    for record in found:
+        monitor.add(record)
+    return {name: next(look.at for look in looks if look.is_alarm) for name, looks in monitor.looks().items()
+            if any(look.is_alarm for look in looks)}  # fmt: skip
+
+
+def test_all_looks_and_signals_together_have_the_stated_probability() -> None:
+    assert pytest.approx(FALSE_ALARMS) == LEVEL * len(SIGNALS) * STREAM / STEP
+
+
+def test_documents_like_the_first_ones_raise_no_alarm() -> None:
+    assert alarms(records(2000)) == {}
+
+
+def test_other_words_raise_an_alarm_within_200_documents() -> None:
+    found = alarms([*records(TURN), *records(400, seed=1, bit=0.7)])
+    assert list(found) == ["drift"]
+    assert TURN < found["drift"] <= TURN + 200
+
+
+def test_a_label_on_every_document_raises_an_alarm_within_100_documents_and_is_named() -> None:
+    flooded = (replace(each, labels=(*each.labels, "flood"), confidences=(0.6, 0.6)) for each in records(100, seed=1))
+    monitor = Monitor()
+    for record in [*records(TURN), *flooded]:
+        monitor.add(record)
+    last = monitor.looks()["label"][-1]
+    assert last.is_alarm
+    assert (last.category, last.had, last.has, last.value) == ("flood", 0.0, 0.5, 0.5)
+
+
+def test_another_language_raises_an_alarm_and_is_named() -> None:
+    monitor = Monitor()
+    for record in [*records(TURN), *records(100, seed=1, language="fi")]:
+        monitor.add(record)
+    last = monitor.looks()["language"][-1]
+    assert last.is_alarm
+    assert (last.value, last.before) == (0.5, 1.0)
+    assert (last.category, last.had, last.has) in {("fi", 0.0, 0.5), ("en", 1.0, 0.5)}  # equally improbable
+
+
+def test_lower_confidences_raise_alarms() -> None:
+    doubtful = (replace(each, confidences=(0.2,)) for each in records(200, seed=1))
+    assert {"unsure", "confidence"} == alarms([*records(TURN), *doubtful]).keys()
+
+
+def test_a_tagger_without_confidences_has_no_such_signals() -> None:
+    monitor = Monitor()
+    for record in records(800):
+        monitor.add(replace(record, confidences=()))
+    assert {name for name, looks in monitor.looks().items() if looks} == {"drift", "language", "label"}
+
+
+def test_words_and_languages_are_compared_with_the_training_from_the_first_window_on() -> None:
+    profile = Profile.of_records([*records(300)])
+    assert alarms(records(WINDOW, seed=1, bit=0.7, language="fi"), profile) == {"drift": WINDOW, "language": WINDOW}
+    monitor = Monitor(profile)
+    for record in records(FIRST + WINDOW, seed=1):
+        monitor.add(record)
+    looks = monitor.looks()
+    assert [looks[name][0].at for name in ("drift", "label")] == [WINDOW, FIRST + WINDOW]
+
+
+def test_rejected_suggestions_raise_an_alarm() -> None:
+    accepted = [0.5, 0.75, 1.0, 0.8] * 50
+    looks = Monitor().looks([*accepted, *[0.25] * 40])["accepted"]
+    assert [look.is_alarm for look in looks if look.at <= 200] == [False, False, False]
+    assert looks[-1].is_alarm
+    assert looks[-1].at == 240
+    last_accepted = [1.0, 0.8, *[0.5, 0.75, 1.0, 0.8] * 2]
+    assert looks[-1].value == pytest.approx((sum(last_accepted) + 40 * 0.25) / 50)
+    assert looks[-1].before == pytest.approx((0.5 + 0.75 + 1.0 + 0.8) / 4)
+
+
+def test_looks_do_not_depend_on_when_they_are_asked_for() -> None:
+    often, once = Monitor(), Monitor()
+    for record in records(1100):
+        often.add(record)
+        once.add(record)
+        often.looks()
+    assert often.looks() == once.looks()
+
+
+def test_only_the_last_documents_are_kept() -> None:
+    monitor = Monitor()
+    for _ in range(3):
+        for record in records(STREAM // 2):
+            monitor.add(record)
+    at = [look.at for look in monitor.looks()["label"]]
+    assert at == [*range(STREAM // 2 + STEP, 3 * STREAM // 2 + 1, STEP)]
