@@ -46,7 +46,6 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
     "linear": (*MEASURES, "data", "stages/linear", "stages/trees", "text", "training/linear"),
     "metadata": (*TRAINED, "graph", "methods/micol"),
     "million": (*ZERO_SHOT, "core", "readers", "scale"),
-    "monitor": ("monitoring", "text"),
     "names": ("stages/names", "text"),
     "ray_nodes": ("core", "readers", "scale"),
     "rerank": ("encoders", "stages", "training"),
