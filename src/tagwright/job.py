@@ -177,7 +177,7 @@ class Job:
         return tagger
 
     def _lesson(self, documents: Sequence[Document], vocabulary: Vocabulary, base: Tagger | None) -> "Lesson":
-        """What the method is given to learn from, and what is left out for the check."""
+        """The material that the method learns from, and what is left out for the check."""
         method = named(self.method)
         model = {"model": base} if base else {}
         if method.learns == "nothing":

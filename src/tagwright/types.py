@@ -484,4 +484,4 @@ class Retriever(Stage, Protocol):
 
 
 PairSource: TypeAlias = Callable[[int], Iterable[Pair]]
-"Epoch in, pairs out: newly drawn for every epoch, the same for the same epoch."
+"Returns the training pairs of an epoch: others for each epoch, the same for the same epoch."

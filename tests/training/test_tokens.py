@@ -7,7 +7,7 @@ from tests.tiny import VOCABULARY
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 from tagwright.text.words import clean
-from tagwright.training.tokens import Tokens, WordTokenizer, tokenizer_of, treats_words_alone
+from tagwright.training.tokens import Tokens, WordTokenizer, tokenizer_of, tokenizes_words_independently
 from tagwright.training.trainable_encoder import chunks
 
 TOKENIZER = Tokenizer(models.WordPiece({token: i for i, token in enumerate(VOCABULARY)}, unk_token="[UNK]"))
@@ -27,19 +27,19 @@ def test_word_by_word_the_tokens_are_those_of_the_tokenizer(texts: list[str]) ->
 def test_a_tokenizer_that_sees_more_than_a_word_is_asked_for_the_whole_text() -> None:
     byte_level = Tokenizer(models.BPE({"a": 0, "Ġa": 1, "Ġ": 2}, [("Ġ", "a")]))
     byte_level.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    assert not treats_words_alone(byte_level)
+    assert not tokenizes_words_independently(byte_level)
     assert tokenizer_of(byte_level)(["a a", ""]).ids.tolist() == [0, 1]
 
 
 def test_a_tokenizer_with_a_token_of_two_words_is_asked_for_the_whole_text() -> None:
     tokenizer = Tokenizer.from_str(TOKENIZER.to_str())
-    assert treats_words_alone(tokenizer)
+    assert tokenizes_words_independently(tokenizer)
     tokenizer.add_tokens([AddedToken("New York")])
-    assert not treats_words_alone(tokenizer)
+    assert not tokenizes_words_independently(tokenizer)
 
 
 def test_words_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.training.tokens.REMEMBERED", 2)
+    monkeypatch.setattr("tagwright.training.tokens.MAX_CACHED_WORDS", 2)
     tokenizer = WordTokenizer(TOKENIZER)
     for word in ("bee", "wasp", "honey", "bee", "wasp"):
         assert tokenizer([word]).ids.tolist() == [VOCABULARY.index(word)]

@@ -1,4 +1,4 @@
-"""The interface of a combiner, which makes one ranking from the scores of several stages."""
+"""The interface of combiners: rank candidate labels by the scores of several stages (retrievers and re-rankers)."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -9,32 +9,32 @@ from tagwright.types import Label, Run
 
 
 class Combiner(Protocol):
-    """Rank a pool of candidates by the scores of the stages, and perhaps estimate confidences.
+    """Rank a pool of candidates by the scores of all stages; a combiner may also estimate confidences.
 
-    A new combiner is a frozen dataclass of typed options, which its package registers as an entry point in the group
-    `tagwright.combiners`. This one ranks by the best score of any stage; its `save` and `load` store the options, and
-    its arrays if it has any:
+    To add one, write a frozen dataclass of typed options, and register it in your package as an entry point in the
+    group `tagwright.combiners`. `save` stores the options, and arrays if there are any. This example ranks each
+    candidate by its highest score in any stage:
 
         @dataclass(frozen=True, kw_only=True)
         class Best:
-            "Candidates by their greatest score, times the factor."
+            "Ranks candidates by their highest score in any stage, times the factor. Scores must share a scale."
             factor: float = 1.0
 
             estimates_confidence = False
 
             def check(self, retrievers, rerankers):
                 if len(retrievers) + len(rerankers) < 2:
-                    raise ConfigError("the best of one stage is that stage")
+                    raise ConfigError("this combiner needs two stages or more; add one, or use the default combiner")
 
             def combine(self, pool):
                 best = np.max([pool.scores(name) for name in pool.stages], axis=0)
-                return pool.run.rescored(self.factor * best)  # or rescored(scores, confidences)
+                return pool.run.rescored(self.factor * best)  # with confidences: rescored(scores, confidences)
 
             def describe(self, stages):
                 return f"the best of {', '.join(stages)}"
 
             def with_labels(self, before, labels):
-                return self  # it has no parameters of single labels
+                return self  # no parameter belongs to a label
 
             def save(self, folder):
                 write_manifest(folder, "best score", {"options": asdict(self)})
@@ -46,33 +46,33 @@ class Combiner(Protocol):
 
     @property
     def estimates_confidence(self) -> bool:
-        """Whether its rankings have confidences."""
+        """Whether `combine` returns confidences."""
         ...
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
-        """Raise ConfigError if it cannot combine these stages."""
+        """Raise ConfigError if the combiner cannot combine these stages. Called when a tagger is made."""
         ...
 
     def combine(self, pool: CandidatePool) -> Run:
-        """Return a ranking of the pool, with confidences if estimated. It may add candidates, or leave some out.
+        """Return the ranking, with confidences if `estimates_confidence`. It may have candidates added or left out.
 
         A stage computes scores only when `pool.scores` is called for it.
         """
         ...
 
     def describe(self, stages: Collection[str]) -> str:
-        """Describe the combination of these stages in a line: "exact_match 0.5, tfidf 1; combined by evidence"."""
+        """Return one line that describes the combination, such as "exact_match 0.5, tfidf 1; combined by evidence"."""
         ...
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
-        """Return a copy for another vocabulary; parameters of single labels are kept by id."""
+        """Return a copy for another vocabulary. Parameters of a label are kept if both vocabularies have its id."""
         ...
 
     def save(self, folder: Path) -> None:
-        """Write into an existing empty folder, which the caller puts in place atomically."""
+        """Write the combiner into an existing empty folder; the caller moves the folder to its place atomically."""
         ...
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
+        """Load a combiner saved for the same labels. Raises ModelError when files are missing or damaged."""
         ...

@@ -68,7 +68,7 @@ class Platt:
 
 
 ScoreMap: TypeAlias = Isotonic | Platt
-"Scores in, probabilities out, in the same order."
+"Maps scores to probabilities; a higher score never gets a lower probability."
 
 
 def fit_score_map(scores: NDArray[np.floating], right: Mask, rows: Longs) -> ScoreMap:

@@ -95,6 +95,6 @@ class CandidatePool:
         return self.of(self.documents, *self._others(names), self.readings, options)
 
     def _others(self, names: Collection[str]) -> tuple[dict[str, Run], dict[str, Stage]]:
-        """What was found by the stages of other names, and these stages."""
+        """Return the runs and the stages whose names are not among these."""
         found = {name: run for name, run in self.found.items() if name not in names}
         return found, {name: stage for name, stage in self.stages.items() if name not in names}

@@ -21,7 +21,7 @@ from tagwright.errors import ModelError
 from tagwright.types import Doubles, Floats, Ints, Longs, Mask
 
 Gradients: TypeAlias = Callable[[Doubles], tuple[Doubles, Doubles]]
-"Scores (suggestions,) in; out, of each, the direction in which it should go and the curvature of the loss there."
+"From scores: for each, the direction that lowers the loss, and the curvature of the loss; (suggestions,) each."
 
 BLOCK = 1 << 13
 "Rows that are predicted together."

@@ -42,11 +42,11 @@ class RerankOptions(Checked):
 
 @dataclass(frozen=True)
 class Reranked:
-    """Ranks by another combiner, and adds to the scores of the first candidates what a stage says of them. A combiner.
+    """A combiner that ranks by another one, then adds the scores of a re-ranker to the first candidates.
 
-    A candidate of which the stage says nothing keeps its score, and a document of which it says nothing its ranking and
-    its confidences. confidence: maps scores to probabilities of being right; None: the confidences of the first
-    combiner stay in their order, the surest for what is first now.
+    A candidate without a score keeps its place in the first ranking; a document without any keeps ranking and
+    confidences. confidence: maps scores to probabilities of being right; None: the confidences of the first combiner
+    are given by rank, the surest to what is first now.
     """
 
     first: WeightedSum | LearnedCombiner

@@ -67,12 +67,11 @@ class WeightedSum(Checked):
         return self.weights.get(stage, 1.0)
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
-        """Raise ConfigError where every stage has weight 0, or one is to judge the language that is not there."""
+        """Raise ConfigError if all stages have weight 0, or `language_trust` names a stage that is missing."""
         stages = (*retrievers, *rerankers)
         if unknown := set(self.language_trust.values()) - set(stages):
-            raise ConfigError(
-                f"the weighted sum asks {', '.join(sorted(unknown))} about languages, there are {', '.join(stages)}"
-            )
+            names = ", ".join(sorted(unknown))
+            raise ConfigError(f"language_trust names {names}, the stages are {', '.join(stages)}; name one of these")
         if not any(map(self.weight, stages)):
             raise ConfigError("every stage has weight 0: nothing ranks the candidates")
 
@@ -174,7 +173,7 @@ class AppendLabels:
         """Raise ConfigError where the stage that follows is no retriever, or the sum does not fit the others."""
         by = self.options.by
         if by not in retrievers:
-            raise ConfigError(f'the labels of "{by}" are to follow, the retrievers are {", ".join(retrievers)}')
+            raise ConfigError(f'by is "{by}", expected a retriever: {", ".join(retrievers)}')
         self.first.check([name for name in retrievers if name != by], rerankers)
 
     def combine(self, pool: CandidatePool) -> Run:

@@ -29,9 +29,9 @@ _BATCH = 64
 
 
 class General:
-    """Texts in, vectors out, by `SentenceTransformer.encode`, in batches of texts of about the same length.
+    """Encodes texts with `SentenceTransformer.encode`, in batches of texts of about the same length.
 
-    One thread at a time: the tokenizer is set up anew for each batch and refuses that while it is in use.
+    A lock admits one thread at a time: the tokenizer is set up anew for each batch, which fails while it is in use.
     """
 
     def __init__(self, model: SentenceTransformer, precision: Computed, prompts: Prompts = NONE) -> None:

@@ -386,7 +386,7 @@ def _check_known(name: str, *, trained: bool, hierarchical: bool) -> None:
 
 
 def _columns(setting: Setting, run: Run, gold: Run) -> list[tuple[Doubles, Doubles]]:
-    """For each measure (documents,) what is summed above and below the line."""
+    """For each measure the numerators and the denominators of its ratio of sums, (documents,) each."""
     names, reward = setting.ratios, setting.reward
     on_gains = [name for name in names if split(name)[0] in _NEED_TRAIN]
     hits = Hits.of(run, gold, depth(names))

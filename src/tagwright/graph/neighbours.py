@@ -1,7 +1,7 @@
 """The neighbours N_M(d) that a meta-path gives each document: listed, counted, drawn at random.
 
-In: the relations along a meta-path as sparse matrices. Out: arrays of document numbers. Documents are processed in
-batches whose walks along the path fit into memory; nothing grows with the square of the corpus.
+The relations along a meta-path are sparse matrices; neighbours are arrays of document numbers. Documents are processed
+in batches whose walks along the path fit into memory; nothing grows with the square of the corpus.
 """
 
 from collections.abc import Callable, Iterator, Sequence

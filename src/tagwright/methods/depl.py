@@ -32,7 +32,7 @@ from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import EncoderOptions, count_steps, load, settle
-from tagwright.training.gold_labels import known_of_texts, without_validation
+from tagwright.training.gold_labels import gold_of_texts, without_validation
 from tagwright.training.label_objectives import (
     DualEncoder,
     Heads,
@@ -219,7 +219,7 @@ def fit(
     keywords: instead of the SVM's, such as edited ones. Raises ConfigError when there is nothing to learn from,
     ModelError without encoder.
     """
-    known = known_of_texts(documents, labels, gold)
+    known = gold_of_texts(documents, labels, gold)
     seen = without_validation(known, config.training.validation or 0.0, config.training.seed)
     if not isinstance(config, DeRetConfig):  # A.1.2
         alone = _Material(documents, labels, known, seen, known.top(0), {})

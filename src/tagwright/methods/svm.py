@@ -1,4 +1,7 @@
-"""The linear SVM over words, the sparse classifier of DEPL (3.2, A.1.3): strong if labels have many documents."""
+"""Train the sparse classifier of DEPL (Zhang et al., 2023; 3.2, A.1.3): a linear SVM on TF-IDF for each label.
+
+A label needs training documents: one without any is never suggested.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,21 +10,21 @@ from tagwright.core.checked import AtLeastOne
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Tagger
-from tagwright.training.gold_labels import known_of_texts
+from tagwright.training.gold_labels import gold_of_texts
 from tagwright.training.linear import SvmOptions, train_linear
 from tagwright.types import Document, Run
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(SvmOptions):
-    """The choices of the SVM. Its words are not lemmatised as in the paper, which needs a language model."""
+    """Options of the SVM. Words stay as written; the paper lemmatises them, which needs a language model."""
 
     candidates: AtLeastOne = 100
-    "The number of labels to suggest for a document."
+    "The maximum number of candidate labels retrieved for a document."
 
 
 def paper() -> Config:
-    """The settings of DEPL 3.2 and A.1.3: the hinge loss, and every weight is kept. It does not state C."""
+    """The settings of DEPL 3.2 and A.1.3: hinge loss, no pruning. The paper does not state C: our default is used."""
     return Config(loss="hinge", prune=0.0)
 
 
@@ -33,10 +36,12 @@ def fit(
     *,
     gold: Run | None = None,
 ) -> Tagger:
-    """Train on documents with labels. steps: the store of finished blocks of labels.
+    """Train an SVM for each label that a document with text has.
 
-    gold: instead of the documents' own labels. Raises ConfigError when there is nothing to learn from.
+    gold: labels to use instead of the documents' own, one row for each document. steps: where finished blocks of labels
+    are stored, so that an interrupted training can be continued; by default nothing is stored. Raises ConfigError if no
+    document with text has a label of the vocabulary, InputError if no word is frequent enough.
     """
-    known = known_of_texts(documents, labels, gold)
-    stage = train_linear(documents, labels, known, config, config.candidates, steps)
+    gold = gold_of_texts(documents, labels, gold)
+    stage = train_linear(documents, labels, gold, config, config.candidates, steps)
     return Tagger(labels, {"svm": stage})

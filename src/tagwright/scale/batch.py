@@ -26,7 +26,7 @@ MOST_PROCESSES = 8
 "Processes by default, at most: each needs memory besides the tagger, which they share."
 
 Engine = Callable[[Iterator[Shard]], Iterator[Tagged]]
-"Shards in, the same shards tagged out, in any order, reading few of them ahead."
+"Tags shards and yields them in any order. It reads only a few shards ahead."
 
 
 @dataclass(frozen=True)

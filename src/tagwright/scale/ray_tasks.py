@@ -78,7 +78,7 @@ def _devices() -> int:
 
 
 def _tag(model: list[Any], options: BatchOptions, documents: bytes) -> tuple[bytes, list[Unread]]:
-    """The task: the content of a file of documents in, that of suggestions and the documents without any out."""
+    """Tag a file of documents, given as bytes. Return the file of suggestions, and the documents that failed."""
     place, tagger = _loaded(model[0], options)
     source, target = place / "documents.jsonl", place / "suggestions"
     source.write_bytes(documents)

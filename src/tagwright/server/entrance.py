@@ -1,4 +1,4 @@
-"""Where people with a browser come in: a form for the access token and a name, and a cookie that keeps them in."""
+"""Log people in with a browser: a form for the access token and a name, and a session cookie."""
 
 from dataclasses import dataclass
 
@@ -66,9 +66,9 @@ class Entrance:
             holder = self.sessions.access.holder(text_of(form, "token"), address_of(request.scope))
         except Problem as problem:
             return self._form(request, name, str(problem), problem.status, problem.headers)
-        objection = self._objection(name, holder)
-        if objection or holder is None:
-            return self._form(request, name, objection, 403)
+        refused = self._login_error(name, holder)
+        if refused or holder is None:
+            return self._form(request, name, refused, 403)
         name = "" if current().user else holder.name or name  # whom a proxy names is named by it again
         answer = RedirectResponse(self.goal, 303)
         answer.set_cookie(
@@ -89,8 +89,8 @@ class Entrance:
             has_names=any(names),
         )  # fmt: skip
 
-    def _objection(self, name: str, holder: Holder | None) -> str:
-        """Return why somebody cannot come in, or ''."""
+    def _login_error(self, name: str, holder: Holder | None) -> str:
+        """Return why this login is refused, or '' if it is not."""
         if holder is None:
             return _("The access token is wrong.")
         if not holder.may(self.role):

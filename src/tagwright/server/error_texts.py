@@ -1,6 +1,6 @@
-"""What errors and trainings say on the pages, in the language of the reader; programs get the English text.
+"""Translate error messages and outcomes of trainings for the pages; programs get the English text.
 
-The English texts are made elsewhere, with what they are about in them. They are found here by their form.
+English messages arrive complete, with their values filled in; they are matched against the patterns below.
 """
 
 import re

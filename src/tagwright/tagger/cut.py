@@ -111,7 +111,7 @@ def _arranged(
 
 
 def _with_broader(entries: Sequence[_Entry], hierarchy: Hierarchy, allowed: Mask, itself: int) -> Iterator[_Entry]:
-    """Each label behind all labels above it, which are as sure as it at least, and score a little more."""
+    """Yield each label after its broader labels, which get slightly higher scores and no lower confidence."""
     sure, seen = {each.label: each.confidence for each in entries}, set[int]()
     for entry in entries:
         if entry.label in seen:
@@ -129,9 +129,10 @@ def _with_broader(entries: Sequence[_Entry], hierarchy: Hierarchy, allowed: Mask
 def _backed_off(
     entries: Sequence[_Entry], hierarchy: Hierarchy, parents: Mapping[int, float], least: float
 ) -> Iterator[_Entry]:
-    """Each label that is as sure as this at least, and in place of another one the parents that are.
+    """Yield labels with at least the confidence `least`, and in place of each other one its parents that have it.
 
-    A label that others are below is a parent too. None is given above one that is given already.
+    A label with narrower ones may stand for itself, with its confidence as a parent. Labels above one that was already
+    yielded are left out.
     """
     given = with_above((each.label for each in entries if each.confidence >= least), hierarchy)
     for entry in entries:

@@ -19,9 +19,9 @@ _LEAST = 1e-6
 def any_right(
     labels: Sequence[int], confidences: Sequence[float], hierarchy: Hierarchy
 ) -> tuple[Sequence[int], Doubles]:
-    """Labels that have some of these directly below them, and for each the log odds that it or any below it is right.
+    """Return the parents of these labels, and for each the log odds that it or a label below it is right.
 
-    labels, confidences: of one document. As if they were right independently: 1 - product of (1 - confidence).
+    labels, confidences: of one document. Labels are taken to be right independently: 1 - product of (1 - confidence).
 
     Owls 0.5 and fish 0.2 are below animals: 1 - 0.5 * 0.8 = 0.6, the odds are 1.5.
 
@@ -42,8 +42,8 @@ def any_right(
 def fit_parents(run: Run, gold: Run, hierarchy: Hierarchy) -> ScoreMap | None:
     """Learn from labelled documents how often a parent, or a label below it, is right; None without parents.
 
-    run: the candidates of each document with confidences that have not seen its labels. gold: its labels. A parent with
-    a likely label below it is no example: it takes the place of none.
+    run: the candidates of each document with confidences that have not seen its labels. gold: its labels. Parents above
+    a likely label are left out, as they never replace a label.
     """
     scores, right, rows = list[float](), list[bool](), list[int]()
     for row, (labels, confidences) in enumerate(_rows(run)):

@@ -37,8 +37,8 @@ def known_labels(documents: Iterable[Document], labels: Vocabulary, unknown: Unk
     return gold
 
 
-def known_of_texts(documents: Sequence[Document], labels: Vocabulary, gold: Run | None) -> Run:
-    """The labels of documents with text, read once; labels of documents without text count as unseen.
+def gold_of_texts(documents: Sequence[Document], labels: Vocabulary, gold: Run | None) -> Run:
+    """The gold labels of documents with text, read once; documents without text have none.
 
     gold: instead of the documents' own labels.
     """

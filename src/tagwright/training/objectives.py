@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     import torch
 
 Loss: TypeAlias = "Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]"
-"Anchors (batch, dim), positives (batch, dim) and int64 groups in, (batch,) or (batch, 2); a scalar out."
+"From anchors (batch, dim), positives (batch, dim) and int64 groups, (batch,) or (batch, 2): the loss, a scalar."
 
 Text: TypeAlias = str | tuple[str, str]
 "The input of the model: a text, or two that a cross-encoder reads together."
 
 Encode: TypeAlias = Callable[[Sequence[str]], Floats]
-"Texts in, (texts, dim) unit vectors out, by the current state of the model in training."
+"Encodes texts with the model in training, as it is now, to unit vectors (texts, dim)."
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 

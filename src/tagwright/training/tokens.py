@@ -1,4 +1,4 @@
-"""Tokenise texts for training: a batch as one ragged array."""
+"""Tokenise batches of texts for training, and keep the tokens of a batch in one array."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from tagwright.types import Longs
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-REMEMBERED = 1 << 20
-"Words whose tokens are cached, about 200 MB; then the cache is cleared."
+MAX_CACHED_WORDS = 1 << 20
+"When the cache has more words than this, about 200 MB, the next call clears it first."
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """Texts as token ids: text i is ids[starts[i] : starts[i] + lengths[i]]. All int64; starts, lengths: (texts,)."""
+    """Token ids of several texts in one array: those of text i are ids[starts[i] : starts[i] + lengths[i]].
+
+    ids: (tokens,); starts, lengths: (texts,); all int64.
+    """
 
     ids: Longs
     starts: Longs
@@ -29,7 +32,7 @@ class Tokens:
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[int]]) -> Tokens:
-        """From a list of ids for each text.
+        """Build from the list of token ids of each text.
 
         >>> Tokens.of([[5, 6], [], [7]]).take(np.array([2, 0])).ids.tolist()
         [7, 5, 6]
@@ -41,25 +44,30 @@ class Tokens:
         return len(self.lengths)
 
     def take(self, rows: Longs) -> Tokens:
-        """These texts, in this order and next to each other; a text may be taken more than once."""
+        """Return the texts of these rows, in this order, next to each other. A row may be given more than once."""
         lengths = self.lengths[rows]
         starts = _starts(lengths)
+        # the position in self.ids of each token: its position here, moved by where its text began
         source = np.arange(int(lengths.sum())) + np.repeat(self.starts[rows] - starts, lengths)
         return Tokens(self.ids[source], starts, lengths)
 
 
 Tokenize: TypeAlias = Callable[[Sequence[str]], Tokens]
+"A function that tokenises texts, without special tokens."
 
 
 def tokenizer_of(tokenizer: Tokenizer) -> Tokenize:
-    """The fastest way to tokenise without truncation and without special tokens, always with the same ids."""
-    if treats_words_alone(tokenizer):
+    """Return a function that tokenises texts without special tokens, by cached words if that gives the same ids.
+
+    The tokenizer must not truncate.
+    """
+    if tokenizes_words_independently(tokenizer):
         return WordTokenizer(tokenizer)
     return lambda texts: Tokens.of([e.ids for e in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)])
 
 
-def treats_words_alone(tokenizer: Tokenizer) -> bool:
-    """Whether the tokens of a text are those of its space-separated words, one after the other, as in BERT."""
+def tokenizes_words_independently(tokenizer: Tokenizer) -> bool:
+    """Whether tokenising each word between spaces by itself gives the tokens of the whole text, as in BERT."""
     parts = json.loads(tokenizer.to_str())
     normalizer, pre_tokenizer = (parts.get(part) or {} for part in ("normalizer", "pre_tokenizer"))
     return (
@@ -70,41 +78,44 @@ def treats_words_alone(tokenizer: Tokenizer) -> bool:
 
 
 class WordTokenizer:
-    """Tokenises each different word once, and looks up all repetitions.
+    """Tokenises each distinct word once and caches its tokens.
 
-    For a tokenizer that `treats_words_alone`.
+    The tokenizer must be one that `tokenizes_words_independently`.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self._places: dict[str, int] = {}
+        self._rows: dict[str, int] = {}  # of each word, in self._tokens
         self._tokens = Tokens.of([])
 
     def __len__(self) -> int:
         """The number of cached words."""
-        return len(self._places)
+        return len(self._rows)
 
     def __call__(self, texts: Sequence[str]) -> Tokens:
-        """The token ids of each text."""
-        if len(self) > REMEMBERED:
-            self._places, self._tokens = {}, Tokens.of([])
+        """Tokenise texts, and add the words that are not in the cache to it."""
+        if len(self) > MAX_CACHED_WORDS:
+            self._rows, self._tokens = {}, Tokens.of([])
         split = [text.split() for text in texts]
         words = list(chain.from_iterable(split))
-        places = np.fromiter(map(self._places.get, words, repeat(-1)), np.int64, len(words))
-        missing = np.flatnonzero(places < 0).tolist()
-        self._learn(list(dict.fromkeys(words[i] for i in missing)))
-        places[missing] = [self._places[words[i]] for i in missing]
-        found = self._tokens.take(places)
-        ends = np.concatenate([[0], np.cumsum(found.lengths)])[np.cumsum([0, *map(len, split)])]
-        return Tokens(found.ids, ends[:-1], np.diff(ends))
+        rows = np.fromiter(map(self._rows.get, words, repeat(-1)), np.int64, len(words))
+        missing = np.flatnonzero(rows < 0).tolist()
+        self._cache(list(dict.fromkeys(words[i] for i in missing)))
+        rows[missing] = [self._rows[words[i]] for i in missing]
+        tokens = self._tokens.take(rows)
+        ends_of_words = np.concatenate([[0], np.cumsum(tokens.lengths)])
+        ends = ends_of_words[np.cumsum([0, *map(len, split)])]  # the words of a text are next to each other
+        return Tokens(tokens.ids, ends[:-1], np.diff(ends))
 
-    def _learn(self, words: Sequence[str]) -> None:
+    def _cache(self, words: Sequence[str]) -> None:
+        """Tokenise new words and append them to the cache."""
         new = Tokens.of([e.ids for e in self.tokenizer.encode_batch_fast(words, add_special_tokens=False)])
-        self._places.update(zip(words, count(len(self)), strict=False))
-        known = self._tokens
-        lengths = np.concatenate([known.lengths, new.lengths])
-        self._tokens = Tokens(np.concatenate([known.ids, new.ids]), _starts(lengths), lengths)
+        self._rows.update(zip(words, count(len(self)), strict=False))
+        cached = self._tokens
+        lengths = np.concatenate([cached.lengths, new.lengths])
+        self._tokens = Tokens(np.concatenate([cached.ids, new.ids]), _starts(lengths), lengths)
 
 
 def _starts(lengths: Longs) -> Longs:
+    """Return where each text starts if the texts lie next to each other."""
     return np.cumsum(lengths) - lengths

@@ -12,12 +12,12 @@ LINKS = {"s": ("s", "es", "ens", "ns"), "n": ("n", "en"), "e": ("e",), "r": ("er
 "What may stand between two parts, by its last letter (German; others have nothing there, or some of these)."
 
 HEADS = 2
-"""Known words that must follow the same letters to make these a known word: "künst" is none, which only "liche" and
-"licher" follow."""
+"""The beginning of a word is taken for a word if at least so many known words follow it; "künst" is not, which only
+"liche" and "licher" follow, one word by their stem."""
 
 
 class Compounds:
-    """Splits words into known ones: those of a list, by their stems, and what stands before at least two of them.
+    """Splits compounds into known parts: listed words, compared by stem, and beginnings that compounds of these share.
 
     Of all splits the one is taken whose parts are the most frequent: the largest geometric mean of their counts (Koehn
     and Knight 2003, section 3). A part has at least four letters.

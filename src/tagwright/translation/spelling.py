@@ -12,8 +12,8 @@ ALIKE = 0.4
 "The share of letters in which two spellings of one word may differ."
 
 CONTEXTS = ((0, 0), (0, 1), (1, -1), (2, -2), (2, 2), (4, -2), (5, 3), (5, -3), (7, 3))
-"""Letters around a letter that tell how it is written, from the letter alone to three on either side: each context is
-an earlier one and the letter so far from the middle. The last one that was seen often enough decides."""
+"""Contexts that predict how a letter is written: each extends the context of the first number by the letter at the
+distance of the second. The first is the letter alone. The last context that was seen often enough decides."""
 
 PADDING = 3
 "Letters before and behind a word, so that all contexts are full."
@@ -82,7 +82,7 @@ class Spelling:
 
 
 def _around(words: Sequence[str]) -> dict[int, Longs]:
-    """Distance -> (letters,) the letter so far from each letter of the words; 0 outside a word."""
+    """Return by distance the letter at that distance from each letter of the words, (letters,); 0 outside a word."""
     sides = "\0" * PADDING
     text = "".join(f"{sides}{word}{sides}" for word in words)
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)

@@ -26,7 +26,7 @@ def show_cache(*, clear: bool, as_json: bool) -> None:
 
 
 def megabytes(size: int) -> str:
-    """Bytes in words.
+    """Format a number of bytes in megabytes.
 
     >>> megabytes(3 << 19)
     '1.5 MB'

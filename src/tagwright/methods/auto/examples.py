@@ -41,7 +41,7 @@ class Weighted:
 
     @property
     def state(self) -> State:
-        """The same for the store of finished steps."""
+        """The examples and weights as they are stored as a finished step."""
         run, gold, features = self.examples.run, self.examples.gold, self.examples.features
         arrays: dict[str, NDArray[Any]] = {"indptr": run.indptr, "labels": run.labels, "scores": run.scores}
         arrays |= {"values": features.values, "gold-indptr": gold.indptr, "gold": gold.labels}
@@ -50,7 +50,7 @@ class Weighted:
 
     @classmethod
     def of(cls, state: State) -> Self:
-        """What has this `state`."""
+        """Restore from a stored state."""
         arrays, values = state.arrays, state.values
         run = Run(*(arrays[name] for name in ("indptr", "labels", "scores")))
         gold = Run(arrays["gold-indptr"], arrays["gold"], np.ones(len(arrays["gold"]), np.float32))

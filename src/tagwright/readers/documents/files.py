@@ -49,7 +49,7 @@ from tagwright.types import Document
 _log = logging.getLogger(__name__)
 
 Reader: TypeAlias = Callable[..., Iterator[Located]]
-"A path in, for the formats in TABLES also the `columns`; documents with their lines out."
+"Yields the documents of a path, each with its line. Readers of formats in TABLES also take `columns`."
 
 READERS: Mapping[str, Reader] = {
     "jsonl": read_jsonl,

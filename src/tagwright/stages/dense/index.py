@@ -44,8 +44,9 @@ RECALL = 0.96
 "The required recall of the 10 nearest, on queries made from the vectors themselves."
 
 SAMPLED = 300
-"""Of so many vectors queries are made. Their recall follows that of abstracts: searching 32 lists of 10,000 and 100,000
-names, and 64 of a million, 0.981, 0.973, 0.966; of abstracts 0.952, 0.962, 0.960 (arxiv, static encoder)."""
+"""The number of vectors that queries are made from. Their recall follows that of abstracts: searching 32 lists of
+10,000 and 100,000 names, and 64 of a million, 0.981, 0.973, 0.966; of abstracts 0.952, 0.962, 0.960 (arxiv, static
+encoder)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
