@@ -382,3 +382,12 @@ def test_columns_that_cannot_be_told_are_given_to_a_corpus(words: tw.Tagger, cap
     assert "to change this: Corpus.of(documents, title=..., text=...)" in caplog.text
     corpus = tw.Corpus.of(rows, title="one", labels="two")
     assert tw.evaluate(words, corpus, y=[["Bees"], ["Tax law"]])["P@1"] == 1.0
+
+
+def test_what_no_measure_of_a_run_needs_is_refused() -> None:
+    run = tw.Run.from_rows([[0]])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'mesures'"):
+        tw.evaluate(run, run, mesures=["P@1"])  # type: ignore[call-arg]
+    assert tw.evaluate(run, run, only=(), per_branch=None)["P@1"].value == 1.0
+    with pytest.raises(tw.ConfigError, match="conditions on labels need documents"):
+        tw.evaluate(run, run, per_branch=1)

@@ -272,7 +272,12 @@ def report(
 
 
 def _check_no_conditions(rules: TaskArguments) -> None:
-    if rules.keys() & {"only", "without", "hierarchy", "per_branch"}:
+    from tagwright.evaluation import dataset
+
+    if unknown := rules.keys() - dataset.TaskArguments.__annotations__.keys():
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}")
+    arranged = rules.get("per_branch") or rules.get("hierarchy", "ranked") != "ranked"
+    if arranged or rules.get("only") or rules.get("without"):
         raise ConfigError("conditions on labels need documents; give them, with their labels, in place of a run")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tagwright.app.arguments import Arranged, Conditions
 from tagwright.app.commands import serve as command
 from tagwright.core.extras import EXTRAS, require
 from tagwright.errors import ConfigError, InputError
@@ -39,7 +40,7 @@ def test_the_server_names_its_extra(package: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, package, None)
     said = rf'^serve needs {package}, which is not installed; pip install "tagwright\[serve\]"$'
     with pytest.raises(ConfigError, match=said):
-        command.serve()
+        command.serve(Conditions(), Arranged())
 
 
 def test_ray_is_named_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

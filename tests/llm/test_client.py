@@ -139,10 +139,11 @@ def test_what_is_no_chat_completion_is_no_answer(body: bytes, caplog: pytest.Log
     assert "an answer is no chat completion" in caplog.text
 
 
-def test_a_refusal_is_no_answer_and_is_not_asked_for_again(caplog: pytest.LogCaptureFixture) -> None:
-    with serving(lambda _: None) as stub:
-        assert ask(stub, 1)[0] == ask(stub, 1)[0] == [None]
-        assert len(stub.bodies) == 1
+def test_a_refusal_is_no_answer_and_is_asked_for_again_another_time(caplog: pytest.LogCaptureFixture) -> None:
+    answers: list[str | None] = ["yes", None]
+    with serving(lambda _: answers.pop()) as stub:
+        assert (ask(stub, 1)[0], ask(stub, 1)[0], ask(stub, 1)[0]) == ([None], ["yes"], ["yes"])
+        assert len(stub.bodies) == 2
     assert "no valid answer" in caplog.text
 
 

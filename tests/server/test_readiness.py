@@ -95,3 +95,16 @@ def test_a_server_that_is_told_to_end_is_not_ready_but_answers_for_a_while(tmp_p
         assert (status("/health"), status("/api/models")) == (200, 200)
         process.send_signal(signal.SIGTERM)  # a second time: at once
         assert process.wait(LONGEST) in (0, -signal.SIGTERM)
+
+
+def test_a_first_answer_may_take_longer_than_a_request_may_wait() -> None:
+    model = ServedModel("bees", word_tagger(), "Bees")
+    predict, slow = model._predict, [0.3]
+
+    def slowly(wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+        time.sleep(slow.pop() if slow else 0.0)
+        return predict(wanted)
+
+    model._predict, model.queue.seconds = slowly, 0.1
+    with TestClient(application([model])) as client:
+        until_ready(client)

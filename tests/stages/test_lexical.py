@@ -135,6 +135,18 @@ def test_documents_are_searched_in_chunks_of_bounded_size(monkeypatch: pytest.Mo
     assert chunked.indptr.tolist() == whole.indptr.tolist()
 
 
+def test_what_is_chosen_for_documents_together_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The texts have four postings each: three together, which 9 cells of 3 labels allow, have more than 9."""
+    stage, texts = (
+        Lexical(labels("oak elm", "elm ash", "fir"), LexicalOptions(**WHOLE)),
+        documents(*["oak elm fir"] * 3),
+    )
+    whole = stage(texts)
+    monkeypatch.setattr(lexical, "CELLS", 9)
+    assert [row(stage(texts), each) for each in range(3)] == [row(whole, each) for each in range(3)]
+    assert len(whole.labels) == 9
+
+
 def test_words_are_compared_by_stem() -> None:
     assert set(row(Lexical(labels("Neural Network", "oak"))(documents("on neural networks")))) == {0}
     assert not row(Lexical(labels("Network"), LexicalOptions(stem="none"))(documents("networks")))

@@ -95,10 +95,10 @@ def recorded(
     found: Iterable[tuple[Document, list[Suggestion]]], log: Path, model: Path | None, tagger: Tagger
 ) -> Iterator[tuple[Document, list[Suggestion]]]:
     """Yield suggestions, and append a record of each to the log of a monitor."""
-    from tagwright.monitoring import Record, append, first_entry
+    from tagwright.monitoring import Record, append, begin
 
     version = version_of(model)
-    append(log, [first_entry(version, tagger.training)])
+    begin(log, version, tagger.training)
     for document, suggested in found:
         append(log, [Record.of(document, version, [(each.id, each.confidence) for each in suggested])])
         yield document, suggested

@@ -67,6 +67,10 @@ class CandidatePool:
             self._scores[stage] = self.stages[stage].score(self.readings[stage], self.run)
         return self._scores[stage]
 
+    def has_scored(self, stage: str) -> bool:
+        """Whether the scores of a stage are known already."""
+        return stage in self._scores
+
     def remember(self, stage: str, scored: Run) -> None:
         """Keep the scores of a stage that scored only some candidates; 0 is the score of the others."""
         self._scores[stage] = scored.scores_of(self.run)

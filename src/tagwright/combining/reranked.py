@@ -83,6 +83,8 @@ class Reranked:
     def explain(self, pool: CandidatePool) -> Contributions:
         """Return what each stage or group of features of the first combiner adds to each score, and the stage."""
         found, by = self.first.explain(pool.without(self.options.by)), self.options.by
+        if not pool.has_scored(by):
+            self.combine(pool)  # its stage is asked about the first candidates of the ranking only
         said = Run(pool.run.indptr, pool.run.labels, pool.scores(by)).scores_of(found.candidates)
         added = np.column_stack([found.added, points(said, self.options)])
         return Contributions(found.candidates, (*found.names, by), added)

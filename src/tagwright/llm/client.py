@@ -125,7 +125,9 @@ class Client:
         """
         keys = [self._key_of(request) for request in requests]
         texts = self._known(set(keys))
-        wanted = [place for place, key in enumerate(keys) if key not in texts]
+        wanted = [place for place, key in enumerate(keys) if key not in texts or check(texts[key], place) is None]
+        for place in wanted:
+            texts.pop(keys[place], None)
         wanted = list({keys[place]: place for place in reversed(wanted)}.values())[::-1]  # each request once
         failures = dict[str, int]()
 
@@ -137,7 +139,7 @@ class Client:
                     failures[str(error)] = failures.get(str(error), 0) + keys.count(keys[place])
                 return
             texts[keys[place]] = text
-            if keeps_documents():
+            if keeps_documents() and check(text, place) is not None:  # one that cannot be used is asked for again
                 user_cache().put(KIND, {keys[place]: text.encode()})
 
         self._run(call, wanted, sum(requests[place].tokens for place in wanted))

@@ -1,7 +1,7 @@
 """Notice when a tagger in use meets other documents, or suggests otherwise, than before."""
 
-from tagwright.monitoring.log import Watch, append, first_entry, read
+from tagwright.monitoring.log import Watch, append, begin, read
 from tagwright.monitoring.monitor import LEVEL, Look, Monitor
 from tagwright.monitoring.record import Profile, Record
 
-__all__ = ["LEVEL", "Look", "Monitor", "Profile", "Record", "Watch", "append", "first_entry", "read"]
+__all__ = ["LEVEL", "Look", "Monitor", "Profile", "Record", "Watch", "append", "begin", "read"]

@@ -1,7 +1,9 @@
 """Logs of tagged documents: JSON lines that several processes may append to, and the monitors that follow one."""
 
+import errno
 import json
 import logging
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +35,13 @@ def first_entry(version: str, training: Mapping[str, Any]) -> First:
     return First(version, Profile.from_json(profile) if profile else None)
 
 
+def begin(path: Path, version: str, training: Mapping[str, Any]) -> None:
+    """Append the first entry of a version. Raises InputError for a file of another kind, TagwrightError as `append`."""
+    if path.exists():
+        next(read(path), None)
+    append(path, [first_entry(version, training)])
+
+
 def append(path: Path, entries: Iterable[First | Record]) -> None:
     """Append entries to a log, created if missing. Raises TagwrightError where it cannot be written."""
     lines = "".join(json.dumps(each.to_json(), ensure_ascii=False) + "\n" for each in entries)
@@ -40,7 +49,9 @@ def append(path: Path, entries: Iterable[First | Record]) -> None:
         if file.tell():
             file.seek(-1, 2)
             lines = lines if file.read(1) == b"\n" else f"\n{lines}"  # a killed process left half a line
-        file.write(lines.encode(errors="replace"))  # at once, so that lines of other processes are not between these
+        data = lines.encode(errors="replace")
+        if file.write(data) != len(data):  # at once, so that lines of other processes are not between these
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def read(path: Path) -> Iterator[First | Record]:
@@ -73,11 +84,12 @@ def _entry(content: Mapping[str, Any]) -> First | Record:
 class Watch:
     """The monitors of all versions of taggers in a log, which it appends to.
 
-    must_exist: whether a missing log is an error. Raises InputError for that, and for a file of another kind.
+    must_exist: whether a missing log is an error. most: versions that are followed, the newest. Raises InputError for
+    a missing log, and for a file of another kind.
     """
 
-    def __init__(self, path: Path, *, must_exist: bool = False) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, must_exist: bool = False, most: int | None = None) -> None:
+        self.path, self._most = path, most
         self.monitors: dict[str, Monitor] = {}
         self._lock = threading.Lock()
         for entry in read(path) if must_exist or path.exists() else ():
@@ -94,9 +106,9 @@ class Watch:
         with self._lock:
             if version not in self.monitors:
                 entries.insert(0, first_entry(version, training))
+            append(self.path, entries)  # first: where it fails, the next documents begin the version again
             for entry in entries:
                 self._take(entry)
-            append(self.path, entries)
 
     def looks(self, version: str, accepted: Sequence[float] = ()) -> dict[Signal, list[Look]]:
         """The looks at each signal of a version; none of one that has tagged nothing."""
@@ -106,5 +118,7 @@ class Watch:
     def _take(self, entry: First | Record) -> None:
         if entry.version not in self.monitors:
             self.monitors[entry.version] = Monitor(entry.profile if isinstance(entry, First) else None)
+            while self._most and len(self.monitors) > self._most:
+                del self.monitors[next(iter(self.monitors))]
         if isinstance(entry, Record):
             self.monitors[entry.version].add(entry)

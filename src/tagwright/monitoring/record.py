@@ -62,7 +62,7 @@ class Record:
         labels = tuple(sys.intern(label) for label in content["labels"])
         sure = tuple(map(float, content["confidences"]))
         texts = [str(content[name]) for name in ("time", "version", "language")]
-        return cls(texts[0], texts[1], texts[2], int(content["words"], 16), labels, sure)
+        return cls(texts[0], texts[1], texts[2], _bits(content["words"]), labels, sure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Profile:
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """The profile of `to_json`. Raises KeyError, TypeError or ValueError for anything else."""
         digits: str = content["words"]
-        found = [int(digits[start : start + 8], 16) for start in range(0, len(digits), 8)]
+        found = [_bits(digits[start : start + 8]) for start in range(0, len(digits), 8)]
         return cls(found, {str(code): int(count) for code, count in content["languages"].items()})
 
 
@@ -118,6 +118,13 @@ def likeliest_language(text: str) -> str:
     """The code of the language that a text is most likely in; empty for a text without letters."""
     found = detect(text)
     return max(found, key=lambda code: found[code], default="")
+
+
+def _bits(digits: str) -> int:
+    found = int(digits, 16)
+    if not 0 <= found < 1 << BITS:
+        raise ValueError(f"{digits} is not {BITS} bits")
+    return found
 
 
 @lru_cache(1 << 16)

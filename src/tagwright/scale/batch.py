@@ -16,7 +16,7 @@ from tagwright.core.scratch import scratch_folder
 from tagwright.core.workers import usable_cores
 from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ConfigError
-from tagwright.monitoring import Record, append, first_entry
+from tagwright.monitoring import Record, append, begin
 from tagwright.readers.documents.records import Located
 from tagwright.scale.local_processes import Tagged, in_processes
 from tagwright.scale.output_folder import BatchOptions, OutputFolder
@@ -79,7 +79,7 @@ class MonitorLog:
 
     def begin(self, model: Path) -> None:
         """Append the profile of the training of a saved tagger."""
-        append(self.path, [first_entry(self.version, read_manifest(model, "tagger").get("training", {}))])
+        begin(self.path, self.version, read_manifest(model, "tagger").get("training", {}))
 
     def add(self, tagged: Tagged) -> None:
         """Append a record of each document of a shard with a line in its run file."""
@@ -134,9 +134,9 @@ def run(
         cuts = cut(_apart(sources, output), options.shard_size, share.__contains__, scratch)
         work = _Work(cuts, folder, share, options.shard_size)
         for tagged in engine(iter(work)):
-            errors += folder.keep(tagged.shard, tagged.suggestions, tagged.failed)
-            if log is not None:
+            if log is not None:  # first: a shard that is kept is not tagged again after a kill
                 log.add(tagged)
+            errors += folder.keep(tagged.shard, tagged.suggestions, tagged.failed)
             tagged.suggestions.unlink()
             tagged.shard.remove()
             shards, documents = shards + 1, documents + tagged.shard.size

@@ -214,8 +214,9 @@ async def _suggestions(
     found: list[list[Suggestion]] = [[] for _ in given]
     if options is not None:
         found = await model.suggest_all([SuggestRequest(document, options) for document in documents])
-        await model.record(documents, found)
     await current().answered(documents, found)
+    if options is not None:
+        await model.record(documents, found)
     return found
 
 

@@ -49,6 +49,9 @@ class Audit:
             raise ConfigError(f"{path}: cannot be written ({error.strerror}); give another --audit FILE") from None
         try:
             self._repair()
+        except OSError as error:
+            self.close()
+            raise ConfigError(f"{path}: cannot be read back ({error.strerror}); give a file as --audit FILE") from None
         except BaseException:
             self.close()
             raise
@@ -90,7 +93,7 @@ class Audit:
 
     def _is_in_place(self) -> bool:
         try:
-            return os.path.samestat(self.path.stat(), os.fstat(self._file.fileno()))
+            return not self._file.closed and os.path.samestat(self.path.stat(), os.fstat(self._file.fileno()))
         except FileNotFoundError:
             return False
 

@@ -79,6 +79,9 @@ TEXTS = (
 """Of files that cannot be read, of options, the titles of problems, and the outcomes of a training. A form comes before
 others that fit the same text."""
 
+LONGEST = 1000
+"Characters of a text that is translated: a longer one has a name in it that would take long to match."
+
 _NUMBER = re.compile(r"\d{1,3}(,\d{3})*(\.\d+)?|\d+(\.\d+)?")
 _SENTENCES = re.compile(r"(?<=\.) (?=nDCG@5, )")
 
@@ -92,7 +95,7 @@ def translated(text: str) -> str:
     'bees.pdf: ist verschlüsselt; speichern Sie sie ohne Passwort'
     >>> current.reset(token)
     """
-    return " ".join(map(_translated, _SENTENCES.split(text)))
+    return " ".join(map(_translated, _SENTENCES.split(text))) if len(text) <= LONGEST else text
 
 
 def _translated(text: str) -> str:

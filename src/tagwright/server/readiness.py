@@ -1,12 +1,13 @@
 """Whether the server is ready: from when its models are loaded until it is told to end."""
 
+import asyncio
 import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tagwright.combining.acceptance import SuggestOptions
-from tagwright.server.problems import Problem
+from tagwright.server.problems import Busy, Problem
 from tagwright.server.served_model import ServedModel
 
 _log = logging.getLogger(__name__)
@@ -36,10 +37,21 @@ class Readiness:
             threading.Thread(target=_index, args=(model,), daemon=True).start()
         for model in self.models:
             try:
-                await model.suggest([model.tagger.vocabulary[0].name], SuggestOptions(k=1))
+                await _answer(model)
                 self._answering += 1
             except Exception:
                 _log.exception("%s: does not answer; the server is not ready", model.version)
+
+
+async def _answer(model: ServedModel) -> None:
+    """Let the model suggest a label, as often as it takes: a first answer may take longer than a request may wait."""
+    while True:
+        try:
+            await model.suggest([model.tagger.vocabulary[0].name], SuggestOptions(k=1))
+        except Busy:
+            await asyncio.sleep(1)
+        else:
+            return
 
 
 def _index(model: ServedModel) -> None:

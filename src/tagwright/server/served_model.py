@@ -129,7 +129,7 @@ class ServedModel:
         except ConfigError as error:
             raise bad_request(str(error)) from None
         given = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
-        self.queue.check_room(len(given))  # documents that are refused do not count
+        self.queue.check_room(len(given))  # documents that are refused at once do not count
         current().spend("documents", len(wanted))
         found = iter(await self.queue.all([(self._predict, each) for each in given]))
         return [next(found) if each.document.text.strip() else [] for each in wanted]

@@ -55,6 +55,9 @@ _log = logging.getLogger(__name__)
 EVERYTHING = SuggestOptions()
 "Settings of a served model without conditions."
 
+FOLLOWED = 20
+"Versions of all models that the monitor follows, the newest: each takes about 5 MB."
+
 WATCH_SECONDS = 1.0
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -197,7 +200,7 @@ def serve(
     follower = follow(models, options, labels)
     for model in models if options.workers else ():
         model.use_workers(Workers(options.workers))
-    watch = Watch(options.monitor) if options.monitor else None
+    watch = Watch(options.monitor, most=FOLLOWED) if options.monitor else None
     for model in models:
         model.watch = watch
     review = open_review(models[0], options)

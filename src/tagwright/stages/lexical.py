@@ -350,6 +350,9 @@ def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) ->
     from scipy.sparse import csc_matrix
 
     (rows, _), (_, labels) = queries.shape, postings.shape
+    if rows > 1 and int(np.diff(postings.indptr)[queries.indices].sum()) > CELLS:  # what is chosen must fit in memory
+        halves = queries[: rows // 2], queries[rows // 2 :]
+        return Run.concat([_best(each, postings, k, threshold) for each in halves])
     chosen = postings[queries.indices]
     first = np.repeat(np.arange(rows, dtype=np.int32) * labels, np.diff(queries.indptr))
     cells = chosen.indices + np.repeat(first, np.diff(chosen.indptr))  # each query has labels of its own

@@ -149,7 +149,7 @@ def _with_parents(tagger: Tagger, examples: Examples, scores: Doubles) -> Tagger
     combiner = tagger.combiner
     fitted = combiner.confidence if isinstance(combiner, LearnedCombiner) else Platt(*_weighted_sum(tagger).curve)
     if fitted is None or not len(tagger.vocabulary.links.labels):
-        return tagger
+        return replace(tagger, parents=None)
     run = examples.run.rescored(scores, fitted(scores))
     return replace(tagger, parents=fit_parents(run, examples.gold, tagger.vocabulary.hierarchy))
 

@@ -56,7 +56,7 @@ def without_reviews(tagger: Tagger) -> Tagger:
         return tagger
     combiner = tagger.combiner
     before = combiner.described.first if isinstance(combiner, LearnedCombiner) else combiner
-    return replace(tagger, combiner=before, training=tagger.training.get("before", {}))
+    return replace(tagger, combiner=before, parents=None, training=tagger.training.get("before", {}))
 
 
 @dataclass
