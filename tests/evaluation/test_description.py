@@ -158,3 +158,10 @@ def test_references_link_documents_even_if_each_is_cited_once() -> None:
 @pytest.mark.parametrize(("count", "text"), [(0, "0 documents"), (1, "1 document"), (1200, "1,200 documents")])
 def test_one_is_not_many(count: int, text: str) -> None:
     assert many(count, "document") == text
+
+
+def test_labels_given_by_name_occur_and_documents_that_are_labels_are_noticed() -> None:
+    labels = Vocabulary([Label("d1", ("Bees",)), Label("2", ("Owls",))])
+    found = describe([Document("d1", "Bees", labels=("Owls",)), Document("d2", "Owls")], labels, None)
+    assert found.facts["labels that occur in the documents"] == 1
+    assert "1 document with the id of a label; where no label is its own, score with --exclude-self" in found.warnings

@@ -93,6 +93,7 @@ class Survey:
 
     def __init__(self) -> None:
         self.words: list[int] = []
+        self.ids = set[str]()
         self.gold: Counter[str] = Counter()
         self.with_: Counter[str] = Counter()
         self.values: dict[str, Counter[str]] = {}
@@ -104,6 +105,7 @@ class Survey:
     def add(self, document: Document) -> None:
         """Count one document."""
         self.words.append(len(document.text.split()))
+        self.ids.add(document.id)
         self.gold.update(set(document.labels))
         self.with_.update(part for part in _PARTS if getattr(document, part))
         self.titled_texts += bool(document.title and (document.abstract or document.sections))
@@ -168,7 +170,7 @@ class Survey:
 
 
 def _label_facts(labels: Vocabulary, survey: Survey) -> dict[str, int | float | str]:
-    used = [label for label in labels if label.id in survey.gold]
+    used = {labels.resolve(label) for label in survey.gold} - {None}
     found: dict[str, int | float | str] = {
         "labels": len(labels),
         "names per label (mean)": sum(len(label.names) for label in labels) / len(labels),
@@ -189,6 +191,8 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
         yield f'{many(len(shared), "name")} shared by several labels, such as "{name}" by {ids[0]} and {ids[1]}'
     if cycle := labels.cycle():
         yield f"broader has a cycle: {' > '.join(cycle)}"
+    if own := sum(label.id in survey.ids for label in labels):
+        yield f"{many(own, 'document')} with the id of a label; where no label is its own, score with --exclude-self"
     unknown = [label for label in survey.gold if labels.resolve(label) is None]
     if unknown:
         yield f"{many(len(unknown), 'gold label')} not in the vocabulary, such as {min(unknown)}"

@@ -12,6 +12,7 @@
 A document without labels counts as unlabelled, not as a document that no label fits.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,6 +49,8 @@ from tagwright.training.combiner import CombinerOptions, better, fit_combiner
 from tagwright.training.config import TrainingConfig
 from tagwright.training.out_of_fold import DEPL_CLS, KNN, KNN_DENSE, SVM, Fold, Folds, parts
 from tagwright.types import Document, Longs, Retriever, Run
+
+_log = logging.getLogger(__name__)
 
 RTS = "rts"
 "The name of the stage whose encoder RTS trains."
@@ -217,6 +220,9 @@ def fit(
         tagger, report = _learned(data, start, found, config)
     else:
         tagger, report = with_model(start, config.llm), Report("zero_shot")
+        if len(labelled) and "combiner" in found.left_out:
+            why = found.left_out["combiner"]
+            _log.warning("none of the %d labelled documents was used, without the combiner: %s", len(labelled), why)
     for line in filter(None, (*report.lines(), next_step(len(labelled)))):
         note(line)
     record = {
