@@ -184,7 +184,7 @@ def evaluate(
     if isinstance(gold, Run):
         if not isinstance(found, Run):
             raise ConfigError("a tagger is scored on documents; give them, with their labels")
-        _check_no_conditions(rules)
+        _check_rules_of_runs(rules)
         known = None if labels is None else to_vocabulary(labels)
         size, above = (None, None) if known is None else (len(known), dataset.above(known))
         return scores.evaluate(found, gold, labels=size, above=above, measures=measures)
@@ -223,7 +223,7 @@ def compare(
     if isinstance(gold, Run):
         if not all(isinstance(each, Run) for each in named.values()):
             raise ConfigError("a tagger is compared on documents; give them, with their labels, as the last argument")
-        _check_no_conditions(rules)
+        _check_rules_of_runs(rules)
         runs = {name: each for name, each in named.items() if isinstance(each, Run)}
         above = None if labels is None else dataset.above(to_vocabulary(labels))
         return compare_all(runs, gold, above=above, measures=measures)
@@ -271,7 +271,8 @@ def report(
         return compared
 
 
-def _check_no_conditions(rules: TaskArguments) -> None:
+def _check_rules_of_runs(rules: TaskArguments) -> None:
+    """Raise TypeError for an argument that does not exist, ConfigError for conditions, which need documents."""
     from tagwright.evaluation import dataset
 
     if unknown := rules.keys() - dataset.TaskArguments.__annotations__.keys():

@@ -247,7 +247,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Arranged:
-    """How narrow or broad they are."""
+    """How the hierarchy of labels limits what is suggested."""
 
     hierarchy: HierarchyOption = "ranked"
     per_branch: PerBranch = None

@@ -8,6 +8,7 @@ can be renamed to the name of a folder, and open files may not be renamed for a 
 """
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
+from io import FileIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -143,6 +145,15 @@ def remove_folder(folder: Path) -> None:
         place = _followed(folder)
         with _locked(place):
             _discard(place, place)
+
+
+def append_at_once(file: FileIO, data: bytes) -> None:
+    """Append to an unbuffered file in one call, so that what other processes append is not in between.
+
+    Raises OSError, also where only a part fits on the disk.
+    """
+    if file.write(data) != len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @contextlib.contextmanager

@@ -1,15 +1,13 @@
 """Logs of tagged documents: JSON lines that several processes may append to, and the monitors that follow one."""
 
-import errno
 import json
 import logging
-import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tagwright.core.atomic import writing
+from tagwright.core.atomic import append_at_once, writing
 from tagwright.errors import InputError
 from tagwright.monitoring.monitor import Look, Monitor, Signal
 from tagwright.monitoring.record import Profile, Record
@@ -49,9 +47,7 @@ def append(path: Path, entries: Iterable[First | Record]) -> None:
         if file.tell():
             file.seek(-1, 2)
             lines = lines if file.read(1) == b"\n" else f"\n{lines}"  # a killed process left half a line
-        data = lines.encode(errors="replace")
-        if file.write(data) != len(data):  # at once, so that lines of other processes are not between these
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        append_at_once(file, lines.encode(errors="replace"))
 
 
 def read(path: Path) -> Iterator[First | Record]:

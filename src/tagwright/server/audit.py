@@ -15,6 +15,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from tagwright.core.atomic import append_at_once
 from tagwright.errors import ConfigError
 from tagwright.review.file import StorageError
 from tagwright.tagger import Suggestion
@@ -82,8 +83,7 @@ class Audit:
             self._file = self._open()
         size = os.fstat(self._file.fileno()).st_size
         try:
-            if self._file.write(lines) != len(lines):
-                raise OSError(0, "no space left on device")
+            append_at_once(self._file, lines)
         except OSError:
             self._file.truncate(size)
             raise
