@@ -2,7 +2,8 @@
 
 Documents of tib, tagged by words alone. In random order every alarm is false. Then they turn into documents of epmc, or
 one label is suggested for all of them. Words alone estimate no confidences: scores, from 0 to 1, take their place.
-Suggestions that are gold labels count as accepted.
+Suggestions that are gold labels count as accepted. What the file has is kept: a run that was stopped goes on, and
+`--streams` says how many streams it then has.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ import json
 import random
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks import corpora, figures
 
@@ -26,7 +26,9 @@ from tagwright.combining.acceptance import SuggestOptions
 from tagwright.monitoring.monitor import FALSE_ALARMS, FIRST, STREAM, WINDOW, Monitor, Signal
 from tagwright.monitoring.record import Record
 
-STREAMS, TURNS, PROCESSES = 1_000, 100, 2
+STREAMS, TURNS, PART = 1_000, 100, 10
+"Streams in random order, turns of each kind, and streams after which the results are written."
+
 BEFORE, AFTER = FIRST + WINDOW + 300, 400
 "Documents before a turn and after it."
 
@@ -47,25 +49,31 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--streams", type=int, default=STREAMS)
     given = parser.parse_args(arguments)
     corpora.require(("tib", "epmc"))
-    tib, rng = tagged("tib", FIRST + STREAM), random.Random(0)
-    before, others = [each.record for each in tib], [each.record for each in tagged("epmc", AFTER)]
-    turns = {f"{share:.0%} from epmc": [turned(before, others, share, rng) for _ in range(TURNS)] for share in SHARES}
-    turns["one label on every document"] = [flooded(before, rng) for _ in range(TURNS)]
-    report: dict[str, object] = {
-        "turns": {name: delays(map(alarms, streams)) for name, streams in turns.items()},
-        "false alarms": false_alarms(tib, given.streams),
+    report, tib = figures.read(given.output), tagged("tib", FIRST + STREAM)
+    if "turns" not in report:
+        report["turns"] = turns([each.record for each in tib], [each.record for each in tagged("epmc", AFTER)])
+        figures.write(given.output, report)
+    while (done := report.get("false alarms", {}).get("streams", 0)) < given.streams:
+        found = [in_random_order(tib, seed) for seed in range(done, min(done + PART, given.streams))]
+        report["false alarms"] = with_alarms(report.get("false alarms", {}), found, len(tib) - FIRST)
+        figures.write(given.output, report)
+        print(json.dumps(report["false alarms"]), flush=True)
+
+
+def turns(before: Sequence[Record], others: Sequence[Record]) -> dict[str, object]:
+    """For each kind of turn, the delays of alarms over many streams."""
+    rng = random.Random(0)
+    kinds = {
+        **{f"{share:.0%} from epmc": partial(turned, before, others, share, rng) for share in SHARES},
+        "one label on every document": partial(flooded, before, rng),
     }
-    print(json.dumps(report, indent=1))
-    figures.write(given.output, report)
+    return {name: delays(alarms(draw()) for _ in range(TURNS)) for name, draw in kinds.items()}
 
 
 def tagged(name: str, most: int) -> list[Tagged]:
     """Dev documents of a corpus, spread evenly, tagged with the labels of tib."""
-    tagger, documents = (
-        zero_shot(corpora.labels("tib"), stages=["exact_match", "tfidf"]),
-        corpora.documents(name, "dev"),
-    )
-    found = []
+    tagger = zero_shot(corpora.labels("tib"), stages=["exact_match", "tfidf"])
+    documents, found = corpora.documents(name, "dev"), []
     rows = range(0, len(documents), max(1, len(documents) // most))[:most]
     for document, row in tagger.suggestions([documents[i] for i in rows], SuggestOptions()):
         record = Record.of(document, "tib", [(each.id, each.score / (1 + each.score)) for each in row])
@@ -110,13 +118,20 @@ def delays(found: Iterable[dict[Signal, int]]) -> dict[str, object]:
     return {"streams": streams, "signals": signals}
 
 
-def false_alarms(tib: Sequence[Tagged], streams: int) -> dict[str, object]:
-    """Streams in random order with an alarm of any signal, and of each."""
-    with ProcessPoolExecutor(PROCESSES) as processes:
-        found = list(processes.map(partial(in_random_order, tib), range(streams), chunksize=10))
-    signals, wrong = Counter(name for each in found for name in each), sum(map(bool, found))
+def with_alarms(former: Mapping[str, Any], found: Sequence[Mapping[Signal, int]], documents: int) -> dict[str, object]:
+    """Streams in random order with an alarm of any signal, and of each: those counted before, and these.
+
+    >>> counted = with_alarms({}, [{"drift": 720, "label": 900}, {}, {}], 5_000)
+    >>> counted["with an alarm"], counted["signals"]
+    (1, {'drift': 1, 'label': 1})
+    >>> with_alarms(counted, [{"drift": 800}], 5_000)["share"]
+    0.5
+    """
+    signals = Counter(former.get("signals", {})) + Counter(name for each in found for name in each)
+    streams = former.get("streams", 0) + len(found)
+    wrong = former.get("with an alarm", 0) + sum(map(bool, found))
     return {
-        "streams": streams, "documents each": len(tib) - FIRST, "with an alarm": wrong, "share": wrong / streams,
+        "streams": streams, "documents each": documents, "with an alarm": wrong, "share": wrong / streams,
         "stated": FALSE_ALARMS, "signals": dict(sorted(signals.items())),
     }  # fmt: skip
 
