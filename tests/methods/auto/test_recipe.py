@@ -17,7 +17,7 @@ from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import advice
 from tagwright.methods import auto, depl, rts, zero_shot
-from tagwright.methods.auto import combine, examples, plan
+from tagwright.methods.auto import combine, examples, plan, recipe, speed
 from tagwright.methods.auto.combine import judged_only
 from tagwright.methods.auto.plan import Holdings, Work
 from tagwright.methods.auto.speed import Rates, calibrate
@@ -334,6 +334,36 @@ def test_the_plan_says_what_is_done_why_and_what_it_costs() -> None:
     assert lines[1].startswith("zero_shot, about 6 s: ")
     assert "without svm: from 30 labelled documents on (here 20)" in lines
     assert lines[-1].startswith("in all about ")
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_where_the_packaged_encoder_leaves_no_time_for_labels_a_lighter_one_is_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, installed: bool
+) -> None:
+    slow, quick = (str(tiny_encoder(tmp_path / name)) for name in ("slow", "quick"))
+    monkeypatch.setattr(zero_shot, "PACKAGED", slow)
+    monkeypatch.setattr(recipe, "STATIC", quick)
+    monkeypatch.setattr(recipe, "find_spec", lambda _: installed or None)
+    for module in (zero_shot, recipe):
+        monkeypatch.setattr(module, "has_packaged", lambda: True)
+
+    def rates(tagger: Tagger, *_: object, **__: object) -> Rates:
+        return Rates(find=60.0 if encoder_of(tagger) == slow else 0.0)
+
+    monkeypatch.setattr(speed, "calibrate", rates)
+    config = replace(CONFIG, stages=("exact_match", "dense"))
+    found = auto.fit(LABELLED, LABELS, config)  # candidates of 60 documents at 60 s are an hour, of ten minutes
+    assert "svm" in found.training["auto"]["stages"]
+    assert encoder_of(found) == (quick if installed else "")
+    assert found.training["auto"].get("encoder", "") == (quick if installed else "")
+    named = auto.fit(LABELLED, LABELS, replace(config, encoder=slow))
+    assert encoder_of(named) == slow  # what the user named stays
+    assert "combiner" not in named.training["auto"]["stages"]
+
+
+def encoder_of(tagger: Tagger) -> str:
+    dense = tagger.retrievers.get("dense")
+    return str(getattr(dense.encoder, "name", "")) if isinstance(dense, Dense) else ""
 
 
 def test_the_machine_is_probed_without_reading_labels(tmp_path: Path) -> None:

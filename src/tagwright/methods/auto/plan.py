@@ -106,7 +106,10 @@ CANDIDATES, FEATURES = 100, 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What will be done. seconds: of each stage, as predicted. left_out: stage -> why, where the data would do."""
+    """What will be done. seconds: of each stage, as predicted. left_out: stage -> why.
+
+    too_slow: those of them for which the data would do, but not the time.
+    """
 
     holdings: Holdings
     stages: tuple[str, ...]
@@ -115,6 +118,7 @@ class Plan:
     memory: float
     disk: float
     left_out: Mapping[str, str]
+    too_slow: frozenset[str]
 
     def lines(self) -> list[str]:
         """What will be done and why, and what it costs, for people."""
@@ -173,11 +177,12 @@ def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: i
     """
     costs = predict(holdings, work, rates)
     held = {"labelled": holdings.labelled, "unread": holdings.unread, "encoders": holdings.encoders}
-    stages, left_out, spent = list[str](), dict[str, str](), 0.0
+    stages, left_out, too_slow, spent = list[str](), dict[str, str](), set[str](), 0.0
     for row in STAGES:
         if lacking := row.lacking(held):
             left_out[row.name] = lacking
         elif row.needs and spent + costs[row.name] > 60 * minutes:
+            too_slow.add(row.name)
             left_out[row.name] = f"about {duration(costs[row.name])}, of {minutes:g} minutes {duration(spent)} are used"
         else:
             stages.append(row.name)
@@ -185,7 +190,14 @@ def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: i
     kept = {stage: costs[stage] for stage in stages}
     memory, disk = _megabytes(holdings, work, stages, dim)
     return Plan(
-        holdings=holdings, stages=tuple(stages), work=work, seconds=kept, memory=memory, disk=disk, left_out=left_out
+        holdings=holdings,
+        stages=tuple(stages),
+        work=work,
+        seconds=kept,
+        memory=memory,
+        disk=disk,
+        left_out=left_out,
+        too_slow=frozenset(too_slow),
     )
 
 

@@ -16,6 +16,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import numpy as np
@@ -31,8 +32,10 @@ from tagwright.core.steps import State, Steps
 from tagwright.data.corpus import taken
 from tagwright.data.synthetic import is_synthetic
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
 from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError
+from tagwright.evaluation.advice import STATIC as STATIC_NEEDS
 from tagwright.evaluation.advice import next_step
 from tagwright.llm.options import LlmOptions
 from tagwright.methods import depl, rts, zero_shot
@@ -210,10 +213,20 @@ def fit(
         raise ConfigError(f"synthetic documents need at least {combine.FEWEST} others with labels, got {len(real)}")
     drawn = np.sort(np.random.default_rng(config.seed).permutation(real)[: config.labelled])
     language = resolve(config.language, labels, documents)
-    start = zero_shot.fit(labels, replace(config.zero_shot, language=language), documents)
-    data = Data(documents, start.vocabulary, gold, judged, drawn, labelled, synthetic, steps)
-    start = with_keywords(start, config.llm, data.teaching)
-    found = make_plan(data, start, config, language, started)
+
+    def begin(config: Config, steps: Steps) -> tuple[Config, Data, Tagger, Plan]:
+        start = zero_shot.fit(labels, replace(config.zero_shot, language=language), documents)
+        data = Data(documents, start.vocabulary, gold, judged, drawn, labelled, synthetic, steps)
+        start = with_keywords(start, config.llm, data.teaching)
+        return config, data, start, make_plan(data, start, config, language, started)
+
+    config, data, start, found = begin(config, steps)
+    if "combiner" in found.too_slow and config.encoder == AUTO and has_packaged() and "dense" in config.stages:
+        lighter = begin(_without_transformer(config), steps.within("lighter"))
+        if "combiner" in lighter[-1].stages:
+            why = f"with {PACKAGED} no label could be used in {config.minutes:g} minutes on this machine"
+            note(f"encoder {lighter[0].encoder if 'dense' in lighter[0].stages else 'none'}: {why}")
+            config, data, start, found = lighter
     for line in found.lines():
         note(line)
     if "combiner" in found.stages:
@@ -226,6 +239,7 @@ def fit(
     for line in filter(None, (*report.lines(), next_step(len(labelled)))):
         note(line)
     record = {
+        **config.resolved,
         "stages": list(found.stages),
         "predicted": dict(found.seconds),
         "memory": found.memory,
@@ -234,6 +248,13 @@ def fit(
     measured = {name: round(value, 4) for name, value in report.measured.items()}
     brought = {name: round(value, 4) for name, value in report.brought.items()}
     return replace(tagger, training={"auto": {**record, "nDCG@5": measured, "brought": brought}})
+
+
+def _without_transformer(config: Config) -> Config:
+    """The same with the static encoder, or where that cannot be made here, without the dense stage."""
+    if all(find_spec(package) for package in STATIC_NEEDS):
+        return replace(config, encoder=STATIC)
+    return replace(config, stages=tuple(name for name in config.stages if name != "dense"))
 
 
 def make_plan(data: Data, start: Tagger, config: Config, language: str, started: tuple[float, float]) -> Plan:
