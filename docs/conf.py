@@ -32,6 +32,7 @@ html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_static_path = ["static"]
 html_css_files = ["pages.css"]
+html_js_files = ["versions.js"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +84,41 @@ def test_workflows_cover_the_pythons_that_are_promised() -> None:
     promised = {each.rpartition(" ")[2] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)}
     jobs = content(".github/workflows/tests.yml")["jobs"]
     assert promised == {python for name in ("whole", "wheel") for python in jobs[name]["strategy"]["matrix"]["python"]}
+
+
+def built(kind: str, tree: Path, folder: Path) -> Path:
+    """The wheel or sdist of a tree, made as a frontend does it, but with the setuptools that is installed."""
+    code = f"from setuptools import build_meta; build_meta.build_{kind}({str(folder)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=tree, check=True, capture_output=True)
+    (path,) = folder.iterdir()
+    return path
+
+
+def test_the_sdist_builds_the_same_wheel(tmp_path: Path) -> None:
+    pytest.importorskip("setuptools", "77")
+    for name in ("tree", "wheel", "sdist", "unpacked", "again"):
+        (tmp_path / name).mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path / "tree")
+    shutil.copytree(ROOT / "src", tmp_path / "tree" / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    with tarfile.open(built("sdist", tmp_path / "tree", tmp_path / "sdist")) as sdist:
+        sdist.extractall(tmp_path / "unpacked", filter="data")
+    (unpacked,) = (tmp_path / "unpacked").iterdir()
+    wheels = built("wheel", tmp_path / "tree", tmp_path / "wheel"), built("wheel", unpacked, tmp_path / "again")
+    first, second = ({name: wheel.read(name) for name in wheel.namelist()} for wheel in map(zipfile.ZipFile, wheels))
+    assert first == second
+    sources = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src" / "tagwright").rglob("*.*")}
+    assert {name for name in sources if not re.search(r"__pycache__|\.po$", name)} <= first.keys()
+
+
+def test_versions_of_the_pages_are_listed_newest_first(tmp_path: Path) -> None:
+    write = runpy.run_path(str(ROOT / "docs" / "versions.py"))["write"]
+    with pytest.raises(ValueError, match=r"no pages of a release, expected folders such as 0\.9\.0"):
+        write(tmp_path)
+    for name in ("0.9.0", "0.10.0", "0.10.1", "drafts"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").touch()
+    (tmp_path / "1.0.0").mkdir()  # without pages
+    write(tmp_path)
+    assert json.loads((tmp_path / "versions.json").read_text(encoding="utf-8")) == ["0.10.1", "0.10.0", "0.9.0"]
+    assert 'url=0.10.1/"' in (tmp_path / "index.html").read_text(encoding="utf-8")
