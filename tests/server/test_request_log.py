@@ -193,8 +193,8 @@ def say_everywhere(address: str) -> int:
         assert csrf
         fields = {"csrf": csrf[1], "action": "note", "note": WORD, **form}
         for method, pattern in {**BY_TOKEN, **BY_SESSION}:
-            for model in ("zero_shot", WORD):
-                path = re.sub(r"{(project_id|model)}", model, pattern).replace("{number}", "1")
+            paths = {re.sub(r"{(project_id|model)}", model, pattern) for model in ("zero_shot", WORD)}
+            for path in (each.replace("{number}", "1") for each in sorted(paths)):
                 given: list[dict[str, Any]] = [{}, {"params": names}, {"params": query}]
                 if method == "POST":
                     given += [

@@ -1,4 +1,4 @@
-"""What processes share, as a program to be started on several of them: FOLDER STATIC-ENCODER TRANSFORMER."""
+"""What processes share, as a program that starts two of them: FOLDER STATIC-ENCODER TRANSFORMER."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
+import accelerate  # noqa: F401  imported once, before the processes are forked, as are the next two
 import numpy as np
+import sentence_transformers  # noqa: F401
+import sklearn.svm  # noqa: F401
 import torch
 from tests.methods.topics import DOCUMENTS, LABELS
+from tests.training.launching import fork_ranks
 from tests.training.training_run import run_comparably
 
 from tagwright.encoders import precision
@@ -103,11 +107,17 @@ class Counting:
         raise NotImplementedError
 
 
-if __name__ == "__main__":
+def work() -> None:
+    """What each process does, and leaves in the folder."""
     torch.set_num_threads(1)
+    folder = Path(sys.argv[1])
     # called after what is registered later
-    atexit.register(write_threads, Path(sys.argv[1]) / f"{os.environ['RANK']}.threads")
+    atexit.register(write_threads, folder / f"{os.environ['RANK']}.threads")
     with patch.object(precision, "speeds", dict):  # as in all tests
-        main(Path(sys.argv[1]), sys.argv[2])
+        main(folder, sys.argv[2])
     for encoder in sys.argv[2:]:
-        run_comparably(encoder, Path(sys.argv[1]) / f"training-{Path(encoder).name}")
+        run_comparably(encoder, folder / f"training-{Path(encoder).name}")
+
+
+if __name__ == "__main__":
+    fork_ranks(2, work)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
 from tests.encoders.test_prompts import prompted
-from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders
+from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN
+from tests.tiny import tiny_encoder
 
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
@@ -27,9 +28,9 @@ ONE_STEP = TrainingConfig(batch=8, steps=1, learning_rate=1e-9, validation=0.0)
 QUICK: dict[str, Any] = {"prompts": PROMPTS, "training": ONE_STEP}
 
 
-@pytest.fixture
-def tiny(tmp_path: Path) -> str:
-    return encoders(tmp_path)["transformer"]
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny"))
 
 
 @pytest.fixture

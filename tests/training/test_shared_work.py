@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from tests.methods.topics import DOCUMENTS, LABELS, encoders
-from tests.training.launching import TWO_PROCESSES
 from tests.training.shared_run import main
 from tests.training.training_run import logged, run_comparably, state
 
@@ -62,15 +62,9 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def together(encoder: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which two processes have done all that `shared_run` does."""
     folder = tmp_path_factory.mktemp("together")
-    command = [
-        *TWO_PROCESSES,
-        "-m",
-        "tests.training.shared_run",
-        str(folder),
-        encoder["static"],
-        encoder["transformer"],
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    program = [sys.executable, "-m", "tests.training.shared_run"]
+    given = [str(folder), encoder["static"], encoder["transformer"]]
+    done = subprocess.run([*program, *given], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return folder
 
