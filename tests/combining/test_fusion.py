@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.combining.fusion import HEAD, Weight, reciprocal_ranks, standard_scores, summed_evidence, zscores
+from tagwright.combining.fusion import (
+    REFERENCE_RANKS,
+    Weight,
+    reciprocal_ranks,
+    standard_scores,
+    summed_evidence,
+    zscores,
+)
 from tagwright.types import Run
 
 ROW = st.dictionaries(st.integers(0, 20), st.integers(-50, 50).map(float), max_size=6)
@@ -81,7 +88,7 @@ def test_a_weight_may_differ_from_candidate_to_candidate() -> None:
 @pytest.mark.parametrize("behind", [0, 3, 200])
 def test_where_a_candidate_stands_does_not_depend_on_how_many_follow_the_first_hundred(behind: int) -> None:
     """Fifty of score 3, fifty of score 1: mean 2, deviation 1; those behind of score 0 are 2 below the mean."""
-    scores = [3.0] * (HEAD // 2) + [1.0] * (HEAD // 2) + [0.0] * behind
+    scores = [3.0] * (REFERENCE_RANKS // 2) + [1.0] * (REFERENCE_RANKS // 2) + [0.0] * behind
     run = Run.from_rows([dict(enumerate(scores)), {7: 4.0}, {}])
     assert zscores(run).tolist() == [*(score - 2.0 for score in scores), 0.0]
 

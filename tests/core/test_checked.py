@@ -37,6 +37,8 @@ def test_values_in_range_are_accepted() -> None:
         ({"rate": 0.0}, "rate is 0.0, expected more than 0 and at most 1"),
         ({"modes": ()}, "modes is [], expected at least one, each once"),
         ({"modes": ("a", "a")}, 'modes is ["a", "a"], expected at least one, each once'),
+        ({"modes": ["a", "a"]}, 'modes is ["a", "a"], expected at least one, each once'),
+        ({"share": 10**400}, "expected a number"),
         ({"modes": ("c",)}, 'modes is ["c"], expected a list, each one of a, b'),
         ({"weights": {"x": 0.0}}, 'weights is {"x": 0.0}, expected a table, each value a number, more than 0'),
         ({"text": 5}, 'text is 5, expected a text, such as "none"'),

@@ -13,8 +13,8 @@ Scores: TypeAlias = NDArray[np.floating]
 Weight: TypeAlias = float | Floats
 "The weight of a stage: the same for all candidates, or (suggestions,) one for each."
 
-HEAD = 100
-"The first candidates of a document, among which `zscores` tells where one stands: those that a combiner describes."
+REFERENCE_RANKS = 100
+"How many first candidates of a document give the mean and deviation in `zscores`: as many as a combiner ranks."
 
 
 def reciprocal_ranks(
@@ -40,7 +40,8 @@ def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence
     """The candidates under the weighted sum of standard scores: (score - mean) / deviation, document by document.
 
     scores: one array (suggestions,) per stage, aligned with the candidates, which every stage has scored. weights: one
-    per stage, all 1 by default. A stage that scores all candidates of a document the same does not affect its ranking.
+    per stage, all 1 by default. A stage that scores all candidates of a document the same does not affect the ranking
+    of that document.
 
     Scores 3, 2, 1 have the mean 2 and the deviation sqrt(2/3): they become 1.2247, 0, -1.2247. The second stage gives
     0, 0, 3: mean 1, deviation sqrt(2), so -0.7071, -0.7071, 1.4142.
@@ -59,12 +60,14 @@ def summed_evidence(
     distributions: Sequence[Distribution],
     weights: Sequence[Weight] | None = None,
 ) -> Run:
-    """The candidates under the weighted sum of log2(1 + evidence), never below 0: agreement of stages counts.
+    """The candidates under the weighted sum of log2(1 + max(evidence, 0)).
+
+    The logarithm favours labels on which stages agree.
 
     scores, weights: as for `standard_scores`. distributions: of the scores of each stage, which determine the evidence.
-    "normal": the bits of surprise, -log2 P(Z >= z), at the standard score z. "sparse": the standard score, as most
-    candidates have none. "information_content": the score as it is, in bits, so that weak names stay weak even if none
-    is better.
+    "normal": the bits of surprise, -log2 P(Z >= z), at the standard score z. "sparse": the standard score itself, since
+    the stage scores few candidates, and a normal tail would mislead. "information_content": the score as it is, in
+    bits, so that a weak match stays weak even as the best of its document.
 
     Bits 3 and 0 become log2(4) = 2 and 0. Of the normal scores 1 and -1, which are their own standard scores, 1 has a
     tail of 0.1587, that is 2.656 bits, so log2(3.656) = 1.870; -1 has one of 0.8413, 0.2493 bits, so 0.321.
@@ -86,7 +89,8 @@ def append_labels(head: Run, tail: Run) -> Run:
     ([4, 2, 1, 7], [1.0, 0.5, 0.3333333432674408, 0.25])
     """
     rest = tail.keep(~tail.held_by(head))
-    order = [Run(run.indptr, run.labels, start - run.ranks) for run, start in ((head, 0.0), (rest, -1e6))]
+    last = -1e6  # the labels of tail are ranked after all of head
+    order = [Run(run.indptr, run.labels, start - run.ranks) for run, start in ((head, 0.0), (rest, last))]
     joined = Run.union(order)
     placed = joined.rescored(order[0].scores_of(joined) + order[1].scores_of(joined))
     return Run(placed.indptr, placed.labels, (1.0 / placed.ranks).astype(np.float32))
@@ -113,15 +117,15 @@ def standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
 
 
 def zscores(ranked: Run) -> NDArray[np.float64]:
-    """(suggestions,) standard scores, by mean and deviation of the first `HEAD` candidates of each document.
+    """(suggestions,) standard scores, by mean and deviation of the first `REFERENCE_RANKS` candidates of each document.
 
-    Over all candidates they would depend on how many there are: a document of 184 labels has none that is far above all
-    others. Scores 3, 2, 1 have the mean 2 and the deviation sqrt(2/3).
+    Over all candidates they would depend on how many weak ones follow. Scores 3, 2, 1 have the mean 2 and the deviation
+    sqrt(2/3).
 
     >>> zscores(Run.from_rows([{5: 3.0, 6: 2.0, 7: 1.0}])).round(4).tolist()
     [1.2247, 0.0, -1.2247]
     """
-    head = ranked.ranks <= HEAD
+    head = ranked.ranks <= REFERENCE_RANKS
     rows, documents = ranked.rows[head], len(ranked)
     sizes, scores = np.maximum(np.bincount(rows, minlength=documents), 1), ranked.scores[head].astype(np.float64)
     mean = np.bincount(rows, scores, documents) / sizes

@@ -6,11 +6,11 @@ whenever it is made, and `build` makes one from values as TOML and JSON have the
 """
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
-from math import isfinite
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -18,9 +18,11 @@ from tagwright.errors import ConfigError
 
 C = TypeVar("C")
 
+LARGEST = sys.float_info.max
+
 
 def canonical(name: str) -> str:
-    """The one spelling of a name that may be written with hyphens, a plus or underscores.
+    """The canonical spelling of a name: hyphens and plus signs become underscores.
 
     >>> canonical("zero-shot"), canonical("depl+cls"), canonical("exact_match")
     ('zero_shot', 'depl_cls', 'exact_match')
@@ -60,7 +62,7 @@ class Distinct:
     """A list with at least one value and no duplicates."""
 
     def admits(self, value: Any) -> bool:
-        """Whether the list is one."""
+        """Whether the list has values, and none of them twice."""
         return 0 < len(value) == len(set(value))
 
     def __str__(self) -> str:
@@ -77,16 +79,16 @@ class OneOf:
 
     names: tuple[str, ...]
     others: Callable[[str], bool]
-    "Whether another name is admitted; asked for the canonical one."
-    said: str
-    "What the others are, for messages."
+    "Whether another name is admitted; called with its canonical spelling."
+    others_text: str
+    "How messages name the others."
 
     def admits(self, value: Any) -> bool:
         """Whether the name is known."""
         return (name := canonical(value)) in self.names or self.others(name)
 
     def __str__(self) -> str:
-        return f"one of {', '.join(self.names)}, or {self.said}"
+        return f"one of {', '.join(self.names)}, or {self.others_text}"
 
 
 AtLeastOne: TypeAlias = Annotated[int, Range(least=1)]
@@ -101,43 +103,43 @@ PartialShare: TypeAlias = Annotated[float, Range(least=0, below=1)]
 class Checked:
     """A dataclass of options. Raises ConfigError when it is made with a value that does not fit its field.
 
-    Names are kept in their one spelling, see `canonical`.
+    Names are kept in their canonical spelling.
     """
 
     def __post_init__(self) -> None:
         for name, hint in _hints(type(self)).items():  # type: ignore[arg-type]
-            if (value := getattr(self, name)) != (spelled := _spelled(value, hint)):
+            if (value := getattr(self, name)) != (spelled := _canonicalised(value, hint)):
                 object.__setattr__(self, name, spelled)  # the dataclass is frozen
         check(type(self), {field.name: getattr(self, field.name) for field in fields(self)})  # type: ignore[arg-type]
 
 
 def build(kind: type[C], values: Mapping[str, Any], within: str = "") -> C:
-    """The dataclass with these values, as TOML and JSON have them; the other fields keep their defaults.
+    """The dataclass with these values, parsed from TOML or JSON; the other fields keep their defaults.
 
-    A list becomes a tuple, a table the dataclass that its field has. within: a prefix of the names in messages. Raises
-    ConfigError for an unknown name, with the nearest known one, and for a value that does not fit.
+    A list becomes a tuple, a table the dataclass that its field is annotated with. within: a prefix of the names in
+    messages. Raises ConfigError for an unknown name, with the nearest known one, and for a value that does not fit.
     """
     hints = _hints(kind)  # type: ignore[arg-type]
     for name in values:
         if name not in hints:
-            _refuse(kind, name, within)
+            _raise_unknown_option(kind, name, within)
     made = {
         name: build(hints[name], value, f"{within}{name}.")
         if is_dataclass(hints[name]) and isinstance(value, Mapping)
-        else _spelled(tuple(value) if isinstance(value, list) else value, hints[name])
+        else _canonicalised(tuple(value) if isinstance(value, list) else value, hints[name])
         for name, value in values.items()
     }
     check(kind, made, within)
     return kind(**made)
 
 
-def _refuse(kind: type, unknown: str, within: str) -> None:
-    places = {name: name for name in _hints(kind)}  # the last part of a name, also within a table -> the whole name
+def _raise_unknown_option(kind: type, unknown: str, within: str) -> None:
+    full_names = {name: name for name in _hints(kind)}  # name of an option, or of one inside a table -> dotted name
     for name, held in _hints(kind).items():
         if is_dataclass(held):
-            places = {**{field.name: f"{name}.{field.name}" for field in fields(held)}, **places}
-    near = get_close_matches(unknown, places, n=1)
-    hint = f'did you mean "{within}{places[near[0]]}"?' if near else f"known are {', '.join(_hints(kind))}"
+            full_names = {**{field.name: f"{name}.{field.name}" for field in fields(held)}, **full_names}
+    near = get_close_matches(unknown, full_names, n=1)
+    hint = f'did you mean "{within}{full_names[near[0]]}"?' if near else f"known are {', '.join(_hints(kind))}"
     raise ConfigError(f'unknown option "{within}{unknown[:100]}"; {hint}')
 
 
@@ -158,16 +160,16 @@ def _hints(kind: type) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(kind)}
 
 
-def _spelled(value: Any, kind: Any) -> Any:
-    """The value with names in their one spelling, where its field holds names: Literal, OneOf, and tuples of them."""
+def _canonicalised(value: Any, kind: Any) -> Any:
+    """The value with names in their canonical spelling, where its field holds names: Literal, OneOf, tuples of them."""
     if isinstance(value, str) and get_origin(kind) is Literal and value not in get_args(kind):
         return next((name for name in get_args(kind) if canonical(name) == canonical(value)), value)
     if get_origin(kind) is Annotated:
         inner, *rules = get_args(kind)
         named = isinstance(value, str) and any(isinstance(rule, OneOf) for rule in rules)
-        return canonical(value) if named else _spelled(value, inner)
-    if get_origin(kind) is tuple and isinstance(value, tuple):
-        return tuple(_spelled(part, get_args(kind)[0]) for part in value)
+        return canonical(value) if named else _canonicalised(value, inner)
+    if get_origin(kind) is tuple and isinstance(value, tuple | list):
+        return tuple(_canonicalised(part, get_args(kind)[0]) for part in value)
     return value
 
 
@@ -201,19 +203,19 @@ def expected(value: object, kind: Any) -> str | None:
         inner = get_args(kind)[1]
         right = isinstance(value, Mapping) and all(fits(part, inner) for part in value.values())
         return None if right else describe_type(kind)
-    return None if _is_one(value, kind) else describe_type(kind)
+    return None if _is_instance(value, kind) else describe_type(kind)
 
 
-def _is_one(value: object, kind: Any) -> bool:
+def _is_instance(value: object, kind: Any) -> bool:
     if get_origin(kind) is Literal:
         return isinstance(value, str) and value in get_args(kind)
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+        return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def describe_type(kind: Any) -> str:
-    """What would fit.
+    """Describe in words the values that a field accepts.
 
     >>> describe_type(int | None), describe_type(tuple[str, ...]), describe_type(Annotated[int, Range(least=1)])
     ('a whole number', 'a list, each a text', 'a whole number, at least 1')

@@ -132,6 +132,38 @@ def test_running_heads_of_a_short_paper_are_left_out_wherever_they_are_written(t
     assert " ".join(document.abstract.split()) == " ".join(said)
 
 
+def test_lines_that_recur_on_one_page_only_stay() -> None:
+    years = [Line(0, text, 50.0, 700.0 - 12 * row, 10.0, bold=False) for row, text in enumerate(["1990 to 1995"] * 3)]
+    yes = [Line(0, "yes", 50.0 + 100 * column, 300.0, 10.0, bold=False) for column in range(3)]
+    _, blocks = to_blocks([*years, *yes], [], "")
+    text = " ".join(paragraph for _, paragraph in blocks)
+    assert (text.count("1990"), text.count("yes")) == (3, 3)
+
+
+def test_without_two_lines_of_text_in_a_row_no_gap_begins_a_paragraph() -> None:
+    lines = [
+        Line(page, text, 50.0, 400.0, 10.0, bold=False)
+        for page, text in enumerate(["Bees fly over", "the old", "town."])
+    ]
+    lines.insert(1, lines[0]._replace(text="and see", y=380.0, size=10.4))
+    _, blocks = to_blocks(lines, [], "")
+    assert blocks == [(0, "Bees fly over and see the old town.")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "whole"),
+    [
+        (("Vor-", "und Nachteile"), "Vor- und Nachteile"),
+        (("the pre- and postwar years",), "the pre- and postwar years"),
+        (("jazykově-", "česká slova"), "jazykověčeská slova"),
+        (("The Bee-", "Gees"), "The Bee- Gees"),
+    ],
+)
+def test_a_hyphen_at_the_end_of_a_line_goes_where_the_word_goes_on(lines: tuple[str, ...], whole: str) -> None:
+    set_lines = [Line(0, text, 50.0, 400.0 - 12 * row, 10.0, bold=False) for row, text in enumerate(lines)]
+    assert to_blocks(set_lines, [], "") == ("", [(0, whole)])
+
+
 def test_a_title_of_two_slides_stays(tmp_path: Path) -> None:
     pages = [page((title, 18, True), f"Bees {word} over the old town.")
              for title, word in (("Bees", "fly"), ("Results", "look"), ("Results", "land"))]  # fmt: skip

@@ -7,7 +7,7 @@ type. Lines that recur on many pages, page and line numbers and tables of conten
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import NamedTuple, TypeAlias
@@ -16,18 +16,18 @@ from tagwright.readers.documents.sections import Block, numbered_depth
 
 LONGEST_HEADING = 200
 "The most characters of a heading; longer text in large type is running text."
-LARGER = 1.05
+HEADING_SIZE_RATIO = 1.05
 "Minimum ratio of the type size of a heading to that of the text, unless the heading is bold."
-WIDER = 1.4
+PARAGRAPH_GAP_RATIO = 1.4
 "A gap this many times the usual one separates paragraphs."
-RETURNS = 0.3
-"A line at the top or bottom of this share of the pages, and of at least three, is not text."
-EDGE = 4
-"Rows at the top and bottom of a page where banners are; a line in the same place on three pages is not text."
-SHORT = 5
-"Pages of a paper so short that a line in the same place on two of them is a running head."
-COUNTED = 0.7
-"Numbers in the margin are line numbers if this share of them continues from the one above by the same step."
+REPEATED_SHARE = 0.3
+"A line that recurs at the top or bottom of at least this share of the pages, and of three, is a running head."
+EDGE_ROWS = 4
+"Rows at the top and bottom of each page among which lines are sought that recur in the same place."
+SHORT_PAPER = 5
+"Up to this many pages, a line in the same place on two of them is a running head; beyond, on three."
+SAME_STEP_SHARE = 0.7
+"Numbers in the margin are line numbers if this share of the steps from one to the next is the same."
 
 _NUMBER = re.compile(r"((?:\d+|[A-Z])(?:\.\d+)*)\.?\s+(?=\S)")
 _CAPTION = re.compile(r"(?:fig(?:ure|\.)|tab(?:le|\.))\s*\w", re.IGNORECASE)
@@ -35,6 +35,9 @@ _PAGE_NUMBER = re.compile(
     r"(?:[-–—|]\s*)?(?:page\s+)?(?:\d{1,5}|[ivxl]+)(?:\s*(?:/|of)\s*\d+)?(?:\s*[-–—|])?", re.IGNORECASE
 )
 _LEADER = re.compile(r"(?:\s?\.){5,}\s*(?:\d+|[ivxl]+)?$")
+_HYPHENATED = re.compile(r"[^\W\d_][-\u00ad]$")
+_CONJUNCTIONS = {"and", "or", "und", "oder", "bzw.", "et", "ou", "och", "eller", "ja", "tai"}
+'After them a hyphen at the end of a line stays: it stands for the rest of a word, as in "pre- and postwar".'
 _ABSTRACT = re.compile(r"abstract\s*[:.—–-]+\s*(?=\S)", re.IGNORECASE)
 
 
@@ -66,8 +69,8 @@ _Style: TypeAlias = tuple[float, bool]
 
 
 def to_blocks(lines: Sequence[Line], outline: Sequence[Entry], title: str) -> tuple[str, list[Block]]:
-    """The title (the given one if it is on the first page) and the blocks without it."""
-    lines = _without_returning(lines)
+    """Return the title, the given one if the first page holds it, and the blocks without the lines of the title."""
+    lines = _without_running_heads(lines)
     title, lines = _take_title(lines, title)
     headings = _from_outline(lines, outline) or _from_type(lines)
     usual = _usual_gap(lines)
@@ -76,7 +79,7 @@ def to_blocks(lines: Sequence[Line], outline: Sequence[Entry], title: str) -> tu
         if depth:
             blocks.append((depth, heading))
         blocks += ((0, paragraph) for paragraph in _paragraphs(lines[start:end], usual))
-    return title, list(_abstract_named(blocks))
+    return title, list(_split_abstract_heading(blocks))
 
 
 def without_line_numbers(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:
@@ -92,7 +95,7 @@ def without_line_numbers(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:
     left = sorted(piece.x for piece in texts)[len(texts) // 20]
     right = sorted(_end(piece) for piece in texts)[-1 - len(texts) // 20]
     margins = ([each for each in numbers if _end(each) < left], [each for each in numbers if each.x > right])
-    gone = {id(piece) for margin in margins if _counts(margin) for piece in margin}
+    gone = {id(piece) for margin in margins if _are_line_numbers(margin) for piece in margin}
     return [[piece for piece in row if id(piece) not in gone] for row in rows]
 
 
@@ -101,12 +104,12 @@ def _end(piece: Line) -> float:
     return piece.x + 0.45 * piece.size * len(piece.text.strip())
 
 
-def _counts(numbers: Sequence[Line]) -> bool:
-    """Whether at least five numbers continue down the pages by the same step."""
+def _are_line_numbers(numbers: Sequence[Line]) -> bool:
+    """Whether at least four steps from a number to the next one on its page, and most of all, are the same."""
     down = sorted(numbers, key=lambda number: (number.page, -number.y))
     steps = Counter(int(b.text) - int(a.text) for a, b in pairwise(down) if a.page == b.page)
     step, count = max(steps.items(), key=itemgetter(1), default=(0, 0))
-    return step > 0 and count >= 4 and count >= COUNTED * steps.total()
+    return step > 0 and count >= 4 and count >= SAME_STEP_SHARE * steps.total()
 
 
 class _Heading(NamedTuple):
@@ -126,19 +129,19 @@ def _spans(lines: Sequence[Line], headings: Sequence[_Heading]) -> Iterator[tupl
         yield heading.end, end, heading.depth, heading.text
 
 
-def _without_returning(lines: Sequence[Line]) -> list[Line]:
+def _without_running_heads(lines: Sequence[Line]) -> list[Line]:
     """The lines without running heads, page numbers and tables of contents."""
     pages: dict[int, list[int]] = {}
     for place, line in enumerate(lines):
         pages.setdefault(line.page, []).append(place)
     edges = {place for places in pages.values() for place in (*places[:2], *places[-2:])}
     size = _body(lines)[0]
-    shapes = {place: _shape(lines[place], size) for place in edges}
-    counts = Counter(shapes.values())
-    often = max(3.0, RETURNS * len(pages))
+    keys = {place: _repeat_key(lines[place], size) for place in edges}
+    counts = _pages_with(lines, keys)
+    often = max(3.0, REPEATED_SHARE * len(pages))
     rows = [_rows(lines, places) for places in pages.values()]
     outer = {place for page in rows for place in (*page[0], *page[-1])}
-    gone = {place for place in edges if counts[shapes[place]] >= often} | _in_place(lines, rows, size)
+    gone = {place for place in edges if counts[keys[place]] >= often} | _repeated_in_place(lines, rows, size)
     gone |= {place for place in outer if _PAGE_NUMBER.fullmatch(lines[place].text)}
     return [line for place, line in enumerate(lines) if place not in gone and not _LEADER.search(line.text)]
 
@@ -154,26 +157,34 @@ def _rows(lines: Sequence[Line], places: Sequence[int]) -> list[list[int]]:
     return rows
 
 
-def _in_place(lines: Sequence[Line], pages: Sequence[Sequence[Sequence[int]]], size: float) -> set[int]:
-    """Lines at the edges of pages that repeat at the same height on several of them, except in large type.
+def _repeated_in_place(lines: Sequence[Line], pages: Sequence[Sequence[Sequence[int]]], size: float) -> set[int]:
+    """Return places of lines near the top and bottom that recur at the same height on several pages.
 
-    Slides repeat their titles.
+    Large type is exempt: slides repeat their titles.
     """
-    edges = {place for rows in pages for row in (*rows[:EDGE], *rows[-EDGE:]) for place in row}
-    shapes = {place: _shape(lines[place], size) for place in edges if re.search(r"[^\W\d_]", lines[place].text)}
-    spots = {place: (text, round(lines[place].y)) for place, (text, large) in shapes.items() if not large}
-    counts = Counter(spots.values())
-    return {place for place, spot in spots.items() if counts[spot] >= (3 if len(pages) > SHORT else 2)}
+    edges = {place for rows in pages for row in (*rows[:EDGE_ROWS], *rows[-EDGE_ROWS:]) for place in row}
+    keys = {place: _repeat_key(lines[place], size) for place in edges if re.search(r"[^\W\d_]", lines[place].text)}
+    spots = {place: (text, round(lines[place].y)) for place, (text, large) in keys.items() if not large}
+    counts = _pages_with(lines, spots)
+    return {place for place, spot in spots.items() if counts[spot] >= (3 if len(pages) > SHORT_PAPER else 2)}
 
 
-def _shape(line: Line, size: float) -> tuple[str, bool]:
-    """The text compared between pages: all but numbers, unless they distinguish headings in large type."""
-    large = line.size > size * LARGER
+def _pages_with(lines: Sequence[Line], keys: Mapping[int, Hashable]) -> Counter[Hashable]:
+    """On how many pages each key occurs. keys: place of a line -> its key."""
+    return Counter(key for key, _ in {(key, lines[place].page) for place, key in keys.items()})
+
+
+def _repeat_key(line: Line, size: float) -> tuple[str, bool]:
+    """What is compared between pages: the text, with # for digits unless its type is large, and whether it is."""
+    large = line.size > size * HEADING_SIZE_RATIO
     return line.text if large else re.sub(r"\d+", "#", line.text), large
 
 
 def _take_title(lines: list[Line], given: str) -> tuple[str, list[Line]]:
-    """The given title if the first page has it, or else the only text in the largest type there."""
+    """Return the title and the other lines.
+
+    The title is the given one if the first page has it, or the one block in the largest type there, or the given one.
+    """
     end = bisect_right(lines, 0, key=attrgetter("page"))
     if given and (found := _find(lines, given, 0, end)):
         return given, lines[: found[0]] + lines[found[1] :]
@@ -181,7 +192,7 @@ def _take_title(lines: list[Line], given: str) -> tuple[str, list[Line]]:
     places = [place for place, line in enumerate(lines) if line.style[0] == largest]
     text = _joined([lines[place].text for place in places])
     alone = bool(places) and places[-1] < end and places[-1] - places[0] == len(places) - 1
-    if alone and largest > _body(lines)[0] * LARGER and _is_heading(text):
+    if alone and largest > _body(lines)[0] * HEADING_SIZE_RATIO and _is_heading(text):
         return text, lines[: places[0]] + lines[places[-1] + 1 :]
     return given, lines
 
@@ -195,7 +206,7 @@ def _body(lines: Sequence[Line]) -> _Style:
 
 
 def _from_outline(lines: Sequence[Line], outline: Sequence[Entry]) -> list[_Heading]:
-    """The entries of the outline at their place in the text, if half of them occur; others where their page begins."""
+    """The entries of the outline at their place in the text, or where their page begins; none unless half are in it."""
     if len(outline) > 1 and outline[0].depth == 1 and all(entry.depth > 1 for entry in outline[1:]):
         outline = outline[1:]  # the one at the top is the title
     headings, found, start = list[_Heading](), 0, 0
@@ -212,7 +223,7 @@ def _from_outline(lines: Sequence[Line], outline: Sequence[Entry]) -> list[_Head
 
 
 def _find(lines: Sequence[Line], title: str, start: int, end: int) -> tuple[int, int] | None:
-    """The lines, at most four, that hold a title and nothing else, their numbers aside."""
+    """The range of at most four lines that together are the title, numbers of sections aside."""
     wanted = _letters(title)
     for first in range(start, end):
         held = ""
@@ -239,9 +250,10 @@ def _from_type(lines: Sequence[Line]) -> list[_Heading]:
     styles = {
         style
         for style, count in counts.items()
-        if (style[0] > size * LARGER or (style[1] > bold and style[0] > size * 0.95)) and 2 * count < counts[size, bold]
+        if (style[0] > size * HEADING_SIZE_RATIO or (style[1] > bold and style[0] > size * 0.95))
+        and 2 * count < counts[size, bold]
     }
-    runs = [run for run in _runs(lines, styles) if _is_heading(run[2])]
+    runs = [run for run in _heading_blocks(lines, styles) if _is_heading(run[2])]
     depths = {style: depth for depth, style in enumerate(sorted(styles, key=lambda each: (-each[0], not each[1])), 1)}
     for start, _, text in runs:
         if number := _NUMBER.match(text):
@@ -256,7 +268,7 @@ def _depth(text: str, usual: int) -> int:
     return numbered_depth(number[1]) if number and "." in number[1] else usual
 
 
-def _runs(lines: Sequence[Line], styles: set[_Style]) -> Iterator[tuple[int, int, str]]:
+def _heading_blocks(lines: Sequence[Line], styles: set[_Style]) -> Iterator[tuple[int, int, str]]:
     """Consecutive lines of one style without a gap; a number begins a new run."""
     start = 0
     while start < len(lines):
@@ -297,26 +309,34 @@ def _paragraphs(lines: Sequence[Line], usual: float) -> Iterator[str]:
 
 
 def _begins(before: Line, line: Line, usual: float) -> bool:
-    """Whether a line begins a paragraph: other type, a gap above, an indent; in a new column, when the text ended."""
+    """Whether a line begins a paragraph: other type, a gap above (usual: that between lines, 0 if unknown), an indent.
+
+    On a new page or in a new column: whether the line before ends a sentence.
+    """
     ended = before.text.endswith((".", "!", "?", ":"))
     if abs(line.size - before.size) > 0.1 * before.size or (line.bold != before.bold and (ended or before.bold)):
         return True
     if line.page != before.page or line.y > before.y:
         return ended
-    return before.y - line.y > usual * WIDER or before.size < line.x - before.x < 5 * before.size
+    gap = usual > 0 and before.y - line.y > usual * PARAGRAPH_GAP_RATIO
+    return gap or before.size < line.x - before.x < 5 * before.size
 
 
 def _joined(texts: Sequence[str]) -> str:
-    """Several lines joined to one; a word hyphenated at a line end becomes whole again.
+    """Join lines; a word hyphenated at the end of a line becomes whole again.
 
-    >>> _joined(["Honey is no hon-", "ey of the Bee-", "Gees."])
-    'Honey is no honey of the Bee- Gees.'
+    >>> _joined(["Honey is no hon-", "ey of the Bee-", "Gees. Vor-", "und Nachteile"])
+    'Honey is no honey of the Bee- Gees. Vor- und Nachteile'
     """
-    return re.sub(r"(?<=[^\W\d_])[-\u00ad] (?=[a-zß-öø-ÿ])", "", " ".join(texts))
+    joined = ""
+    for text in texts:
+        hyphenated = _HYPHENATED.search(joined) and text[:1].islower() and text.split()[0] not in _CONJUNCTIONS
+        joined = joined[:-1] + text if hyphenated else f"{joined} {text}".strip()
+    return joined
 
 
-def _abstract_named(blocks: Sequence[Block]) -> Iterator[Block]:
-    """An abstract that begins with the word "Abstract" gets it as its heading."""
+def _split_abstract_heading(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Turn a paragraph that begins with "Abstract:" into a heading and a paragraph."""
     for depth, text in blocks:
         named = None if depth else _ABSTRACT.match(text)
         if named:
