@@ -22,12 +22,23 @@ from tagwright.types import Run
 QUICK = ["--set", 'stages=["exact_match", "tfidf"]', "--language", "english"]
 
 
-@pytest.fixture(name="data")
-def files(tmp_path: Path) -> list[str]:
+pytestmark = pytest.mark.usefixtures("quick_auto")
+
+
+@pytest.fixture(scope="module", name="data")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("data")
     rows = ({"id": d.id, "title": d.title, "abstract": d.abstract, "labels": list(d.labels)} for d in DOCUMENTS[:12])
-    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    LABELS.write(tmp_path / "labels.jsonl")
-    return [str(tmp_path / "docs.jsonl"), "--labels", str(tmp_path / "labels.jsonl")]
+    (folder / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    LABELS.write(folder / "labels.jsonl")
+    return [str(folder / "docs.jsonl"), "--labels", str(folder / "labels.jsonl")]
+
+
+@pytest.fixture(scope="module")
+def trained(quick_auto: None, data: list[str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a tagger that was trained in at most five minutes, and what was said."""
+    folder = tmp_path_factory.mktemp("trained") / "out"
+    return folder, run("train", "auto", *data, "--output", str(folder), "--minutes", "5", *QUICK).stderr
 
 
 def run(*arguments: str) -> Result:
@@ -45,23 +56,22 @@ def reviewed(file: Path, *verdicts: tuple[str, str, str, Verdict]) -> Path:
     return file
 
 
-def test_the_plan_is_printed_and_the_tagger_saved(data: list[str], tmp_path: Path) -> None:
-    result = run("train", "auto", *data, "--output", str(tmp_path / "out"), "--minutes", "5", *QUICK)
-    assert "the data: 12 documents, 12 with labels; 30 labels, 0 described; language english" in result.stderr
-    assert "without svm: from 30 labelled documents on (here 12)" in result.stderr
-    assert "nDCG@5 in cross-validation on 12 labelled documents: zero_shot 100.0" in result.stderr
-    record = Tagger.load(tmp_path / "out").training
+def test_the_plan_is_printed_and_the_tagger_saved(trained: tuple[Path, str]) -> None:
+    folder, said = trained
+    assert "the data: 12 documents, 12 with labels; 30 labels, 0 described; language english" in said
+    assert "without svm: from 30 labelled documents on (here 12)" in said
+    assert "nDCG@5 in cross-validation on 12 labelled documents: zero_shot 100.0" in said
+    record = Tagger.load(folder).training
     assert (record["method"], record["options"]["minutes"]) == ("auto", 5.0)
     assert record["auto"]["kept"] == "zero_shot"
-    assert not (tmp_path / "out.training").exists()
+    assert not folder.with_name("out.training").exists()
 
 
 @pytest.mark.parametrize(
     "command", [["suggest", "--explain"], ["evaluate", "--skip-unlabelled"], ["candidates", "--skip-unlabelled"]]
 )
-def test_other_commands_take_the_tagger(data: list[str], tmp_path: Path, command: list[str]) -> None:
-    run("train", "auto", *data, "--output", str(tmp_path / "out"), *QUICK)
-    assert run(command[0], data[0], "--model", str(tmp_path / "out"), *command[1:]).exit_code == 0
+def test_other_commands_take_the_tagger(data: list[str], trained: tuple[Path, str], command: list[str]) -> None:
+    assert run(command[0], data[0], "--model", str(trained[0]), *command[1:]).exit_code == 0
 
 
 def test_options_of_auto_belong_to_it(data: list[str], tmp_path: Path) -> None:

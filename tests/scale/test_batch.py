@@ -96,7 +96,7 @@ def test_one_process_two_processes_and_shares_of_the_shards_write_the_same_bytes
 ) -> None:
     summary = json.loads((whole.parent / "summary.json").read_text(encoding="utf-8"))
     assert (summary["shards"], summary["documents"], summary["errors"], summary["skipped"]) == (6, DOCUMENTS, 3, 0)
-    run(unchanged, model, tmp_path / "two", "--processes", "2")
+    tag(unchanged, model, tmp_path / "two", OPTIONS, processes=2)
     here(monkeypatch, model, OPTIONS)
     for part in ("0/2", "1/2"):
         tag(unchanged, model, tmp_path / "parts", OPTIONS, part)
@@ -131,7 +131,7 @@ def test_jobs_that_run_at_once_on_one_folder_write_the_same_bytes_though_one_is_
         time.sleep(0.01)
     killed.kill()
     killed.wait()
-    run(unchanged, model, parts, "--shard", "0/2", "--processes", "1")
+    tag(unchanged, model, parts, OPTIONS, "0/2", processes=1)
     assert other.wait() == 0  # what cannot be read is in the shards of the first job
     assert contents(parts) == contents(whole)
 
