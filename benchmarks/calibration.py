@@ -37,7 +37,7 @@ from tagwright.combining.confidence import (
 from tagwright.combining.label_free import FEATURES, Coefficients, features, named_bits, text_lengths
 from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
-from tagwright.evaluation.metrics import is_gold, labelled
+from tagwright.evaluation.metrics import labelled
 from tagwright.methods import zero_shot
 from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger, batches
@@ -198,7 +198,7 @@ def sample(name: str, part: str, *, fitting: bool) -> Sample:
         tables.append(table)
         start += len(batch)
     run = Run.concat(runs)
-    return Sample(np.diff(gold.indptr), run, is_gold(run, gold), np.concatenate(tables))
+    return Sample(np.diff(gold.indptr), run, run.held_by(gold), np.concatenate(tables))
 
 
 def fitted(samples: Sequence[Sample], known: bool) -> Coefficients:

@@ -20,7 +20,7 @@ from benchmarks import corpora, figures, rows
 
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.metrics import is_gold, labelled
+from tagwright.evaluation.metrics import labelled
 from tagwright.methods import depl, svm, zero_shot
 from tagwright.tagger import Tagger, batches
 from tagwright.training.gold_labels import confident
@@ -96,7 +96,7 @@ def about(task: Task) -> dict[str, Any]:
     if not path.is_file():
         gold = task.without_self(task.material, task.labels.gold(task.material, unknown="ignore"))
         looked_up = np.flatnonzero(labelled(gold))
-        right = is_gold(task.guesses.take(looked_up), gold.take(looked_up))
+        right = task.guesses.take(looked_up).held_by(gold.take(looked_up))
         found = {
             "documents": len(task.dev),
             "learnt from": len(task.material),

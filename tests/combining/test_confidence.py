@@ -119,6 +119,11 @@ def test_a_damaged_map_is_refused(scores: list[float], values: list[float], tmp_
         load_score_map(tmp_path)
 
 
+def test_no_map_needs_no_folder(tmp_path: Path) -> None:
+    save_score_map(None, tmp_path / "confidence")
+    assert not (tmp_path / "confidence").exists()
+
+
 def test_a_map_of_another_kind_is_refused(tmp_path: Path) -> None:
     save_score_map(Platt(1.0, 0.0), tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())

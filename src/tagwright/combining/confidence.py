@@ -185,8 +185,11 @@ def confidence_level(confidence: float) -> Word:
     return "likely" if confidence >= LIKELY else "possible" if confidence >= POSSIBLE else "unlikely"
 
 
-def save_score_map(score_map: ScoreMap, folder: Path) -> None:
-    """Write a map into an existing empty folder."""
+def save_score_map(score_map: ScoreMap | None, folder: Path) -> None:
+    """Write a map into a folder, which is made; None needs no folder."""
+    if score_map is None:
+        return
+    folder.mkdir(exist_ok=True)
     if isinstance(score_map, Isotonic):
         write_manifest(folder, "score map", {"by": "isotonic"})
         write_arrays(folder, {"scores": score_map.scores, "values": score_map.values})

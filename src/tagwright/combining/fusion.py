@@ -6,7 +6,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.types import Distribution, Floats, Run
+from tagwright.types import Distribution, Floats, Mask, Run
 
 Scores: TypeAlias = NDArray[np.floating]
 
@@ -108,11 +108,16 @@ def _evidence(candidates: Run, scores: Scores, distribution: Distribution) -> ND
     return surprise
 
 
-def standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
-    """(suggestions,) (score - mean) / deviation within each document; 0 where all scores of a document are the same."""
-    documents, rows, sizes = len(candidates), candidates.rows, np.maximum(np.diff(candidates.indptr), 1)
-    centred = scores - (np.bincount(rows, scores, documents) / sizes)[rows]
-    deviation = np.sqrt(np.bincount(rows, centred**2, documents) / sizes)[rows]
+def standardised(candidates: Run, scores: Scores, among: Mask | None = None) -> NDArray[np.float64]:
+    """(suggestions,) (score - mean) / deviation within each document; 0 where all scores of a document are the same.
+
+    among: (suggestions,) the candidates whose mean and deviation are taken, where not all.
+    """
+    documents, rows = len(candidates), candidates.rows
+    counted = slice(None) if among is None else among
+    sizes = np.maximum(np.bincount(rows[counted], minlength=documents), 1)
+    centred = scores - (np.bincount(rows[counted], scores[counted], documents) / sizes)[rows]
+    deviation = np.sqrt(np.bincount(rows[counted], centred[counted] ** 2, documents) / sizes)[rows]
     return np.divide(centred, deviation, out=np.zeros(len(scores)), where=deviation > 1e-9)
 
 
@@ -125,13 +130,7 @@ def zscores(ranked: Run) -> NDArray[np.float64]:
     >>> zscores(Run.from_rows([{5: 3.0, 6: 2.0, 7: 1.0}])).round(4).tolist()
     [1.2247, 0.0, -1.2247]
     """
-    head = ranked.ranks <= REFERENCE_RANKS
-    rows, documents = ranked.rows[head], len(ranked)
-    sizes, scores = np.maximum(np.bincount(rows, minlength=documents), 1), ranked.scores[head].astype(np.float64)
-    mean = np.bincount(rows, scores, documents) / sizes
-    deviation = np.sqrt(np.bincount(rows, (scores - mean[rows]) ** 2, documents) / sizes)
-    centred = ranked.scores - mean[ranked.rows]
-    return np.divide(centred, deviation[ranked.rows], out=np.zeros(len(centred)), where=deviation[ranked.rows] > 1e-9)
+    return standardised(ranked, ranked.scores, ranked.ranks <= REFERENCE_RANKS)
 
 
 def _weighted(scores: Sequence[Scores], weights: Sequence[Weight] | None) -> NDArray[np.float64]:

@@ -103,9 +103,7 @@ class LearnedCombiner:
             (folder / name).mkdir()
         self.described.save(folder / "features")
         self.ranker.save(folder / "ranker")
-        if self.confidence:
-            (folder / "confidence").mkdir()
-            save_score_map(self.confidence, folder / "confidence")
+        save_score_map(self.confidence, folder / "confidence")
         write_manifest(folder, "learned combiner", {"confidence": self.confidence is not None})
 
     @classmethod

@@ -105,9 +105,7 @@ class Reranked:
         write_manifest(folder, "reranked", {"options": asdict(self.options), "first": kind, "confidence": confident})
         (folder / "first").mkdir()
         self.first.save(folder / "first")
-        if self.confidence:
-            (folder / "confidence").mkdir()
-            save_score_map(self.confidence, folder / "confidence")
+        save_score_map(self.confidence, folder / "confidence")
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:

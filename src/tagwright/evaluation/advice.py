@@ -10,6 +10,8 @@ from importlib.util import find_spec
 from math import log1p
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 FEW_LABELLED = 20
 "Labelled documents from which a learned combiner was better than the fixed sum on most corpora: see `GAINS`."
 
@@ -243,12 +245,7 @@ def next_step(labelled: int) -> str:
 def _gain(labelled: int, curve: Mapping[int, float]) -> float:
     """The gain with this many labelled documents: 0 with none."""
     points = {0: 0.0, **curve}
-    below = max(n for n in points if n <= labelled)
-    above = min(n for n in points if n >= labelled)
-    if below == above:
-        return points[below]
-    share = (log1p(labelled) - log1p(below)) / (log1p(above) - log1p(below))
-    return points[below] + share * (points[above] - points[below])
+    return float(np.interp(log1p(labelled), np.log1p(list(points)), list(points.values())))
 
 
 def best_at(held: Held) -> list[Advice]:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.acceptance import surest_first, threshold_for_missed, threshold_for_wrong
-from tagwright.evaluation.metrics import is_gold
 from tagwright.evaluation.resampling import Measures, Ratios, Score, estimates
 from tagwright.types import Doubles, Longs, Mask, Run
 
@@ -58,7 +57,7 @@ class Judged:
         if not ((confidence >= 0) & (confidence <= 1)).all():
             raise ValueError("a confidence is not a number from 0 to 1")
         sizes = np.diff(gold.indptr)
-        return cls(sizes, run.rows, run.ranks, confidence.astype(np.float64), is_gold(run, gold))
+        return cls(sizes, run.rows, run.ranks, confidence.astype(np.float64), run.held_by(gold))
 
     @property
     def documents(self) -> int:

@@ -37,7 +37,7 @@ class Hits:
         [[True, False, True], [False, False, False]]
         """
         top = run.top(depth)
-        return cls(_by_rank(top, is_gold(top, gold), depth), np.diff(gold.indptr))
+        return cls(_by_rank(top, top.held_by(gold), depth), np.diff(gold.indptr))
 
     def first(self, k: int) -> Mask:
         """(documents, k) the first k ranks."""
@@ -64,7 +64,7 @@ class Gains:
         ([[0.0, 5.0]], [[8.0, 5.0]])
         """
         top, ideal = run.top(depth), gold.rescored(reward[gold.labels]).top(depth)
-        earned = np.where(is_gold(top, gold), reward[top.labels], 0.0)
+        earned = np.where(top.held_by(gold), reward[top.labels], 0.0)
         return cls(_by_rank(top, earned, depth), _by_rank(ideal, reward[ideal.labels], depth))
 
     def first(self, k: int) -> tuple[Doubles, Doubles]:
@@ -294,7 +294,7 @@ class Contingency:
         ([1, 0], [1, 0], [0, 1])
         """
         top = run.top(k)
-        tp = np.bincount(top.labels[is_gold(top, gold)], minlength=labels)
+        tp = np.bincount(top.labels[top.held_by(gold)], minlength=labels)
         return cls(tp, label_counts(top, labels) - tp, label_counts(gold, labels) - tp)
 
 
@@ -343,15 +343,6 @@ def label_counts(run: Run, labels: int) -> Longs:
     [1, 0, 2, 0]
     """
     return np.bincount(run.labels, minlength=labels)
-
-
-def is_gold(run: Run, gold: Run) -> Mask:
-    """(suggestions,) true where the suggested label is a gold label of its document.
-
-    >>> is_gold(Run.from_rows([{1: 0.9, 0: 0.8}, [2]]), Run.from_rows([[0, 2], []])).tolist()
-    [False, True, False]
-    """
-    return run.held_by(gold)
 
 
 def _with_ancestors(run: Run, above: Any) -> Any:
@@ -457,14 +448,14 @@ def ceiling(candidates: Run, gold: Run, depths: Sequence[int] = DEPTHS) -> Ceili
     >>> round(found.recall[1], 2), round(found.all, 2), found.mean_size
     (0.33, 0.67, 1.5)
     """
-    hits, ranks = is_gold(candidates, gold), candidates.ranks
+    hits, ranks = candidates.held_by(gold), candidates.ranks
     recall = {k: float(hits[ranks <= k].sum() / len(gold.labels)) for k in depths}
     return Ceiling(recall, float(hits.sum() / len(gold.labels)), len(candidates.labels) / len(candidates))
 
 
 def ceilings(stages: Mapping[str, Run], union: Run, gold: Run, labels: int) -> Ceilings:
     """The ceiling of each stage, and of the union of their candidates. labels: the size of the vocabulary."""
-    missed = label_counts(gold.keep(~is_gold(gold, union)), labels)
+    missed = label_counts(gold.keep(~gold.held_by(union)), labels)
     order = np.argsort(-missed, kind="stable")[: int((missed > 0).sum())]
     return Ceilings(
         documents=len(gold),

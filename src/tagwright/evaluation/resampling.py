@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from tagwright.evaluation.metrics import f1, is_gold
+from tagwright.evaluation.metrics import f1
 from tagwright.types import Doubles, Mask, Run
 
 
@@ -128,7 +128,7 @@ class MacroF1:
             cells = np.searchsorted(counted, part.labels), part.rows
             return csr_array((np.ones(len(part.labels)), cells), shape=(len(counted), len(part)))
 
-        parts = top.keep(is_gold(top, gold)), top, gold
+        parts = top.keep(top.held_by(gold)), top, gold
         return cls((name,), vstack([incidence(part) for part in parts], format="csr"))
 
     def sums(self, weights: Doubles) -> Doubles:

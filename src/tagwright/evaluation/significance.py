@@ -10,7 +10,6 @@ import numpy as np
 
 from tagwright.core.display import html_table, many
 from tagwright.errors import ConfigError
-from tagwright.evaluation.metrics import is_gold
 from tagwright.evaluation.resampling import (
     MacroF1,
     Measures,
@@ -28,25 +27,28 @@ from tagwright.types import Doubles, Mask, Run
 _Key = TypeVar("_Key", bound=Hashable)
 
 TESTS = {
-    "randomisation": "randomisation test: how often the difference is as large when a random half of the documents "
-    "exchange their suggestions between the two runs; for every measure (Fisher 1935)",
-    "t": "paired t-test over documents, for measures that are means over documents",
-    "mcnemar": "McNemar's test: of the documents where only one run is right, whether each is right equally often; for "
-    "P@1 and success",
-    "macro-t": "macro t-test: a paired t-test over labels, each with its F1 in both runs; for macro-F1 (Yang and Liu "
-    "1999)",
-    "sign": "micro sign test: of the decisions, yes or no for a document and a label, in which the runs differ, "
-    "whether each is right equally often; for P@k and PSP@k (Yang and Liu 1999)",
+    "randomisation": (
+        "p",
+        "randomisation test: how often the difference is as large when a random half of the documents exchange their "
+        "suggestions between the two runs; for every measure (Fisher 1935)",
+    ),
+    "t": ("p (t)", "paired t-test over documents, for measures that are means over documents"),
+    "mcnemar": (
+        "p (McNemar)",
+        "McNemar's test: of the documents where only one run is right, whether each is right equally often; for P@1 "
+        "and success",
+    ),
+    "macro-t": (
+        "p (macro t)",
+        "macro t-test: a paired t-test over labels, each with its F1 in both runs; for macro-F1 (Yang and Liu 1999)",
+    ),
+    "sign": (
+        "p (sign)",
+        "micro sign test: of the decisions, yes or no for a document and a label, in which the runs differ, whether "
+        "each is right equally often; for P@k and PSP@k (Yang and Liu 1999)",
+    ),
 }
-"Test -> what it asks. Where p is small, the difference is hardly one of chance."
-
-_HEADINGS = {
-    "randomisation": "p",
-    "t": "p (t)",
-    "mcnemar": "p (McNemar)",
-    "macro-t": "p (macro t)",
-    "sign": "p (sign)",
-}
+"Test -> the heading of its column, and what it asks. Where p is small, the difference is hardly one of chance."
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,38 +148,23 @@ def comparison_rows(comparison: Comparison) -> Rows:
 
     Plain p is of the randomisation test, made for every measure; a star marks 0.05 or less.
     """
-    tests = _made(comparison)
-    return [
-        [
-            "%",
-            comparison.a,
-            comparison.b,
-            f"{comparison.a} - {comparison.b}",
-            "95% interval",
-            *(_HEADINGS[test] for test in tests),
-        ],
-        *(
-            [
-                name,
-                percent(row.a),
-                percent(row.b),
-                percent(row.difference.value, "+") + ("*" if is_significant(row) else ""),
-                between(row.difference),
-                *(_p(row.adjusted.get(test)) for test in tests),
-            ]
-            for name, row in comparison.measures.items()
-        ),
-    ]
+    tests, a, b = _made(comparison), comparison.a, comparison.b
+    rows = [["%", a, b, f"{a} - {b}", "95% interval", *(TESTS[test][0] for test in tests)]]
+    for name, row in comparison.measures.items():
+        difference = percent(row.difference.value, "+") + ("*" if is_significant(row) else "")
+        p = (_p(row.adjusted.get(test)) for test in tests)
+        rows.append([name, percent(row.a), percent(row.b), difference, between(row.difference), *p])
+    return rows
 
 
 def tests_of(comparisons: Iterable[Comparison]) -> dict[str, str]:
     """The tests that were made: the heading of their column in `comparison_rows`, and what they ask."""
     made = dict.fromkeys(test for each in comparisons for test in _made(each))
-    return {_HEADINGS[test]: TESTS[test] for test in _HEADINGS if test in made}
+    return dict(asked for test, asked in TESTS.items() if test in made)
 
 
 def _made(comparison: Comparison) -> list[str]:
-    return [test for test in _HEADINGS if any(test in row.adjusted for row in comparison.measures.values())]
+    return [test for test in TESTS if any(test in row.adjusted for row in comparison.measures.values())]
 
 
 def run_names(count: int) -> list[str]:
@@ -301,8 +288,8 @@ def micro_sign(run_a: Run, run_b: Run, gold: Run, k: int) -> float:
     0.125
     """
     a, b = run_a.top(k), run_b.top(k)
-    only_a, only_b = a.keep(~is_gold(a, b)), b.keep(~is_gold(b, a))
-    right = [int(is_gold(only, gold).sum()) for only in (only_a, only_b)]
+    only_a, only_b = a.keep(~a.held_by(b)), b.keep(~b.held_by(a))
+    right = [int(only.held_by(gold).sum()) for only in (only_a, only_b)]
     wrong = [len(only.labels) - hits for only, hits in zip((only_a, only_b), right, strict=True)]
     return sign(right[0] + wrong[1], right[1] + wrong[0])
 

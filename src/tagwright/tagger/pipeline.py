@@ -406,9 +406,7 @@ class Tagger:
         for name, part in parts.items():
             (folder / name).mkdir()
             part.save(folder / name)
-        if self.parents is not None:
-            (folder / _PARENTS).mkdir()
-            save_score_map(self.parents, folder / _PARENTS)
+        save_score_map(self.parents, folder / _PARENTS)
         files = {name: known for name, known in digests(folder).items() if name not in logs}
         write_manifest(folder, KIND, {**content, "files": files, "logs": list(logs)})
 
