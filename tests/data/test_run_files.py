@@ -114,6 +114,12 @@ def test_what_is_written_is_read_again_to_the_last_bit(
     np.testing.assert_array_equal(again.scores, run.scores)
 
 
+def test_a_run_whose_name_ends_in_gz_is_compressed_and_read_back(tmp_path: Path) -> None:
+    write_run(Run.from_rows([{2: 2.0, 0: 1.0}, {}]), DOCUMENTS, list(LABELS), tmp_path / "run.jsonl.gz")
+    assert (tmp_path / "run.jsonl.gz").read_bytes()[:2] == b"\x1f\x8b"
+    assert read_run(tmp_path / "run.jsonl.gz", DOCUMENTS, LABELS).labels.tolist() == [2, 0]
+
+
 def test_confidences_are_written_and_read_back(tmp_path: Path) -> None:
     run = Run.of(np.array([0, 2, 2]), np.array([2, 0]), np.array([2.0, 1.0]), np.array([0.9, 0.1]))
     write_run(run, DOCUMENTS, list(LABELS), tmp_path / "run.jsonl")

@@ -1,24 +1,21 @@
 """Write a copy of a file of records with suggested subjects. The file itself is never changed."""
 
-import gzip
 import logging
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from tagwright.catalogues import iso2709, marcxml
 from tagwright.catalogues.subjects import Provenance, Suggested, fields_of
-from tagwright.core.atomic import replace_file
 from tagwright.core.extras import require
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.documents.files import guess_format
 from tagwright.readers.documents.marc import END, split_records
 from tagwright.readers.limits import largest_document, too_large
-from tagwright.readers.lines import open_bytes
+from tagwright.readers.lines import open_bytes, replace_bytes
 
 _log = logging.getLogger(__name__)
 
@@ -51,19 +48,9 @@ def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Prove
         added.subjects += len(subjects)
         return fields_of(subjects, provenance, link)
 
-    with open_bytes(path) as source, replace_file(output) as temporary, _opened(temporary, output) as target:
+    with open_bytes(path) as source, replace_bytes(output) as target:
         copy(source, target, fields, path)
     return added
-
-
-@contextmanager
-def _opened(temporary: Path, output: Path) -> Iterator[IO[bytes]]:
-    with temporary.open("wb") as file:
-        if output.suffix != ".gz":
-            yield file
-            return
-        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-            yield packed  # type: ignore[misc]  # a GzipFile writes bytes as any file does
 
 
 def _copy_iso2709(source: IO[bytes], target: IO[bytes], add: marcxml.Add, path: Path) -> None:

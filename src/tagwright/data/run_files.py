@@ -13,11 +13,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
 from tagwright.data import trec
 from tagwright.errors import InputError
-from tagwright.readers.lines import Place, finite_score, id_field, json_records, open_lines
+from tagwright.readers.lines import Place, finite_score, id_field, json_records, open_lines, write_lines
 from tagwright.types import Label, Run
 
 RunFormat: TypeAlias = Literal["jsonl", "trec"]
@@ -30,9 +29,8 @@ def write_run(
     path: Path | str,
     format: RunFormat = "jsonl",  # noqa: A002
 ) -> None:
-    """Write a run file, in one step. Raises TagwrightError when it cannot be written."""
-    with replace_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in run_lines(run, document_ids, label_ids, format))
+    """Write a run file in one step, gzip if the name ends in `.gz`. Raises TagwrightError if it cannot be written."""
+    write_lines(run_lines(run, document_ids, label_ids, format), path)
 
 
 def run_lines(

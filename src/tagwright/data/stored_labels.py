@@ -5,7 +5,7 @@ lead to is stored, so that nothing has to be built on loading. Every other field
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, pairwise, repeat
 from pathlib import Path
 from typing import Any, Self, overload
@@ -47,22 +47,17 @@ class StoredLabels(Sequence[Label]):
         self.by_name = Lookup.load(folder, "names", len(self.names))
         self._other_ids = StringTable.load(folder, "other_ids")
         self._broader = read_array(folder, "broader", np.int32, (None,))
-        self._name_ends, self._broader_ends = (
-            read_array(folder, name, np.int64, (size,)) for name in ("label_names", "label_broader")
-        )
-        check_ends(folder / "label_names.npy", self._name_ends, len(self.names))
-        check_ends(folder / "label_broader.npy", self._broader_ends, len(self._broader))
         check_places(folder / "broader.npy", self._broader, size + len(self._other_ids))
+        self._name_ends = _read_ends(folder, "names", size, len(self.names))
+        self._broader_ends = _read_ends(folder, "broader", size, len(self._broader))
+        self._names = _Lists(self.names.between, self._name_ends)
+        self._above = _Lists(partial(_placed, self._id, self._broader), self._broader_ends)
         loaded = {field: _Lists.load(folder, _FILES.get(field, field), size) for field in FIELDS}
         self._fields = {field: lists for field, lists in loaded.items() if lists is not None}
         if not size or (np.diff(self._name_ends, prepend=0) == 0).any():
             raise ModelError(f"{folder}: damaged (a label has no name); save the model again")
         self._one = lru_cache(REMEMBERED)(self._checked)
         self._folder = folder
-
-    def has(self, field: str) -> bool:
-        """Whether any label has this one of `FIELDS`."""
-        return field in self._fields
 
     def each(self, field: str) -> Iterator[tuple[str, ...]]:
         """This one of `FIELDS` for each label in turn, without putting labels together; pairs as `code text`."""
@@ -115,26 +110,14 @@ class StoredLabels(Sequence[Label]):
         return label
 
     def _between(self, start: int, end: int) -> list[Label]:
-        name_ends = _ends(self._name_ends, start, end)
-        name = name_ends[0]
-        names = self.names.between(name, name_ends[-1])
-        above_ends = _ends(self._broader_ends, start, end)
-        above, first = (
-            [self._id(each) for each in self._broader[above_ends[0] : above_ends[-1]].tolist()],
-            above_ends[0],
-        )
-        parts = zip(
+        fixed = zip(
             self.by_id.texts.between(start, end),
-            pairwise(name_ends),
+            self._names.between(start, end),
             self.descriptions.between(start, end),
-            pairwise(above_ends),
+            self._above.between(start, end),
             strict=True,
         )
-        fields = list(self._others(start, end))
-        return [
-            Label(id_, tuple(names[a - name : b - name]), description, tuple(above[c - first : d - first]), **others)
-            for (id_, (a, b), description, (c, d)), others in zip(parts, fields, strict=True)
-        ]
+        return [Label(*texts, **others) for texts, others in zip(fixed, self._others(start, end), strict=True)]
 
     def _others(self, start: int, end: int) -> Iterator[dict[str, Any]]:
         """The other fields of the labels from `start` up to `end`, those that any label of the vocabulary has."""
@@ -149,30 +132,26 @@ class StoredLabels(Sequence[Label]):
 
 
 class _Lists:
-    """Some texts for each label, one behind the other, and where those of each label end.
+    """Some texts for each label. texts: gives those from a number up to another; ends: where those of a label end."""
 
-    places: where each text is, if every text is stored once, as types and schemes, which thousands of labels share.
-    """
-
-    def __init__(self, texts: StringTable, ends: Longs, places: Ints | None) -> None:
-        self._texts, self._ends, self._places = texts, ends, places
+    def __init__(self, texts: Callable[[int, int], Sequence[str]], ends: Longs) -> None:
+        self._texts, self._ends = texts, ends
 
     @classmethod
     def load(cls, folder: Path, name: str, size: int) -> Self | None:
         """What `write` wrote; None where no label has any."""
         if not (folder / f"label_{name}.npy").exists():
             return None
-        texts, ends = StringTable.load(folder, name), read_array(folder, f"label_{name}", np.int64, (size,))
-        places = None
-        if (folder / f"{name}_places.npy").exists():
-            places = read_array(folder, f"{name}_places", np.int32, (None,))
-            check_places(folder / f"{name}_places.npy", places, len(texts))
-        check_ends(folder / f"label_{name}.npy", ends, len(texts) if places is None else len(places))
-        return cls(texts, ends, places)
+        table = StringTable.load(folder, name)
+        if not (folder / f"{name}_places.npy").exists():
+            return cls(table.between, _read_ends(folder, name, size, len(table)))
+        places = read_array(folder, f"{name}_places", np.int32, (None,))
+        check_places(folder / f"{name}_places.npy", places, len(table))
+        return cls(partial(_placed, table.__getitem__, places), _read_ends(folder, name, size, len(places)))
 
     @staticmethod
     def write(folder: Path, name: str, lists: Sequence[Sequence[str]]) -> None:
-        """Write them, unless all are empty."""
+        """Write them, unless all are empty; each text once where many labels share it, as types and schemes."""
         if not any(lists):
             return
         texts = list(chain.from_iterable(lists))
@@ -185,14 +164,16 @@ class _Lists:
 
     def between(self, start: int, end: int) -> list[tuple[str, ...]]:
         """The texts of the labels from `start` up to `end`."""
-        ends = _ends(self._ends, start, end)
-        if self._places is None:
-            texts = self._texts.between(ends[0], ends[-1])
-        else:
-            places = self._places[ends[0] : ends[-1]].tolist()
-            known = {place: self._texts[place] for place in set(places)}
-            texts = [known[place] for place in places]
-        return [tuple(texts[a - ends[0] : b - ends[0]]) for a, b in pairwise(ends)]
+        ends = [int(self._ends[start - 1]) if start else 0, *self._ends[start:end].tolist()]
+        texts = self._texts(ends[0], ends[-1])
+        return [tuple(texts[one - ends[0] : other - ends[0]]) for one, other in pairwise(ends)]
+
+
+def _placed(text_at: Callable[[int], str], places: Ints, start: int, end: int) -> list[str]:
+    """The texts at some of these places."""
+    wanted = places[start:end].tolist()
+    known = {place: text_at(place) for place in set(wanted)}
+    return [known[place] for place in wanted]
 
 
 class StoredNames:
@@ -268,6 +249,8 @@ def _counted(counts: Iterator[int]) -> Longs:
     return np.cumsum(np.fromiter(counts, np.int64))
 
 
-def _ends(ends: Longs | Ints, start: int, end: int) -> list[int]:
-    """Where each of the parts from `start` up to `end` begins, and where the last one ends."""
-    return [int(ends[start - 1]) if start else 0, *ends[start:end].tolist()]
+def _read_ends(folder: Path, name: str, size: int, length: int) -> Longs:
+    """(labels,) where the texts of each label end, of `length` in all."""
+    ends: Longs = read_array(folder, f"label_{name}", np.int64, (size,))
+    check_ends(folder / f"label_{name}.npy", ends, length)
+    return ends

@@ -10,7 +10,8 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import cached_property, partial
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -21,6 +22,7 @@ import numpy as np
 from tagwright.core.cache import user_cache
 from tagwright.core.checked import shown
 from tagwright.core.display import many
+from tagwright.core.extras import require
 from tagwright.core.garbage import uncollected
 from tagwright.data import rows
 from tagwright.data.hierarchy import Hierarchy
@@ -28,7 +30,6 @@ from tagwright.data.label_conditions import LabelConditions, nearest
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns
-from tagwright.readers.labels import skos
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, say_chosen
 from tagwright.readers.labels.records import read_label_rows
@@ -40,9 +41,9 @@ from tagwright.text.language import ALL, AUTO, check, likely
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Mask, Run
 
-Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names"] | skos.Format
+Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names", "turtle", "rdfxml", "ntriples"]
 
-Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact"]
+Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact", "translated"]
 "A field of a label that holds texts."
 
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
@@ -172,6 +173,9 @@ class Vocabulary(Sequence[Label]):
             return table_lines(to_table(self), format)
         if format == "names":
             raise ConfigError("a list of names cannot hold a vocabulary; write jsonl, csv, tsv, turtle")
+        require("writing SKOS", "rdflib")
+        from tagwright.readers.labels import skos
+
         return skos.lines(self, format)
 
     def save(self, folder: Path) -> None:
@@ -209,9 +213,7 @@ class Vocabulary(Sequence[Label]):
     @property
     def is_translated(self) -> bool:
         """Whether labels are also searched by translated names: see `translation`."""
-        if isinstance(self._labels, StoredLabels):
-            return self._labels.has("translated")
-        return any(label.translated for label in self._labels)
+        return any(names for _, names in self.texts("translated"))
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -339,22 +341,12 @@ class Vocabulary(Sequence[Label]):
         return ARROW.join(self.path(position)) if whole or ambiguous else name
 
     def cycle(self) -> tuple[str, ...]:
-        """The ids along a cycle of broader links, ending where it begins; empty when the links form a hierarchy.
-
-        Labels with nothing below them are removed until none is left (Kahn, 1962); the rest lies in a cycle or above
-        one, so that a walk downwards inside it must return to a label.
-        """
-        below = [0] * len(self)
-        for upper in (upper for position in range(len(self)) for upper in self.broader(position)):
-            below[upper] += 1
-        bottom = [position for position, count in enumerate(below) if not count]
-        while bottom:
-            for upper in self.broader(bottom.pop()):
-                below[upper] -= 1
-                if not below[upper]:
-                    bottom.append(upper)
-        down = {upper: lower for lower, count in enumerate(below) if count for upper in self.broader(lower)}
-        return tuple(self.ids[position] for position in reversed(_cycle(down)))
+        """The ids along a cycle of broader links, ending where it begins; empty when the links form a hierarchy."""
+        try:
+            TopologicalSorter({position: self.broader(position) for position in range(len(self))}).prepare()
+        except CycleError as error:
+            return tuple(self.ids[position] for position in reversed(error.args[1]))
+        return ()
 
     @cached_property
     def _names(self) -> Mapping[str, int | None] | StoredNames:
@@ -442,16 +434,6 @@ class _DuplicateIdError(InputError):
         return InputError(f"the id {shown(self._id)} is taken by line {lines[self._first]}", path, lines[self._second])
 
 
-def _cycle(step: Mapping[int, int]) -> list[int]:
-    """Follow `step` from any position until one recurs; returns the path between its two visits, both included."""
-    path: dict[int, int] = {}
-    position = min(step, default=None)
-    while position is not None and position not in path:
-        path[position] = len(path)
-        position = step[position]
-    return [] if position is None else [*list(path)[path[position] :], position]
-
-
 def _unambiguous(named: Iterable[tuple[str, int]]) -> dict[str, int | None]:
     positions: dict[str, int | None] = {}
     for name, position in named:
@@ -501,7 +483,13 @@ def _labels(
     if file_format == "names":
         return _without_lines(read_names(path), lines)
     guess = likely()
-    parse = partial(skos.read_labels, path, language, file_format, guess)
+
+    def parse() -> list[Label]:
+        require("reading SKOS", "rdflib", path=path)
+        from tagwright.readers.labels import skos
+
+        return skos.read_labels(path, language, file_format, guess)
+
     return _kept(path, ("skos", file_format, language, guess), parse)
 
 
@@ -515,12 +503,9 @@ def _kept(path: Path, options: Iterable[object], parse: Callable[[], Iterable[La
     if content := cache.get(CACHED, [key]).get(key):
         return [Label(*map(_tuples, json.loads(line))) for line in content.splitlines()]
     labels = list(parse())
-    cache.put(CACHED, {key: b"".join(json.dumps(_row(label)).encode() + b"\n" for label in labels)})
+    rows = ([getattr(label, field.name) for field in fields(Label)] for label in labels)
+    cache.put(CACHED, {key: b"".join(json.dumps(row).encode() + b"\n" for row in rows)})
     return labels
-
-
-def _row(label: Label) -> list[object]:
-    return [getattr(label, field.name) for field in fields(Label)]
 
 
 def _tuples(value: Any) -> Any:

@@ -11,7 +11,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, TypeAlias
+from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast
 
 from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
@@ -150,11 +150,17 @@ def write_lines(lines: Iterable[str], path: Path | str) -> None:
 
     The same lines give the same bytes. Raises TagwrightError when it cannot be written.
     """
+    with replace_bytes(path) as file:
+        file.writelines(line.encode(errors="replace") + b"\n" for line in lines)
+
+
+@contextlib.contextmanager
+def replace_bytes(path: Path | str) -> Iterator[IO[bytes]]:
+    """Open a file for writing bytes, as `replace_file` does; gzip if the name ends in `.gz`."""
     with replace_file(path) as temporary, temporary.open("wb") as file:
         packed = Path(path).suffix == ".gz"
         with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else file as stream:
-            for line in lines:
-                stream.write(line.encode(errors="replace") + b"\n")
+            yield cast("IO[bytes]", stream)
 
 
 def table_lines(rows: Iterable[Sequence[str]], file_format: Literal["csv", "tsv"]) -> Iterator[str]:
@@ -240,14 +246,28 @@ def text_field(record: Mapping[str, Any], key: str, place: Place) -> str:
     return text
 
 
-def texts_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
-    """A list of clean texts, blank ones left out; empty when it is missing or null. Raises InputError otherwise."""
-    return _list_field(record, key, place)
+def texts_field(record: Mapping[str, Any], key: str, place: Place, separators: str = "") -> tuple[str, ...]:
+    """A list of clean texts, blank ones left out; empty when it is missing or null. Raises InputError otherwise.
+
+    separators: of ids; what may stand between several in one text, for the remedy in the message.
+    """
+    value = record.get(key)
+    if value is None or value == []:
+        return ()
+    texts = [_text(part) for part in value] if isinstance(value, list) else [None]
+    if None not in texts:
+        return tuple(filter(None, texts))
+    kind = f"{key.removesuffix('s')} ids" if separators else key if key.endswith("s") else "texts"
+    if isinstance(value, list):
+        raise place.error(f"{key} holds {shown(value[texts.index(None)])}, expected a list of {kind}")
+    split = separators and isinstance(value, str)
+    remedy = shown([part for part in re.split(separators, value) if part] if split else [value])
+    raise place.error(f"{key} is {shown(value)}, expected a list of {kind}; write {remedy}")
 
 
 def ids_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
     """Like `texts_field`, for ids: numbers become texts, and the error shows how to split a string of several ids."""
-    return _list_field(record, key, place, r"[\s,;|]+")
+    return texts_field(record, key, place, r"[\s,;|]+")
 
 
 def finite_score(score: object, place: Place) -> float:
@@ -331,22 +351,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_once)
-
-
-def _list_field(record: Mapping[str, Any], key: str, place: Place, separators: str = "") -> tuple[str, ...]:
-    """A list of clean texts, or of ids where there are `separators`, which may stand between those of one text."""
-    value = record.get(key)
-    if value is None or value == []:
-        return ()
-    texts = [_text(part) for part in value] if isinstance(value, list) else [None]
-    if None not in texts:
-        return tuple(filter(None, texts))
-    kind = f"{key.removesuffix('s')} ids" if separators else key if key.endswith("s") else "texts"
-    if isinstance(value, list):
-        raise place.error(f"{key} holds {shown(value[texts.index(None)])}, expected a list of {kind}")
-    split = separators and isinstance(value, str)
-    remedy = shown([part for part in re.split(separators, value) if part] if split else [value])
-    raise place.error(f"{key} is {shown(value)}, expected a list of {kind}; write {remedy}")
 
 
 def _text(value: object) -> str | None:

@@ -1,7 +1,7 @@
 """Read what reference managers such as Zotero export: RIS, BibTeX (extra `latex`), and CSL JSON."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,30 @@ from tagwright.core.extras import require
 from tagwright.core.progress import unlogged
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import one_line, present
+from tagwright.readers.documents.sections import one_line, present, years
 from tagwright.readers.limits import largest_document, reject, too_large
 from tagwright.readers.lines import Place, json_objects, open_lines, open_text
 from tagwright.text.words import clean
 from tagwright.types import Document
 
 _RIS = re.compile(r"([A-Z][A-Z0-9])  -(?: (.*))?")
+
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "id": ("ID", "id"),
+    "title": ("TI", "T1", "CT", "title"),
+    "abstract": ("AB", "N2", "abstract"),
+    "author": ("AU", "A1", "A2", "A3", "author", "editor"),
+    "keyword": ("KW", "keywords", "keyword"),
+    "language": ("LA", "language", "langid"),
+    "year": ("PY", "Y1", "DA", "year", "date", "issued"),
+    "publisher": ("PB", "publisher"),
+    "venue": ("T2", "JO", "JF", "journal", "journaltitle", "booktitle", "container-title"),
+    "note": ("N1", "note"),
+}
+"""Field -> its names in RIS, BibTeX and CSL JSON. Authors are those of all names; of anything else the first name
+counts that has a value."""
+_SEPARATORS = {"KW": "\n", "keywords": "[,;]", "keyword": "[,;]"}
+"Between the values in one text."
 
 
 def read_ris(path: Path) -> Iterator[Located]:
@@ -35,7 +52,7 @@ def read_ris(path: Path) -> Iterator[Located]:
                 raise InputError("a reference has no end, ER, before the next one", path, begin)
             begin, size, values, last = number, len(line), {"TY": [tag[2] or ""]}, []
         elif tag and tag[1] == "ER" and values:
-            yield begin, _of_ris(values)
+            yield begin, _document(values)
             values = {}
         elif values and tag:
             last = values.setdefault(tag[1], [])
@@ -46,24 +63,6 @@ def read_ris(path: Path) -> Iterator[Located]:
             raise InputError(f"{line[:40]!r} is outside of a reference, expected TY  - at its beginning", path, number)
     if values:
         raise InputError("a reference has no end: ER  -", path, begin)
-
-
-def _of_ris(values: Mapping[str, Sequence[str]]) -> Document:
-    def every(*tags: str) -> list[str]:
-        return [text for tag in tags for text in values.get(tag, ())]
-
-    return _document(
-        every("ID")[:1],
-        every("TI", "T1", "CT"),
-        every("AB") or every("N2"),
-        author=every("AU", "A1", "A2", "A3"),
-        keyword=[word for text in every("KW") for word in text.splitlines()],
-        language=every("LA"),
-        year=every("PY", "Y1", "DA")[:1],
-        publisher=every("PB"),
-        venue=every("T2", "JO", "JF")[:1],
-        note=every("N1"),
-    )
 
 
 def read_bibtex(path: Path) -> Iterator[Located]:
@@ -85,26 +84,10 @@ def read_bibtex(path: Path) -> Iterator[Located]:
         if isinstance(block, ParsingFailedBlock):
             reject(place.error(f"is no entry of BibTeX ({one_line(str(block.error))})"))
         elif isinstance(block, Entry):
-            values = {field.key.lower(): decode(str(field.value)) for field in block.fields}
-            yield place.line or 0, _of_bibtex(block.key, values)
-
-
-def _of_bibtex(key: str, values: Mapping[str, str]) -> Document:
-    def every(*names: str) -> list[str]:
-        return [values[name] for name in names if name in values]
-
-    return _document(
-        [key],
-        every("title"),
-        every("abstract"),
-        author=[name for names in every("author", "editor") for name in re.split(r"\s+and\s+", names)],
-        keyword=[word for words in every("keywords") for word in re.split("[,;]", words)],
-        language=every("language", "langid")[:1],
-        year=every("year", "date")[:1],
-        publisher=every("publisher"),
-        venue=every("journal", "journaltitle", "booktitle")[:1],
-        note=every("note"),
-    )
+            values = {field.key.lower(): [decode(str(field.value))] for field in block.fields} | {"id": [block.key]}
+            for role in {"author", "editor"} & values.keys():
+                values[role] = re.split(r"\s+and\s+", values[role][0])
+            yield place.line or 0, _document(values)
 
 
 def read_csl(path: Path) -> Iterator[Located]:
@@ -126,27 +109,13 @@ def is_csl(item: Mapping[str, Any]) -> bool:
 
 def of_csl(item: Mapping[str, Any]) -> Document:
     """An item of CSL JSON; what has no text is left out."""
-
-    def every(name: str) -> list[str]:
-        value = item.get(name)
-        return [str(value)] if isinstance(value, str | int) else []
-
-    roles = (item.get(role) for role in ("author", "editor"))
-    names = (name for role in roles if isinstance(role, list) for name in role)
+    values = {name: [str(value)] for name, value in item.items() if isinstance(value, str | int)}
+    for role in ("author", "editor"):
+        names = item.get(role)
+        values[role] = [_csl_name(each) for each in names if each] if isinstance(names, list) else []
     issued = item.get("issued")
-    dates = [str(each) for each in issued.values()] if isinstance(issued, dict) else []
-    return _document(
-        every("id"),
-        every("title"),
-        every("abstract"),
-        author=[_csl_name(each) for each in names if each],
-        keyword=[word for words in every("keyword") for word in re.split("[,;]", words)],
-        language=every("language"),
-        year=dates[:1],
-        publisher=every("publisher"),
-        venue=every("container-title"),
-        note=every("note"),
-    )
+    values["issued"] = [str(each) for each in issued.values()] if isinstance(issued, dict) else []
+    return _document(values)
 
 
 def _csl_name(name: object) -> str:
@@ -155,17 +124,16 @@ def _csl_name(name: object) -> str:
     return str(name.get("literal") or ", ".join(str(name[part]) for part in ("family", "given") if name.get(part)))
 
 
-def _document(id_: Sequence[str], title: Sequence[str], abstract: Sequence[str], **metadata: list[str]) -> Document:
-    """A document of the first title and all of the abstract; of a year, its four digits."""
-    years = [year[0] for text in metadata.pop("year") if (year := re.search(r"\d{4}", text))]
-    cleaned = {field: list(_lines(values)) for field, values in metadata.items()}
-    return Document(
-        next(_lines(id_), ""),
-        next(_lines(title), ""),
-        "\n\n".join(clean(text).strip() for text in abstract),
-        metadata=present(**cleaned, year=years),
-    )
-
-
-def _lines(texts: Iterable[str]) -> Iterator[str]:
-    return (one_line(clean(text)) for text in texts)
+def _document(values: Mapping[str, Sequence[str]]) -> Document:
+    """The document of a reference. values: by the names that its format has for them, see `_NAMES`."""
+    found = dict[str, list[str]]()
+    for field, names in _NAMES.items():
+        held = [name for name in names if values.get(name)][: None if field == "author" else 1]
+        found[field] = [
+            part for name in held for text in values[name] for part in re.split(_SEPARATORS.get(name, "$^"), text)
+        ]
+    abstract = "\n\n".join(clean(text).strip() for text in found.pop("abstract"))
+    lines = {field: list(map(one_line, texts)) for field, texts in found.items()}
+    id_, title = ("".join(lines.pop(field)[:1]) for field in ("id", "title"))
+    one = {"venue": lines.pop("venue")[:1], "year": years(lines.pop("year")[:1])}
+    return Document(id_, title, abstract, metadata=present(**lines, **one))

@@ -10,7 +10,7 @@ from typing import Any
 from tagwright.core.extras import require
 from tagwright.errors import InputError, one_line_of
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, authors, one_line, present, to_document
+from tagwright.readers.documents.sections import Block, authors, keywords, one_line, present, to_document
 from tagwright.readers.limits import PICTURES, largest_document, read_whole, too_large
 from tagwright.readers.lines import open_bytes
 from tagwright.types import Document
@@ -77,7 +77,7 @@ def _document(file: Any) -> Document:
         title = blocks.pop(0)[1]
     metadata = present(
         author=authors(one_line(name) for name in (properties.author or "").split(";")),
-        keyword=[one_line(word) for word in re.split("[,;]", properties.keywords or "")],
+        keyword=keywords([properties.keywords or ""]),
     )
     return to_document(title, blocks, metadata)
 

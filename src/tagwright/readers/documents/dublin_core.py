@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element  # of trees built by tagwright.readers
 from tagwright.readers.documents.catalogue import Record, Subject, to_documents
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import one_line, present
+from tagwright.readers.documents.sections import one_line, present, years
 from tagwright.readers.documents.xml import read_elements
 from tagwright.types import Document, Section
 
@@ -53,7 +53,7 @@ def _to_record(element: Element) -> Record | None:
         present(
             alternative=[*titles[1:], *values("alternative")],
             author=values("creator", "contributor"),
-            year=[year[0] for text in values("issued", "created", "date")[:1] if (year := re.search(r"\d{4}", text))],
+            year=years(values("issued", "created", "date")[:1]),
             publisher=values("publisher"),
             venue=values("isPartOf"),
             language=values("language"),

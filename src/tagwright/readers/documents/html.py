@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, one_line, present, to_document, work_id
+from tagwright.readers.documents.sections import Block, keywords, one_line, present, to_document, work_id
 from tagwright.readers.limits import read_whole
 from tagwright.readers.lines import open_bytes
 from tagwright.types import Document
@@ -110,7 +110,7 @@ class _Page(HTMLParser):
         metadata = present(
             author=self._named(*_AUTHORS),
             venue=self._named(*_VENUES)[:1],
-            keyword=[word.strip() for words in self._named(*_KEYWORDS) for word in re.split("[,;]", words)],
+            keyword=keywords(self._named(*_KEYWORDS)),
         )
         document = to_document("".join(self._named(*_TITLES)[:1]) or title, blocks, metadata)
         return replace(document, id=work_id({"doi": "".join(self._named("citation_doi")[:1])}))

@@ -7,12 +7,13 @@ from xml.etree.ElementTree import Element  # of trees built by tagwright.readers
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, present, to_sections, work_id
-from tagwright.readers.documents.xml import line, paragraphs, read_elements
+from tagwright.readers.documents.xml import Prose, read_elements
 from tagwright.types import Document, Section
 
 _BLOCKS = frozenset("app boxed-text break caption def-item disp-quote fig fn list-item p sec table-wrap title".split())  # noqa: SIM905
 _SKIPPED = frozenset("alt-text graphic label long-desc object-id permissions ref-list table tex-math".split())  # noqa: SIM905
 _CITATIONS = frozenset({"element-citation", "mixed-citation", "nlm-citation", "citation"})
+_PLAIN = Prose()
 
 
 def read_jats(path: Path) -> Iterator[Located]:
@@ -33,15 +34,15 @@ def _document(article: Element) -> Document:
     abstracts = meta.findall("abstract")
     plain = [abstract for abstract in abstracts if "abstract-type" not in abstract.attrib]
     return Document(
-        work_id({each.get("pub-id-type", ""): line(each) for each in meta.findall("article-id")}),
-        title=line(meta.find("title-group/article-title"), _BLOCKS, _is_skipped),
+        work_id({each.get("pub-id-type", ""): _PLAIN.line(each) for each in meta.findall("article-id")}),
+        title=_PROSE.line(meta.find("title-group/article-title")),
         abstract="\n\n".join(map(_abstract, (plain or abstracts)[:1])),
         sections=tuple(_sections(article)),
         metadata=present(
             author=[_name(each) for each in meta.findall("contrib-group/contrib") if _is_author(each)],
-            venue=[line(each) for each in article.findall("front/journal-meta//journal-title")[:1]],
-            year=[line(each) for each in meta.findall("pub-date/year")[:1]],
-            keyword=[line(each) for group in meta.findall("kwd-group") for each in _keywords(group)],
+            venue=[_PLAIN.line(each) for each in article.findall("front/journal-meta//journal-title")[:1]],
+            year=[_PLAIN.line(each) for each in meta.findall("pub-date/year")[:1]],
+            keyword=[_PLAIN.line(each) for group in meta.findall("kwd-group") for each in _keywords(group)],
             reference=[_reference(work) for ref in article.iterfind("back//ref-list//ref") for work in _works(ref)],
         ),
     )
@@ -50,8 +51,8 @@ def _document(article: Element) -> Document:
 def _abstract(abstract: Element) -> str:
     """Return a paragraph for each section, with its heading on a line before the text."""
     own, sections = _parted(abstract)
-    parts = [text for child in own if child.tag != "title" for text in _texts(child)]
-    return "\n\n".join([*parts, *("\n".join(_texts(section)) for section in sections)])
+    parts = [text for child in own if child.tag != "title" for text in _PROSE.paragraphs(child)]
+    return "\n\n".join([*parts, *("\n".join(_PROSE.paragraphs(section)) for section in sections)])
 
 
 def _sections(article: Element) -> Iterator[Section]:
@@ -60,18 +61,18 @@ def _sections(article: Element) -> Iterator[Section]:
         yield from to_sections(_inside(body, 0))
     for appendix in article.iterfind("back/app-group/app"):
         yield from to_sections(_blocks(appendix, 1))
-    if captions := _texts(floating):
+    if captions := _PROSE.paragraphs(floating):
         yield Section("", 1, tuple(captions))
 
 
 def _blocks(section: Element, depth: int) -> Iterator[Block]:
-    yield depth, line(section.find("title"), _BLOCKS, _is_skipped)
+    yield depth, _PROSE.line(section.find("title"))
     yield from _inside(section, depth)
 
 
 def _inside(section: Element, depth: int) -> Iterator[Block]:
     own, sections = _parted(section)
-    yield from ((0, text) for child in own if child.tag != "title" for text in _texts(child))
+    yield from ((0, text) for child in own if child.tag != "title" for text in _PROSE.paragraphs(child))
     for part in sections:
         yield from _blocks(part, depth + 1)
 
@@ -82,15 +83,14 @@ def _parted(element: Element) -> tuple[list[Element], list[Element]]:
     return [child for child in element if child.tag != "sec"], sections
 
 
-def _texts(element: Element | None) -> list[str]:
-    return [] if element is None or _is_skipped(element) else paragraphs(element, _BLOCKS, _is_skipped)
-
-
 def _is_skipped(element: Element) -> bool:
     """Whether it is not text, or a superscript reference number, which would stick to the word before."""
     if element.tag == "xref":
         return element.get("ref-type") in {"fn", "table-fn", "aff", "corresp"} or element.find("sup") is not None
     return element.tag in _SKIPPED or (element.tag == "sup" and element.find("xref") is not None)
+
+
+_PROSE = Prose(_BLOCKS, _is_skipped)
 
 
 def _is_author(contributor: Element) -> bool:
@@ -101,9 +101,9 @@ def _name(contributor: Element) -> str:
     places = map(contributor.find, ("name", ".//string-name", ".//name"))
     name = next((each for each in places if each is not None), None)
     if name is None:
-        return line(contributor.find(".//collab"), ("contrib-group",))
-    parts = " ".join(line(name.find(part)) for part in ("given-names", "surname", "suffix")).split()
-    return " ".join(parts) or line(name)
+        return Prose(("contrib-group",)).line(contributor.find(".//collab"))
+    parts = " ".join(_PLAIN.line(name.find(part)) for part in ("given-names", "surname", "suffix")).split()
+    return " ".join(parts) or _PLAIN.line(name)
 
 
 def _keywords(group: Element) -> list[Element]:
@@ -117,7 +117,7 @@ def _works(reference: Element) -> list[Element]:
 
 
 def _reference(reference: Element) -> str:
-    ids = {each.get("pub-id-type", ""): line(each) for each in reference.iter("pub-id")}
+    ids = {each.get("pub-id-type", ""): _PLAIN.line(each) for each in reference.iter("pub-id")}
     links = (each.get("href", "") for each in reference.iter("ext-link"))
     return work_id({"doi": next((link for link in links if "doi.org/" in link), ""), **ids})
 

@@ -12,7 +12,7 @@ from typing import Any
 from tagwright.core.extras import require
 from tagwright.errors import InputError, one_line_of
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, one_line, present, to_document, to_sections
+from tagwright.readers.documents.sections import Block, keywords, one_line, present, to_document, to_sections
 from tagwright.readers.lines import open_text
 from tagwright.types import Document
 
@@ -97,7 +97,7 @@ class _Paper:
         title = one_line("".join(self._said.get("title", ())[:1]))
         metadata = present(
             author=[one_line(name) for said in self._said.get("author", ()) for name in re.split(r"\n|;", said)],
-            keyword=[one_line(word) for said in self._said.get("keywords", ()) for word in re.split("[,;]", said)],
+            keyword=keywords(self._said.get("keywords", ())),
         )
         abstract = [paragraph for text in self._said.get("abstract", ()) for paragraph in _paragraphs(text)]
         if not abstract:

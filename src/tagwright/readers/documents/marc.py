@@ -11,7 +11,7 @@ from tagwright.errors import InputError, one_line_of
 from tagwright.readers.documents.catalogue import Field, Record, Subject, to_documents
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import present
+from tagwright.readers.documents.sections import present, years
 from tagwright.readers.documents.xml import read_elements
 from tagwright.readers.limits import largest_document, too_large
 from tagwright.readers.lines import open_bytes
@@ -182,9 +182,8 @@ def _document(fields: Sequence[Field]) -> Document:
 
 def _year(fixed: Sequence[Field], imprints: Sequence[Field]) -> list[str]:
     """The year of publication, by the fixed field or else the imprint."""
-    years = [each.value[7:11] for each in fixed if each.value[7:11].isdecimal()]
-    stated = (re.search(r"\d{4}", each.joined("c")) for each in imprints)
-    return [*years, *(match[0] for match in stated if match)][:1]
+    coded = [each.value[7:11] for each in fixed if each.value[7:11].isdecimal()]
+    return [*coded, *years(each.joined("c") for each in imprints)][:1]
 
 
 def _subjects(fields: Sequence[Field]) -> Iterator[Subject]:

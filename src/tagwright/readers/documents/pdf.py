@@ -13,7 +13,7 @@ from tagwright.core.progress import unlogged
 from tagwright.errors import InputError, one_line_of
 from tagwright.readers.documents.pdf_layout import Entry, Line, to_blocks, without_line_numbers
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import authors, one_line, present, to_document
+from tagwright.readers.documents.sections import authors, keywords, one_line, present, to_document
 from tagwright.readers.limits import PICTURES, largest_document, read_whole, too_large
 from tagwright.readers.lines import open_bytes
 
@@ -51,7 +51,7 @@ def read_pdf(path: Path) -> Iterator[Located]:
     title, blocks = to_blocks(lines, outline, information.get("/Title", ""))
     metadata = present(
         author=authors(re.split(r"\s*(?:;|, | and )\s*", information.get("/Author", ""))),
-        keyword=re.split(r"\s*[,;]\s*", information.get("/Keywords", "")),
+        keyword=keywords([information.get("/Keywords", "")]),
     )
     yield 0, to_document(title, blocks, metadata)
 

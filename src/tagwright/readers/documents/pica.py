@@ -8,7 +8,7 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.catalogue import Field, Record, Subject, to_documents
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import present
+from tagwright.readers.documents.sections import present, years
 from tagwright.readers.limits import largest_document, too_large
 from tagwright.readers.lines import open_lines
 from tagwright.types import Document, Section
@@ -112,7 +112,7 @@ def _document(fields: Sequence[Field]) -> Document:
         present(
             author=[*map(_person, every(*_PERSONS)), *map(_body, every(*_BODIES))],
             responsibility=values("h", "021A"),
-            year=[year[0] for value in values("a", "011@")[:1] if (year := re.match(r"\d{4}", value))],
+            year=years(values("a", "011@")[:1]),
             publisher=values("n", "033A"),
             venue=values("t", "039B"),
             language=values("a", "010@"),

@@ -78,15 +78,13 @@ def labels_beside(path: Path) -> tuple[str, ...]:
 
     `Vocabulary.resolve` accepts both. Raises InputError with path and line.
     """
-    return tuple(dict.fromkeys(_labels(path)))
-
-
-def _labels(path: Path) -> Iterator[str]:
     uris, names = path.with_suffix(".tsv"), path.with_suffix(".key")
+    found: Iterable[str] = ()
     if uris.is_file():
-        yield from _subjects(uris)
+        found = _subjects(uris)
     elif names.is_file():
-        yield from (clean(name).strip() for _, name in open_lines(names) if name.strip())
+        found = (clean(name).strip() for _, name in open_lines(names) if name.strip())
+    return tuple(dict.fromkeys(found))
 
 
 def _subjects(path: Path) -> Iterator[str]:

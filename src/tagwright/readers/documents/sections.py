@@ -74,6 +74,24 @@ def authors(names: Iterable[str]) -> list[str]:
     return [name for name in names if name.strip(" ()").casefold() not in _NOBODY]
 
 
+def keywords(texts: Iterable[str]) -> list[str]:
+    """The keywords in texts that separate them by commas or semicolons.
+
+    >>> keywords(["honey bees; wings", "flight,  nectar"])
+    ['honey bees', 'wings', 'flight', 'nectar']
+    """
+    return [one_line(word) for text in texts for word in re.split("[,;]", text)]
+
+
+def years(texts: Iterable[str]) -> list[str]:
+    """The year in each text that holds one: four digits in a row.
+
+    >>> years(["2019/05/01", "c1998.", "n.d."])
+    ['2019', '1998']
+    """
+    return [year[0] for text in texts if (year := re.search(r"\d{4}", text))]
+
+
 def one_line(text: str) -> str:
     r"""Clean text with single spaces.
 

@@ -7,11 +7,12 @@ from xml.etree.ElementTree import Element  # trees that tagwright.readers.docume
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, numbered_depth, present, to_sections, work_id
-from tagwright.readers.documents.xml import line, paragraphs, read_elements
+from tagwright.readers.documents.xml import Prose, read_elements
 from tagwright.types import Document
 
 _BLOCKS = frozenset("ab div figDesc figure head item lb list note p".split())  # noqa: SIM905
 _SKIPPED = frozenset("formula graphic label listBibl table".split())  # noqa: SIM905
+_PROSE = Prose(_BLOCKS, lambda element: element.tag in _SKIPPED)
 
 
 def read_tei(path: Path) -> Iterator[Located]:
@@ -32,16 +33,17 @@ def _document(tei: Element, header: Element) -> Document:
     source = header.find("fileDesc/sourceDesc/biblStruct")
     source = Element("biblStruct") if source is None else source
     keywords = header.find("profileDesc/textClass/keywords")
+    terms = [] if keywords is None else keywords.findall(".//term") or [keywords]
     return Document(
         _work(source),
-        title=_line(header.find("fileDesc/titleStmt/title")),
-        abstract="\n\n".join(_texts(header.find("profileDesc/abstract"))),
+        title=_PROSE.line(header.find("fileDesc/titleStmt/title")),
+        abstract="\n\n".join(_PROSE.paragraphs(header.find("profileDesc/abstract"))),
         sections=tuple(to_sections(_body(tei))),
         metadata=present(
             author=[_name(each) for each in source.iter("author")],
-            venue=[_line(each) for each in source.findall("monogr/title")[:1]],
+            venue=[_PROSE.line(each) for each in source.findall("monogr/title")[:1]],
             year=[each.get("when", "")[:4] for each in source.findall(".//imprint/date")[:1]],
-            keyword=[_line(each) for each in ([] if keywords is None else keywords.findall(".//term") or [keywords])],
+            keyword=list(map(_PROSE.line, terms)),
             reference=[_work(each) for each in tei.iterfind("text//listBibl/biblStruct")],
         ),
     )
@@ -54,7 +56,7 @@ def _body(tei: Element) -> Iterator[Block]:
             if child.tag == "div":
                 yield from _blocks(child, 0)
             else:
-                floating += _texts(child)
+                floating += _PROSE.paragraphs(child)
     if floating:
         yield from [(1, ""), *((0, text) for text in floating)]
 
@@ -64,30 +66,18 @@ def _blocks(division: Element, above: int) -> Iterator[Block]:
     head = division.find("head")
     depth = above + (0 if head is None else numbered_depth(head.get("n", "")))
     if head is not None:
-        yield depth, _line(head)
+        yield depth, _PROSE.line(head)
     own = (child for child in division if child.tag not in {"head", "div"})
-    yield from ((0, text) for child in own for text in _texts(child))
+    yield from ((0, text) for child in own for text in _PROSE.paragraphs(child))
     for part in division.findall("div"):
         yield from _blocks(part, depth)
-
-
-def _texts(element: Element | None) -> list[str]:
-    return [] if element is None or _is_skipped(element) else paragraphs(element, _BLOCKS, _is_skipped)
-
-
-def _line(element: Element | None) -> str:
-    return line(element, _BLOCKS, _is_skipped)
-
-
-def _is_skipped(element: Element) -> bool:
-    return element.tag in _SKIPPED
 
 
 def _name(author: Element) -> str:
     name = author.find("persName")
     parts = [] if name is None else [*name.findall("forename"), *name.findall("surname")]
-    return " ".join(filter(None, map(_line, parts)))
+    return " ".join(filter(None, map(_PROSE.line, parts)))
 
 
 def _work(source: Element) -> str:
-    return work_id({each.get("type", ""): _line(each) for each in source.iter("idno")})
+    return work_id({each.get("type", ""): _PROSE.line(each) for each in source.iter("idno")})

@@ -8,7 +8,7 @@ from functools import partial
 from html.entities import html5
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder  # builds trees; expat below does the parsing
 from xml.parsers import expat
 
@@ -24,8 +24,6 @@ CHUNK = 1 << 16
 _TAG = 16
 "Bytes counted for an element besides its name and attributes: its tags and its memory."
 
-Test: TypeAlias = Callable[[Element], bool]
-
 
 def read_elements(path: Path, *names: str) -> Iterator[tuple[int, Element]]:
     """Yield the outermost elements of these names, each with the line it begins on. Reads plain files and gzip.
@@ -40,35 +38,39 @@ def read_elements(path: Path, *names: str) -> Iterator[tuple[int, Element]]:
             yield from harvest.take(chunk)
 
 
-def paragraphs(element: Element | None, blocks: Collection[str], skip: Test = lambda _: False) -> list[str]:
-    """Return the clean text of an element in paragraphs: an element of `blocks` begins and ends one.
+class Prose(NamedTuple):
+    """How the text of elements is read. blocks: the elements that begin and end a paragraph. skip: what is no text.
 
     >>> from xml.etree.ElementTree import fromstring
-    >>> paragraphs(fromstring("<sec>One <b>bee</b>.<p>Two.</p></sec>"), {"p"})
+    >>> Prose({"p"}).paragraphs(fromstring("<sec>One <b>bee</b>.<p>Two.</p></sec>"))
     ['One bee.', 'Two.']
     """
-    if element is None:
-        return []
-    runs = groupby(_pieces(element, blocks, skip), key=lambda piece: piece is None)
-    texts = (" ".join("".join(filter(None, run)).split()) for ends, run in runs if not ends)
-    return [clean(text) for text in texts if text]
 
+    blocks: Collection[str] = ()
+    skip: Callable[[Element], bool] = lambda _: False
 
-def line(element: Element | None, blocks: Collection[str] = (), skip: Test = lambda _: False) -> str:
-    """Return the text of an element as one line."""
-    return " ".join(paragraphs(element, blocks, skip))
+    def paragraphs(self, element: Element | None) -> list[str]:
+        """Return the clean text of an element in paragraphs; none of an element that is skipped."""
+        if element is None or self.skip(element):
+            return []
+        runs = groupby(self._pieces(element), key=lambda piece: piece is None)
+        texts = (" ".join("".join(filter(None, run)).split()) for ends, run in runs if not ends)
+        return [clean(text) for text in texts if text]
 
+    def line(self, element: Element | None) -> str:
+        """Return the text of an element as one line."""
+        return " ".join(self.paragraphs(element))
 
-def _pieces(element: Element, blocks: Collection[str], skip: Test) -> Iterator[str | None]:
-    """Yield texts, and None at the end of a paragraph."""
-    yield element.text or ""
-    for child in element:
-        if not skip(child):
-            end = [None] if child.tag in blocks else []
-            yield from end
-            yield from _pieces(child, blocks, skip)
-            yield from end
-        yield child.tail or ""
+    def _pieces(self, element: Element) -> Iterator[str | None]:
+        """Yield texts, and None at the end of a paragraph."""
+        yield element.text or ""
+        for child in element:
+            if not self.skip(child):
+                end = [None] if child.tag in self.blocks else []
+                yield from end
+                yield from self._pieces(child)
+                yield from end
+            yield child.tail or ""
 
 
 class _Harvest:

@@ -28,8 +28,8 @@ def to_record(label: Label) -> dict[str, Any]:
     }  # fmt: skip
     others = {
         "notation": label.notation,
-        "languages": _by_code(label.languages),
-        "descriptions": _by_code(label.descriptions),
+        "languages": by_code(label.languages),
+        "descriptions": by_code(label.descriptions),
         **{field: list(getattr(label, field)) for field in ("translated", *LISTS)},
     }
     return record | {field: value for field, value in others.items() if value}
@@ -88,7 +88,8 @@ def _tagged(record: Mapping[str, Any], key: str, place: Place) -> tuple[tuple[st
     return by_language((code.lower(), text) for code in value for text in texts_field(value, code, place))
 
 
-def _by_code(tagged: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
+def by_code(tagged: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
+    """The texts of each language."""
     found: dict[str, list[str]] = {}
     for code, text in tagged:
         found.setdefault(code, []).append(text)

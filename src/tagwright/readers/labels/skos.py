@@ -1,4 +1,7 @@
-"""Read and write a SKOS thesaurus in Turtle, RDF/XML or N-Triples. Needs rdflib (extra `skos`), never the network."""
+"""Read and write a SKOS thesaurus in Turtle, RDF/XML or N-Triples. Needs rdflib (extra `skos`), never the network.
+
+This module is imported where a thesaurus is read or written, since rdflib takes its time.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 from urllib.parse import quote
 from xml.parsers import expat
 
+import rdflib
+from rdflib import OWL, RDF, SKOS, Graph, URIRef
+from rdflib.term import Node
+
 from tagwright.core.checked import shown
-from tagwright.core.extras import require
 from tagwright.core.progress import note, unlogged
 from tagwright.errors import InputError
 from tagwright.readers.labels.languages import by_language, by_preference, choose_languages, main, searched
@@ -23,14 +29,10 @@ from tagwright.readers.lines import open_lines
 from tagwright.text.words import clean
 from tagwright.types import Label
 
-if TYPE_CHECKING:
-    from rdflib import Graph, URIRef
-    from rdflib.term import Node
-
 Format: TypeAlias = Literal["turtle", "rdfxml", "ntriples"]
 
 _PARSERS = {"turtle": "turtle", "rdfxml": "xml", "ntriples": "nt"}
-_CORE, _XL = "http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#"
+_XL = rdflib.Namespace("http://www.w3.org/2008/05/skos-xl#")
 _BASE = "file:///"
 "The base of relative ids, so that they do not depend on where the file is."
 _PROPERTIES = {
@@ -93,25 +95,21 @@ def lines(labels: Iterable[Label], file_format: Format) -> Iterator[str]:
 
     Ids that are no URIs are taken as relative ones. Names are prefLabel, the first in its language, and altLabel.
     """
-    require("writing SKOS", "rdflib")
-    import rdflib
-    from rdflib import RDF, Literal
-
-    graph = rdflib.Graph()
-    graph.bind("skos", _CORE)
+    graph = Graph()
+    graph.bind("skos", SKOS)
     for label in labels:
-        concept = _uri(_absolute(label.id))
-        graph.add((concept, RDF.type, _uri(_CORE + "Concept")))
+        concept = _absolute(label.id)
+        graph.add((concept, RDF.type, SKOS.Concept))
         for each in label.types:
-            graph.add((concept, RDF.type, _uri(_absolute(each))))
+            graph.add((concept, RDF.type, _absolute(each)))
         for name, field in _PROPERTIES.items():
             for each in getattr(label, field):
-                graph.add((concept, _uri(_CORE + name), _uri(_absolute(each))))
+                graph.add((concept, SKOS[name], _absolute(each)))
         for each in label.collections:
-            graph.add((_uri(_absolute(each)), RDF.type, _uri(_CORE + "Collection")))
-            graph.add((_uri(_absolute(each)), _uri(_CORE + "member"), concept))
+            graph.add((_absolute(each), RDF.type, SKOS.Collection))
+            graph.add((_absolute(each), SKOS.member, concept))
         for kind, code, text in _literals(label):
-            graph.add((concept, _uri(_CORE + kind), Literal(text, lang=code or None)))
+            graph.add((concept, SKOS[kind], rdflib.Literal(text, lang=code or None)))
     with unlogged("rdflib"):
         yield from graph.serialize(format=_PARSERS[file_format]).rstrip("\n").split("\n")
 
@@ -130,21 +128,19 @@ def _literals(label: Label) -> Iterator[tuple[str, str, str]]:
         yield "notation", "", label.notation
 
 
-def _absolute(label_id: str) -> str:
+def _absolute(label_id: str) -> URIRef:
     """An id as a URI."""
-    unsafe = _RELATIVE.match(label_id) is None
-    return _BASE + quote(label_id, safe="#/:") if unsafe else _UNSAFE.sub(lambda sign: quote(sign[0]), label_id)
+    if _RELATIVE.match(label_id) is None:
+        return URIRef(_BASE + quote(label_id, safe="#/:"))
+    return URIRef(_UNSAFE.sub(lambda sign: quote(sign[0]), label_id))
 
 
 def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
-    require("reading SKOS", "rdflib", path=path)
-    import rdflib
-
     if file_format == "rdfxml":
         text = _written_out(text, path)
     try:
         with unlogged("rdflib"):  # it warns, with tracebacks, about dates and URIs that are not read here
-            return rdflib.Graph().parse(data=text, format=_PARSERS[file_format], publicID=_BASE)
+            return Graph().parse(data=text, format=_PARSERS[file_format], publicID=_BASE)
     except Exception as error:  # for broken input the parsers raise IndexError, RecursionError and many more
         raise InputError(f"is not {file_format} ({_reason(error)})", path, _line(error)) from None
 
@@ -218,10 +214,8 @@ def _line(error: Exception) -> int | None:
 
 def _concepts(graph: Graph) -> tuple[list[URIRef], int]:
     """The concepts in use, sorted, and the number of deprecated ones."""
-    from rdflib import OWL, RDF, URIRef
-
     deprecated = {node for node, value in graph.subject_objects(OWL.deprecated) if str(value).lower() in ("true", "1")}
-    concepts = graph.subjects(RDF.type, URIRef(_CORE + "Concept"), unique=True)
+    concepts = graph.subjects(RDF.type, SKOS.Concept, unique=True)
     every = sorted(node for node in concepts if isinstance(node, URIRef))
     used = [node for node in every if node not in deprecated]
     return used, len(every) - len(used)
@@ -243,7 +237,7 @@ def _label(graph: Graph, concept: URIRef, languages: Sequence[str]) -> Label | N
         searched(names, languages),
         next((text.text for text in notes if main(text.language) in wanted), ""),
         languages=by_language(text for text in names if text.language),
-        notation=min((_clean(str(value)) for value in _objects(graph, concept, _CORE + "notation")), default=""),
+        notation=min((_clean(str(value)) for value in graph.objects(concept, SKOS.notation)), default=""),
         descriptions=by_language(notes) if len(notes) > 1 or any(text.language for text in notes) else (),
         **_links(graph, concept),
     )
@@ -251,31 +245,31 @@ def _label(graph: Graph, concept: URIRef, languages: Sequence[str]) -> Label | N
 
 def _links(graph: Graph, concept: URIRef) -> dict[str, tuple[str, ...]]:
     """What the concept is, what it belongs to, and the concepts that it is joined to: sorted URIs by field."""
-    from rdflib import RDF
 
-    def linked(*properties: str, inverse: Iterable[str] = ()) -> tuple[str, ...]:
-        found = {node for each in properties for node in _objects(graph, concept, each)}
-        found.update(node for each in inverse for node in graph.subjects(_uri(_CORE + each), concept))
-        return tuple(sorted(_clean(str(node)) for node in found if _is_uri(node)))
+    def linked(*properties: URIRef, inverse: Iterable[URIRef] = ()) -> tuple[str, ...]:
+        found = {node for each in properties for node in graph.objects(concept, each)}
+        found.update(node for each in inverse for node in graph.subjects(each, concept))
+        return _ids(found)
 
     return {
-        "broader": linked(_CORE + "broader", inverse=["narrower"]),
-        "types": tuple(each for each in linked(str(RDF.type)) if each != _CORE + "Concept"),
-        "schemes": linked(_CORE + "inScheme", _CORE + "topConceptOf", inverse=["hasTopConcept"]),
-        "related": linked(_CORE + "related", inverse=["related"]),
-        "exact": linked(_CORE + "exactMatch"),
-        "close": linked(_CORE + "closeMatch"),
+        "broader": linked(SKOS.broader, inverse=[SKOS.narrower]),
+        "types": tuple(each for each in linked(RDF.type) if each != str(SKOS.Concept)),
+        "schemes": linked(SKOS.inScheme, SKOS.topConceptOf, inverse=[SKOS.hasTopConcept]),
+        "related": linked(SKOS.related, inverse=[SKOS.related]),
+        "exact": linked(SKOS.exactMatch),
+        "close": linked(SKOS.closeMatch),
     }
 
 
 def _collections(graph: Graph) -> dict[Node, tuple[str, ...]]:
     """The collections that each node is a member of, ordered ones too, and the collections that these are in."""
     direct: dict[Node, set[Node]] = defaultdict(set)
-    for collection, member in graph.subject_objects(_uri(_CORE + "member")):
+    for collection, member in graph.subject_objects(SKOS.member):
         direct[member].add(collection)
-    for collection, members in graph.subject_objects(_uri(_CORE + "memberList")):
-        for member in _list(graph, members):
-            direct[member].add(collection)
+    for collection, members in graph.subject_objects(SKOS.memberList):
+        with contextlib.suppress(ValueError):  # of a list with a cycle, after its items
+            for member in graph.items(members):
+                direct[member].add(collection)
 
     def around(member: Node) -> tuple[str, ...]:
         found: set[Node] = set()
@@ -284,36 +278,14 @@ def _collections(graph: Graph) -> dict[Node, tuple[str, ...]]:
             new = direct.get(open_.pop(), set()) - found
             found |= new
             open_ += new
-        return tuple(sorted(_clean(str(node)) for node in found if _is_uri(node)))
+        return _ids(found)
 
     return {member: around(member) for member in list(direct)}
 
 
-def _list(graph: Graph, head: Node) -> Iterator[Node]:
-    """The items of an RDF list, each once if the list has a cycle."""
-    from rdflib import RDF
-
-    seen: set[Node] = set()
-    while head not in seen:
-        seen.add(head)
-        yield from graph.objects(head, RDF.first)
-        head = next(iter(graph.objects(head, RDF.rest)), head)
-
-
-def _objects(graph: Graph, concept: Node, predicate: str) -> Iterator[Node]:
-    return graph.objects(concept, _uri(predicate))
-
-
-def _uri(text: str) -> URIRef:
-    from rdflib import URIRef
-
-    return URIRef(text)
-
-
-def _is_uri(node: Node) -> bool:
-    from rdflib import URIRef
-
-    return isinstance(node, URIRef)
+def _ids(nodes: Iterable[Node]) -> tuple[str, ...]:
+    """The URIs among nodes, sorted."""
+    return tuple(sorted(_clean(str(node)) for node in nodes if isinstance(node, URIRef)))
 
 
 class _Text(NamedTuple):
@@ -323,13 +295,11 @@ class _Text(NamedTuple):
 
 def _texts(graph: Graph, concept: URIRef, kind: str) -> Iterator[_Text]:
     """The literals of one SKOS property, also through nodes: SKOS-XL labels, structured notes."""
-    from rdflib import RDF, Literal, URIRef
-
-    nodes = [*graph.objects(concept, URIRef(_CORE + kind)), *graph.objects(concept, URIRef(_XL + kind))]
-    others = [node for node in nodes if not isinstance(node, Literal)]
-    inner = (graph.objects(node, path) for node in others for path in (URIRef(_XL + "literalForm"), RDF.value))
+    nodes = [*graph.objects(concept, SKOS[kind]), *graph.objects(concept, _XL[kind])]
+    others = [node for node in nodes if not isinstance(node, rdflib.Literal)]
+    inner = (graph.objects(node, path) for node in others for path in (_XL["literalForm"], RDF.value))
     for node in itertools.chain(nodes, *inner):
-        if isinstance(node, Literal) and (text := _clean(node)):
+        if isinstance(node, rdflib.Literal) and (text := _clean(node)):
             yield _Text((node.language or "").lower(), text)
 
 

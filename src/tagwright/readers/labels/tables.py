@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tagwright.core.checked import shown
-from tagwright.readers.labels.jsonl import LISTS
+from tagwright.readers.labels.jsonl import LISTS, by_code
 from tagwright.readers.labels.languages import by_language, chosen_names
 from tagwright.readers.labels.term_lists import read_names
 from tagwright.readers.lines import Place, csv_rows, tsv_rows
@@ -51,27 +50,18 @@ def to_table(labels: Sequence[Label]) -> Iterator[list[str]]:
     >>> list(to_table([bees, wasps]))
     [['id', 'names', 'broader', 'notation'], ['1', 'Bees|Apoidea', '', '59'], ['2', 'Wasps; hornets|', '1', '']]
     """
-    codes, described = (
-        list(dict.fromkeys(code for label in labels for code, _ in getattr(label, field)))
-        for field in ("languages", "descriptions")
-    )
-    cells: dict[str, Callable[[Label], str]] = {
-        "id": lambda label: label.id,
-        "names": lambda label: _cell(label.names),
-        "description": lambda label: _text_cell([label.description]),
-        "notation": lambda label: label.notation,
-        **{field: partial(_field_cell, field) for field in ("broader", "translated", *LISTS)},
-        **{f"names_{code}": partial(_names_cell, code) for code in codes},
-        **{f"description_{code}" if code else "descriptions": partial(_described_cell, code) for code in described},
-    }
-    used = [
-        column for column, cell in cells.items() if any(map(cell, labels)) or (column == "description" and described)
-    ]
-    order = ["id", "names", "description", "broader"]
-    header = [*(column for column in order if column in used), *(column for column in used if column not in order)]
-    yield header
+    used = dict.fromkeys(column for label in labels for column, cell in _row(label).items() if cell)
+    if any(column.startswith("description") for column in used):
+        used["description"] = None  # without it, the first of the descriptions would be read as the one
+    order = ("id", "names", "description", "broader", "notation", "translated", *LISTS)
+
+    def place(column: str) -> int:
+        return order.index(column) if column in order else len(order) + column.startswith("description")
+
+    yield (header := sorted(used, key=place))
     for label in labels:
-        yield [cells[column](label) for column in header]
+        row = _row(label)
+        yield [row.get(column, "") for column in header]
 
 
 class _Columns(NamedTuple):
@@ -171,6 +161,20 @@ def _json_list(cell: str) -> list[str] | None:
     return list(filter(None, texts)) if len(texts) == len(found) else None
 
 
+def _row(label: Label) -> dict[str, str]:
+    """The cells of a label by column; those of other fields and languages than it has are empty or missing."""
+    names, described = map(by_code, (label.languages, label.descriptions))
+    return {
+        "id": label.id,
+        "names": _cell(label.names),
+        "description": _text_cell([label.description]),
+        "notation": label.notation,
+        **{field: _cell(getattr(label, field)) for field in ("broader", "translated", *LISTS)},
+        **{f"names_{code}": _cell(texts) for code, texts in names.items()},
+        **{f"description_{code}" if code else "descriptions": _text_cell(texts) for code, texts in described.items()},
+    }
+
+
 def _cell(texts: Sequence[str]) -> str:
     """What `_cells` reads as these texts."""
     joined = "|".join(texts)
@@ -183,15 +187,3 @@ def _text_cell(texts: Sequence[str]) -> str:
     """What `_texts` reads as these texts."""
     plain = len(texts) == 1 and not texts[0].startswith('["')
     return texts[0] if plain else json.dumps(texts, ensure_ascii=False) if texts else ""
-
-
-def _field_cell(field: str, label: Label) -> str:
-    return _cell(getattr(label, field))
-
-
-def _names_cell(code: str, label: Label) -> str:
-    return _cell([name for tag, name in label.languages if tag == code])
-
-
-def _described_cell(code: str, label: Label) -> str:
-    return _text_cell([text for tag, text in label.descriptions if tag == code])
