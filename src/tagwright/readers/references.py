@@ -6,7 +6,6 @@ label by the last part of the id, or by the name.
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 SHORTEST = 5
 "Characters that the last part of an id needs to stand for it: shorter numbers occur in every vocabulary."
@@ -15,13 +14,6 @@ SUBDIVISION = "--"
 "Between the parts of a subdivided heading: Bees--Behavior."
 
 _REFERENCE = re.compile(r"((?:<[^<>\s]+>\s*)+)(.*)", re.DOTALL)
-
-
-class Reference(NamedTuple):
-    """A label under the names of other systems. ids: in the order in which they are tried; name: may be blank."""
-
-    ids: tuple[str, ...]
-    name: str
 
 
 def write_reference(ids: Iterable[str], name: str) -> str:
@@ -34,17 +26,17 @@ def write_reference(ids: Iterable[str], name: str) -> str:
     return " ".join([*brackets, *([name] if name else [])])
 
 
-def read_reference(text: str) -> Reference:
-    """The ids between angle brackets and the name after them.
+def read_reference(text: str) -> tuple[list[str], str]:
+    """The ids between angle brackets, in the order in which they are tried, and the name after them; it may be blank.
 
     >>> read_reference("<(DE-588)4006216-6> Bees")
-    Reference(ids=('(DE-588)4006216-6',), name='Bees')
+    (['(DE-588)4006216-6'], 'Bees')
     >>> read_reference("Bees")
-    Reference(ids=(), name='Bees')
+    ([], 'Bees')
     """
     if match := _REFERENCE.fullmatch(text):
-        return Reference(tuple(re.findall(r"<([^<>\s]+)>", match[1])), match[2].strip())
-    return Reference((), text)
+        return re.findall(r"<([^<>\s]+)>", match[1]), match[2].strip()
+    return [], text
 
 
 def last_part(label_id: str) -> str:
