@@ -35,26 +35,21 @@ def one_spelling(word: str) -> str:
     return name if (name := canonical(word)) in get_args(Method) else word
 
 
-Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.", show_default=False)]
+Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.")]
 Columns = Annotated[
     str,
     typer.Option(
         metavar="FIELD=COLUMN,...",
         help="Columns of the fields, if they have other names: title=Name,text=Body,labels=Codes; "
         "also id, abstract, and any name for metadata.",
-        show_default=False,
     ),
 ]
 InputFormat = Annotated[
-    str,
-    typer.Option(metavar="FORMAT", help="The format of DOCS, if name and content do not show it.", show_default=False),
+    str, typer.Option(metavar="FORMAT", help="The format of DOCS, if name and content do not show it.")
 ]
 
 Encoding = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME", help="The encoding of texts and tables that are not UTF-8: cp1252.", show_default=False
-    ),
+    str, typer.Option(metavar="NAME", help="The encoding of texts and tables that are not UTF-8: cp1252.")
 ]
 
 
@@ -71,7 +66,6 @@ MaxDocumentSize = Annotated[
         min=1,
         callback=_limit,
         help="The largest document to read, in uncompressed bytes; 20,000,000 or TAGWRIGHT_MAX_DOCUMENT_SIZE if unset.",
-        show_default=False,
     ),
 ]
 
@@ -91,15 +85,10 @@ Offline = Annotated[
     ),
 ]
 LabelFile = Annotated[
-    Path | None,
-    typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or a name or path per line.", show_default=False),
+    Path | None, typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or a name or path per line.")
 ]
 Language = Annotated[
-    str,
-    typer.Option(
-        help="Language for stemming and stop words: fi, finnish, de+en, none. Recognised by default.",
-        show_default=False,
-    ),
+    str, typer.Option(help="Language for stemming and stop words: fi, finnish, de+en, none. Recognised by default.")
 ]
 
 
@@ -109,7 +98,7 @@ def model_in_use(model: Path | None) -> Path | None:
 
 
 MODEL = "A saved tagger, or a folder of `tagwright models`."
-Model = Annotated[Path | None, typer.Option("--model", callback=model_in_use, help=MODEL, show_default=False)]
+Model = Annotated[Path | None, typer.Option("--model", callback=model_in_use, help=MODEL)]
 MaxLabels = Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")]
 MinConfidence = Annotated[
     float | None,
@@ -118,14 +107,10 @@ MinConfidence = Annotated[
         min=0,
         max=1,
         help="Only labels with this estimated probability of being right, or more: 0.5 likely, 0.2 possible.",
-        show_default=False,
     ),
 ]
 MinScore = Annotated[
-    float | None,
-    typer.Option(
-        "--min-score", help="Only labels with this score or more, on the tagger's own scale.", show_default=False
-    ),
+    float | None, typer.Option("--min-score", help="Only labels with this score or more, on the tagger's own scale.")
 ]
 ExplainedBy = Annotated[
     list[str],
@@ -145,13 +130,9 @@ Only = Annotated[
         metavar="CONDITION",
         help="Only labels that fulfil this; may be repeated. An id, or id:, notation:, type:, scheme:, collection:, "
         "branch: and a value; a final * means begins with: notation:33*. One condition of each kind is enough.",
-        show_default=False,
     ),
 ]
-Without = Annotated[
-    list[str],
-    typer.Option(metavar="CONDITION", help="No labels that fulfil this; may be repeated.", show_default=False),
-]
+Without = Annotated[list[str], typer.Option(metavar="CONDITION", help="No labels that fulfil this; may be repeated.")]
 HierarchyOption = Annotated[
     Literal["ranked", "narrowest", "all", "parents"],
     typer.Option(
@@ -160,39 +141,22 @@ HierarchyOption = Annotated[
         "in place of a label below --min-confidence (0.5 if unset) the one above it, if that is sure enough.",
     ),
 ]
-PerBranch = Annotated[
-    int | None,
-    typer.Option(min=1, help="Labels below the same label at the top, at most.", show_default=False),
-]
+PerBranch = Annotated[int | None, typer.Option(min=1, help="Labels below the same label at the top, at most.")]
 Settings = Annotated[
     list[str],
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="An option of the zero-shot method: tagwright options zero_shot.",
-        show_default=False,
-    ),
+    typer.Option("--set", metavar="KEY=VALUE", help="An option of the zero-shot method: tagwright options zero_shot."),
 ]
-Train = Annotated[
-    list[str],
-    typer.Option(help="Labelled training documents, for label frequencies (PSP, slices).", show_default=False),
-]
+Train = Annotated[list[str], typer.Option(help="Labelled training documents, for label frequencies (PSP, slices).")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label that has the id of the document.")]
 SkipUnlabelled = Annotated[bool, typer.Option(help="Leave out documents without gold labels.")]
 Unknown = Annotated[
     Literal["warn", "error", "ignore"],
-    typer.Option(
-        "--unknown-labels",
-        help="Gold labels missing from the vocabulary: warn, ignore, or stop.",
-    ),
+    typer.Option("--unknown-labels", help="Gold labels missing from the vocabulary: warn, ignore, or stop."),
 ]
 
 
-Qrels = Annotated[
-    Path | None,
-    typer.Option(help="Gold labels as qrels of TREC, instead of those the documents have.", show_default=False),
-]
+Qrels = Annotated[Path | None, typer.Option(help="Gold labels as qrels of TREC, instead of those the documents have.")]
 
 
 def _quiet(context: typer.Context, wanted: bool) -> None:
@@ -211,7 +175,6 @@ MonitorLog = Annotated[
         "--monitor",
         metavar="FILE",
         help="Append a record of each tagged document, without its text, for `tagwright monitor`.",
-        show_default=False,
     ),
 ]
 

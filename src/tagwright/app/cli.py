@@ -121,7 +121,7 @@ def evaluate(
     chosen: Chosen,
     scoring: Scoring,
     arranged: Arranged,
-    run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.", show_default=False)] = None,
+    run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.")] = None,
     train: Train = [],  # noqa: B006
     per_label: Annotated[Path | None, typer.Option(help="Write a TSV with the scores of every label.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML page with tables and plots.")] = None,
@@ -162,7 +162,7 @@ def compare(
     scoring: Scoring,
     arranged: Arranged,
     labels: LabelFile,
-    run: Annotated[list[Path], typer.Option(help="A run file; give two or more.", show_default=False)],
+    run: Annotated[list[Path], typer.Option(help="A run file; give two or more.")],
     language: Language = "",
     train: Train = [],  # noqa: B006
     report: Annotated[Path | None, typer.Option(help="Write an HTML page with tables and plots.")] = None,
@@ -278,9 +278,7 @@ def read(
 def graph(
     docs: Docs,
     reading: Reading,
-    path: Annotated[
-        list[str], typer.Option(metavar="EXPR", help='A meta-path, such as "P-A-P" or "P->P<-P".', show_default=False)
-    ] = [],  # noqa: B006
+    path: Annotated[list[str], typer.Option(metavar="EXPR", help='A meta-path, such as "P-A-P" or "P->P<-P".')] = [],  # noqa: B006
     list_: Annotated[bool, typer.Option("--list", help="Print the neighbours of each document: JSON lines.")] = False,
     as_json: Json = False,
     _quiet: Quiet = False,
@@ -310,10 +308,7 @@ def labels_(
         bool, typer.Option("--encode", help="Encode all of --labels for the zero-shot method and cache the vectors.")
     ] = False,
     keywords: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Print this many keywords per label; the tagger is one of `train svm`.", show_default=False
-        ),
+        int | None, typer.Option(min=1, help="Print this many keywords per label; the tagger is one of `train svm`.")
     ] = None,
     described: Annotated[
         bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
@@ -340,7 +335,7 @@ def labels_(
 @app.command()
 @grouped
 def verify(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved tagger.", show_default=False)],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved tagger.")],
     labels: LabelFile = None,
     language: Language = "",
     as_json: Json = False,

@@ -18,17 +18,13 @@ if TYPE_CHECKING:
 def batch(
     docs: Docs,
     reading: Reading,
-    model: Annotated[Path, typer.Option("--model", callback=model_in_use, help=MODEL, show_default=False)],
-    output: Annotated[
-        Path,
-        typer.Option("--output", help="The folder of the batch: a new one, or one to continue.", show_default=False),
-    ],
+    model: Annotated[Path, typer.Option("--model", callback=model_in_use, help=MODEL)],
+    output: Annotated[Path, typer.Option("--output", help="The folder of the batch: a new one, or one to continue.")],
     cut: Cut,
     file_format: Annotated[
         Literal["jsonl", "trec", "parquet"],
         typer.Option(
-            "--format",
-            help='What to write: run files (jsonl, trec) or Parquet. Parquet needs the extra "parquet".',
+            "--format", help='What to write: run files (jsonl, trec) or Parquet. Parquet needs the extra "parquet".'
         ),
     ] = "jsonl",
     shard_size: Annotated[int, typer.Option(min=1, help="Documents per file.")] = 2_000,
@@ -36,12 +32,10 @@ def batch(
         str, typer.Option(metavar="i/n", help="Tag shards i, i + n, i + 2n, ... only: job i of n, from 0.")
     ] = "0/1",
     processes: Annotated[
-        int | None,
-        typer.Option(min=1, help="Processes on this machine; half of the processors if unset.", show_default=False),
+        int | None, typer.Option(min=1, help="Processes on this machine; half of the processors if unset.")
     ] = None,
     ray: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help='A Ray cluster, or "local". Needs the extra "ray".', show_default=False),
+        str | None, typer.Option(metavar="ADDRESS", help='A Ray cluster, or "local". Needs the extra "ray".')
     ] = None,
     monitor: MonitorLog = None,
     _offline: Offline = False,

@@ -10,22 +10,13 @@ from tagwright.app.arguments import Chosen, Cut, Quiet, Reading
 
 
 def enrich(
-    records: Annotated[
-        Path, typer.Argument(metavar="RECORDS", help="MARC 21: ISO 2709 or MARCXML.", show_default=False)
-    ],
+    records: Annotated[Path, typer.Argument(metavar="RECORDS", help="MARC 21: ISO 2709 or MARCXML.")],
     chosen: Chosen,
     cut: Cut,
-    output: Annotated[Path, typer.Option("--output", help="The copy to write.", show_default=False)],
-    source: Annotated[
-        str,
-        typer.Option("--source", metavar="CODE", help="MARC's code of the vocabulary: gnd, lcsh.", show_default=False),
-    ],
-    agency: Annotated[
-        str, typer.Option(metavar="CODE", help="MARC's code of the library that adds them.", show_default=False)
-    ] = "",
-    run: Annotated[
-        Path | None, typer.Option(help="A run file with the suggestions, instead of tagging.", show_default=False)
-    ] = None,
+    output: Annotated[Path, typer.Option("--output", help="The copy to write.")],
+    source: Annotated[str, typer.Option("--source", metavar="CODE", help="MARC's code of the vocabulary: gnd, lcsh.")],
+    agency: Annotated[str, typer.Option(metavar="CODE", help="MARC's code of the library that adds them.")] = "",
+    run: Annotated[Path | None, typer.Option(help="A run file with the suggestions, instead of tagging.")] = None,
     _quiet: Quiet = False,
 ) -> None:
     """Copy catalogue records with suggested subjects (650) and where they come from (883). Needs the extra "marc"."""

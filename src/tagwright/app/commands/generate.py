@@ -10,19 +10,16 @@ from tagwright.app.arguments import Docs, LabelFile, Language, Quiet, Reading
 if TYPE_CHECKING:
     from tagwright.llm.options import LlmOptions
 
-Model = Annotated[
-    str, typer.Option("--model", metavar="NAME", help="The model at the server $TAGWRIGHT_LLM.", show_default=False)
-]
+Model = Annotated[str, typer.Option("--model", metavar="NAME", help="The model at the server $TAGWRIGHT_LLM.")]
 ModelSettings = Annotated[
     list[str],
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
         help="An option of the language model, those with llm. in tagwright options auto: calls=100.",
-        show_default=False,
     ),
 ]
-Output = Annotated[Path, typer.Option("--output", help="The file to write: JSON lines.", show_default=False)]
+Output = Annotated[Path, typer.Option("--output", help="The file to write: JSON lines.")]
 
 
 def describe_labels(

@@ -17,23 +17,16 @@ Action = Literal["list", "add", "compare", "promote", "rollback", "prune"]
 
 
 def models(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the versions.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the versions.")],
     reading: Reading,
     action: Annotated[Action, typer.Argument(help="What to do.")] = "list",
     given: Annotated[
-        str,
-        typer.Argument(metavar="[MODEL|VERSION]", help="add: a saved tagger; compare, promote: a number."),
+        str, typer.Argument(metavar="[MODEL|VERSION]", help="add: a saved tagger; compare, promote: a number.")
     ] = "",
-    test: Annotated[
-        list[str],
-        typer.Option(metavar="DOCS", help="compare: labelled documents; repeatable.", show_default=False),
-    ] = [],  # noqa: B006
+    test: Annotated[list[str], typer.Option(metavar="DOCS", help="compare: labelled documents; repeatable.")] = [],  # noqa: B006
     skip_unlabelled: SkipUnlabelled = False,
     unknown: Unknown = "warn",
-    keep: Annotated[
-        int | None,
-        typer.Option(min=1, help="prune: how many of the newest to keep.", show_default=False),
-    ] = None,
+    keep: Annotated[int | None, typer.Option(min=1, help="prune: how many of the newest to keep.")] = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:

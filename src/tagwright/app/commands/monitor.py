@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
 
 def monitor(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="A log of tagged documents.", show_default=False)],
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="A log of tagged documents.")],
     reviews: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.sqlite", help="A review file, for the acceptance.", show_default=False),
+        Path | None, typer.Option(metavar="FILE.sqlite", help="A review file, for the acceptance.")
     ] = None,
     as_json: Json = False,
 ) -> None:

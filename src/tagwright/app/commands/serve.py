@@ -17,10 +17,7 @@ def serve(
     model: Annotated[
         list[str],
         typer.Option(
-            "--model",
-            metavar="[NAME=]DIR",
-            help="A saved tagger, or a folder of `tagwright models`; may be repeated.",
-            show_default=False,
+            "--model", metavar="[NAME=]DIR", help="A saved tagger, or a folder of `tagwright models`; may be repeated."
         ),
     ] = [],  # noqa: B006
     labels: LabelFile = None,
@@ -29,18 +26,11 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")] = 8765,
     token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="TAGWRIGHT_TOKEN", help="The token of clients: Authorization: Bearer TOKEN.", show_default=False
-        ),
+        str | None, typer.Option(envvar="TAGWRIGHT_TOKEN", help="The token of clients: Authorization: Bearer TOKEN.")
     ] = None,
     tokens: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A file of tokens, TOKEN ROLE NAME a line; roles: suggest, review, admin.",
-            show_default=False,
-        ),
+        typer.Option(metavar="FILE", help="A file of tokens, TOKEN ROLE NAME a line; roles: suggest, review, admin."),
     ] = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Accept requests from other machines without a token.")
@@ -48,23 +38,15 @@ def serve(
     learn: Annotated[bool, typer.Option("--learn", help="Store the labelled documents that clients send.")] = False,
     reviews: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.sqlite",
-            help="Serve a review page, and store its decisions in this file.",
-            show_default=False,
-        ),
+        typer.Option(metavar="FILE.sqlite", help="Serve a review page, and store its decisions in this file."),
     ] = None,
-    documents: Annotated[
-        list[str],
-        typer.Option(metavar="DOCS", help="Documents to review; may be repeated.", show_default=False),
-    ] = [],  # noqa: B006
+    documents: Annotated[list[str], typer.Option(metavar="DOCS", help="Documents to review; may be repeated.")] = [],  # noqa: B006
     order: Annotated[
         Literal["given", "random", "length", "uncertainty"],
         typer.Option(help="Order of the documents to review; see tagwright sample."),
     ] = "random",
     random_share: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall."),
+        float, typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall.")
     ] = 0.2,
     workers: Annotated[
         int, typer.Option(min=0, help="Worker processes per model; 0: compute in the server process.")
@@ -75,7 +57,6 @@ def serve(
             metavar="DIR",
             help="Save the first model here when reviewers have trained it, and serve it from here the next time. By "
             "default, it replaces what --model names; what is made of --labels is not kept.",
-            show_default=False,
         ),
     ] = None,
     watch: Annotated[
@@ -90,14 +71,10 @@ def serve(
         typer.Option(
             metavar="FILE",
             help="Append a line of JSON for each answered document: time, who, model, digest of the text, labels.",
-            show_default=False,
         ),
     ] = None,
     user_header: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="Header in which --proxies name the user, as X-Forwarded-User.", show_default=False
-        ),
+        str, typer.Option(metavar="NAME", help="Header in which --proxies name the user, as X-Forwarded-User.")
     ] = "",
     proxies: Annotated[
         str,
@@ -105,7 +82,6 @@ def serve(
             metavar="ADDRESSES",
             envvar="FORWARDED_ALLOW_IPS",
             help="Proxies to believe, separated by commas: X-Forwarded-For (default: of 127.0.0.1), --user-header.",
-            show_default=False,
         ),
     ] = "",
     drain: Annotated[

@@ -12,75 +12,55 @@ from tagwright.errors import ConfigError
 
 def train(
     method: Annotated[Method, typer.Argument(help="finetune and combine continue from a saved tagger (--model).")],
-    output: Annotated[Path, typer.Option(help="Where to save the tagger.", show_default=False)],
+    output: Annotated[Path, typer.Option(help="Where to save the tagger.")],
     reading: Reading,
     docs: Docs = [],  # noqa: B006
     labels: LabelFile = None,
     language: Language = "",
-    config: Annotated[Path | None, typer.Option(help="Options of the method: TOML.", show_default=False)] = None,
+    config: Annotated[Path | None, typer.Option(help="Options of the method: TOML.")] = None,
     settings: Annotated[
-        list[str],
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="An option of the method: tagwright options METHOD.", show_default=False
-        ),
+        list[str], typer.Option("--set", metavar="KEY=VALUE", help="An option of the method: tagwright options METHOD.")
     ] = [],  # noqa: B006
     paper: Annotated[
-        bool,
-        typer.Option("--paper", help="Start from the settings of the method's paper; --set changes single ones."),
+        bool, typer.Option("--paper", help="Start from the settings of the method's paper; --set changes single ones.")
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a training that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a tagger saved there.")] = False,
     fuse: Annotated[
         bool, typer.Option("--fuse", help="Add the stages of the zero-shot method: names, words, meaning.")
     ] = False,
-    fuse_with: Annotated[
-        list[Path], typer.Option(metavar="DIR", help="Add the stages of a saved tagger.", show_default=False)
-    ] = [],  # noqa: B006
+    fuse_with: Annotated[list[Path], typer.Option(metavar="DIR", help="Add the stages of a saved tagger.")] = [],  # noqa: B006
     model: Model = None,
     share_of_labels: Annotated[
-        float | None,
-        typer.Option(help="finetune: learn from this share of the labels, 0.01 being 1%.", show_default=False),
+        float | None, typer.Option(help="finetune: learn from this share of the labels, 0.01 being 1%.")
     ] = None,
     share_of_pairs: Annotated[
-        float | None,
-        typer.Option(help="finetune: learn from this share of the documents' labels.", show_default=False),
+        float | None, typer.Option(help="finetune: learn from this share of the documents' labels.")
     ] = None,
     keywords: Annotated[
-        Path | None,
-        typer.Option(help="depl: keywords of the labels, as `tagwright labels` prints them.", show_default=False),
+        Path | None, typer.Option(help="depl: keywords of the labels, as `tagwright labels` prints them.")
     ] = None,
     guesses: Annotated[
         Path | None,
         typer.Option(
             metavar="RUN",
             help="svm to depl_cls: learn from the most confident suggestions of a run file instead of gold labels.",
-            show_default=False,
         ),
     ] = None,
     minutes: Annotated[
-        float | None,
-        typer.Option(help="auto: leave out stages that would take longer in all; 10 by default.", show_default=False),
+        float | None, typer.Option(help="auto: leave out stages that would take longer in all; 10 by default.")
     ] = None,
     reviews: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="auto: learn from reviewers' decisions, a file of `tagwright serve`.",
-            show_default=False,
-        ),
+        typer.Option(metavar="FILE", help="auto: learn from reviewers' decisions, a file of `tagwright serve`."),
     ] = None,
     synthetic: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="auto: learn from these too, and measure on DOCS alone: `synthesise`.",
-            show_default=False,
-        ),
+        typer.Option(metavar="FILE", help="auto: learn from these too, and measure on DOCS alone: `synthesise`."),
     ] = None,
     unknown: Unknown = "warn",
     check: Annotated[
-        bool,
-        typer.Option(help="Compare with zero_shot on up to 200 labelled documents that are left out of training."),
+        bool, typer.Option(help="Compare with zero_shot on up to 200 labelled documents that are left out of training.")
     ] = True,
     _offline: Offline = False,
     _quiet: Quiet = False,
