@@ -30,8 +30,9 @@ from tagwright import zero_shot
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.file import ReviewFile
+from tagwright.server.options import ServerOptions
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import ServerOptions, serve
+from tagwright.server.serving import serve
 from tagwright.types import Document
 
 DOCUMENTS = 20

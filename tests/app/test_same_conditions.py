@@ -20,9 +20,10 @@ from tagwright.combining.confidence import Platt
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.server.application import application
+from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import EVERYTHING, ServerOptions, open_review
+from tagwright.server.serving import EVERYTHING, open_review
 from tagwright.sklearn import TaggerClassifier
 from tagwright.tagger import Tagger
 

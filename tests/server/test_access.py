@@ -20,11 +20,11 @@ from tagwright.review.file import ReviewFile
 from tagwright.server.access import EVERYBODY, OPEN, ROLES, Access, Holder, Role
 from tagwright.server.application import application
 from tagwright.server.follower import Follower
+from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import ServerOptions
 from tagwright.server.sessions import Sessions
 from tagwright.types import Document
 
@@ -269,7 +269,7 @@ def test_a_file_of_tokens_that_makes_no_sense_is_refused_without_showing_it(
 
 
 def test_a_file_of_tokens_lets_other_machines_in(tokens: Path) -> None:
-    assert ServerOptions(host="0.0.0.0", access=Access.of(file=tokens))
+    assert ServerOptions(host="0.0.0.0", tokens=tokens)
     with pytest.raises(ConfigError, match="--tokens"):
         ServerOptions(host="0.0.0.0")
 

@@ -7,8 +7,9 @@ from tests.server.conftest import word_tagger
 from tagwright.review.file import StorageError
 from tagwright.server.access import Access
 from tagwright.server.application import application
+from tagwright.server.options import ServerOptions
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import ServerOptions, own_names
+from tagwright.server.serving import own_names
 
 SECRET = "a secret of 20 signs"
 
@@ -69,4 +70,4 @@ def test_a_server_for_this_machine_answers_under_no_other_name(host: str, status
     hosts = own_names(ServerOptions())
     with TestClient(application([ServedModel("bees", word_tagger(), "Bees")], hosts=hosts)) as client:
         assert client.get("/health", headers={"Host": host}).status_code == status
-    assert own_names(ServerOptions(access=Access.of("a long enough token"))) is None
+    assert own_names(ServerOptions(token="a long enough token")) is None

@@ -24,10 +24,11 @@ from tagwright.errors import ConfigError
 from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
 from tagwright.server.follower import Follower
+from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import ServerOptions, follow, place_to_save, saved_models, use_trained
+from tagwright.server.serving import follow, place_to_save, saved_models, use_trained
 
 TEXT = "Honey bees, a tax law, orchards"
 LABELS = {"0001": {"http://x.org/bee", "http://x.org/tax", "o"}, "0002": {"o", "http://x.org/bee"}}

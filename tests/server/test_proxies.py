@@ -18,11 +18,11 @@ from tagwright.review.file import ReviewFile
 from tagwright.server.access import OPEN, Access
 from tagwright.server.application import application
 from tagwright.server.audit import Audit, entries
+from tagwright.server.options import ServerOptions
 from tagwright.server.proxies import Proxies
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import ServerOptions
 from tagwright.types import Document
 
 HEADER = "X-Forwarded-User"

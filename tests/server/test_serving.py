@@ -25,17 +25,10 @@ from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
+from tagwright.server.options import ServerOptions
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import (
-    ServerOptions,
-    listen,
-    open_review,
-    place_to_save,
-    saved_models,
-    store_learnt,
-    use_trained,
-)
+from tagwright.server.serving import listen, open_review, place_to_save, saved_models, store_learnt, use_trained
 from tagwright.types import Document, Label
 
 LONGEST = 600.0
@@ -45,9 +38,10 @@ LONGEST = 600.0
 def test_other_machines_need_a_token() -> None:
     with pytest.raises(ConfigError, match="can be reached by other machines: give a --token"):
         ServerOptions(host="0.0.0.0")
-    assert ServerOptions(host="0.0.0.0", access=Access.of("a long enough token")).host == "0.0.0.0"
+    assert ServerOptions(host="0.0.0.0", token="a long enough token").host == "0.0.0.0"
     for host in ("127.0.0.1", "localhost", "::1"):
         assert ServerOptions(host=host).access.is_open
+    assert "long enough" not in repr(ServerOptions(token="a long enough token"))
     with pytest.raises(ConfigError, match="fewer than 16 characters"):
         Access.of("short")
     with pytest.raises(ConfigError, match="give --reviews"):

@@ -1,7 +1,6 @@
 """Run the server with the options of `tagwright serve`."""
 
 import asyncio
-import ipaddress
 import json
 import logging
 import re
@@ -10,7 +9,6 @@ import socket
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -30,17 +28,13 @@ from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments, digest
 from tagwright.review.file import ReviewFile
-from tagwright.review.queue import Order
-from tagwright.review.recall import RANDOM_SHARE
-from tagwright.server.access import OPEN, Access
 from tagwright.server.annif import sent_metadata
-from tagwright.server.application import MAX_BODY, application
+from tagwright.server.application import application
 from tagwright.server.audit import Audit
 from tagwright.server.deadlines import timed
 from tagwright.server.follower import Follower, language_of, load, saved_at
-from tagwright.server.logs import LogFormat
+from tagwright.server.options import ServerOptions
 from tagwright.server.predictor import Workers
-from tagwright.server.proxies import Proxies
 from tagwright.server.readiness import Readiness
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refit, Refitter
@@ -61,58 +55,6 @@ FOLLOWED = 20
 WATCH_SECONDS = 1.0
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServerOptions:
-    """Where the server listens, and for whom.
-
-    access: the tokens that clients need. insecure: listen on another address than that of this machine without a token.
-    learn: accept documents to learn from. reviews: file of decisions; with one there is the review page. documents:
-    files, folders and globs of documents to be reviewed. order: in which they are reviewed. random_share: share of the
-    documents on which a candidate is shown that was drawn from below the suggestions, so that recall can be estimated.
-    workers: processes that answer, for each model; 0: the server itself. save_to: where the first model is saved when
-    it was trained on decisions; None: nowhere. watch: look every second which version of a model is in use. log_format:
-    of what is written to stderr. audit: file for an entry of each answered document. user_header: in which proxies name
-    the user. proxies: their addresses. drain: seconds for which requests are still accepted after SIGTERM. monitor: the
-    log of tagged documents, which is watched.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 8765
-    access: Access = OPEN
-    insecure: bool = False
-    learn: bool = False
-    reviews: Path | None = None
-    documents: Sequence[str] = ()
-    order: Order = "random"
-    random_share: float = RANDOM_SHARE
-    max_body: int = MAX_BODY
-    workers: int = 0
-    save_to: Path | None = None
-    watch: bool = False
-    log_format: LogFormat = "text"
-    audit: Path | None = None
-    user_header: str = ""
-    proxies: str = ""
-    drain: float = 0.0
-    monitor: Path | None = None
-
-    def __post_init__(self) -> None:
-        if self.access.is_open and not self.insecure and not _is_own(self.host):
-            raise ConfigError(
-                f"{self.host} can be reached by other machines: give a --token or --tokens FILE, or --insecure if that "
-                "is meant"
-            )
-        if self.learn and self.reviews is None:
-            raise ConfigError("where are decisions of clients to be kept? give --reviews FILE.sqlite with --learn")
-        if self.documents and self.reviews is None:
-            raise ConfigError("where are decisions to be kept? give --reviews FILE.sqlite with --documents")
-        self.believed()
-
-    def believed(self) -> Proxies:
-        """The proxies that are believed. Raises ConfigError."""
-        return Proxies.of(self.proxies, self.user_header)
 
 
 def saved_models(
@@ -190,17 +132,18 @@ def serve(
     options: ServerOptions,
     refit: Refit | None = None,
     labels: Vocabulary | None = None,
+    monitor: Path | None = None,
 ) -> None:
     """Answer requests until interrupted; what is under way is then finished.
 
     The first model is the one whose suggestions are reviewed. refit: how it learns from decisions, if it can. labels:
-    the vocabulary of the models, if it is not their own. Raises ConfigError for a port in use, InputError for documents
-    that cannot be read.
+    the vocabulary of the models, if it is not their own. monitor: the log of tagged documents, which is watched. Raises
+    ConfigError for a port in use, InputError for documents that cannot be read.
     """
     follower = follow(models, options, labels)
     for model in models if options.workers else ():
         model.use_workers(Workers(options.workers))
-    watch = Watch(options.monitor, most=FOLLOWED) if options.monitor else None
+    watch = Watch(monitor, most=FOLLOWED) if monitor else None
     for model in models:
         model.watch = watch
     review = open_review(models[0], options)
@@ -214,7 +157,7 @@ def serve(
 
     pages = ReviewPages(review, options.access, refitter, follower, watch) if review else None
     audit = Audit(options.audit) if options.audit else None
-    app = application(models, access=options.access, max_body=options.max_body, learn=learn, pages=pages,
+    app = application(models, access=options.access, learn=learn, pages=pages,
                       hosts=own_names(options), follower=follower, audit=audit, proxies=options.believed(),
                       watch=watch)  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
@@ -318,16 +261,6 @@ def own_names(options: ServerOptions) -> frozenset[str] | None:
     if not options.access.is_open or options.insecure:
         return None
     return frozenset({"localhost", "127.0.0.1", "[::1]", options.host.lower()})
-
-
-def _is_own(host: str) -> bool:
-    """Whether only this machine reaches the address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _name_and_folder(given: str) -> tuple[str, Path]:

@@ -1,0 +1,127 @@
+"""The options of a server, as `tagwright serve` declares them."""
+
+import ipaddress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from tagwright.core.extras import require
+from tagwright.errors import ConfigError
+
+if TYPE_CHECKING:  # the command line starts without a web server
+    from tagwright.server.access import Access
+    from tagwright.server.proxies import Proxies
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions:
+    """Where the server listens, for whom, and what it keeps. Raises ConfigError for options that do not fit together.
+
+    Needs the extra "serve".
+    """
+
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")] = 8765
+    token: Annotated[
+        str | None, typer.Option(envvar="TAGWRIGHT_TOKEN", help="The token of clients: Authorization: Bearer TOKEN.")
+    ] = field(default=None, repr=False)  # no secret in a log
+    tokens: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A file of tokens, TOKEN ROLE NAME a line; roles: suggest, review, admin."),
+    ] = None
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Accept requests from other machines without a token.")
+    ] = False
+    learn: Annotated[bool, typer.Option("--learn", help="Store the labelled documents that clients send.")] = False
+    reviews: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.sqlite", help="Serve a review page, and store its decisions in this file."),
+    ] = None
+    documents: Annotated[list[str], typer.Option(metavar="DOCS", help="Documents to review; may be repeated.")] = field(
+        default_factory=list
+    )
+    order: Annotated[
+        Literal["given", "random", "length", "uncertainty"],
+        typer.Option(help="Order of the documents to review; see tagwright sample."),
+    ] = "random"
+    random_share: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall.")
+    ] = 0.2
+    workers: Annotated[
+        int, typer.Option(min=0, help="Worker processes per model; 0: compute in the server process.")
+    ] = 0
+    save_to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Save the first model here when reviewers have trained it, and serve it from here the next time. By "
+            "default, it replaces what --model names; what is made of --labels is not kept.",
+        ),
+    ] = None
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Follow the promotions of `tagwright models FOLDER`, without a pause.")
+    ] = False
+    log_format: Annotated[
+        Literal["text", "json"],
+        typer.Option(help="Format of the log; json: a line for each message and each answered request."),
+    ] = "text"
+    audit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Append a line of JSON for each answered document: time, who, model, digest of the text, labels.",
+        ),
+    ] = None
+    user_header: Annotated[
+        str, typer.Option(metavar="NAME", help="Header in which --proxies name the user, as X-Forwarded-User.")
+    ] = ""
+    proxies: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESSES",
+            envvar="FORWARDED_ALLOW_IPS",
+            help="Proxies to believe, separated by commas: X-Forwarded-For (default: of 127.0.0.1), --user-header.",
+        ),
+    ] = ""
+    drain: Annotated[
+        float, typer.Option(min=0, help="Seconds for which requests are accepted after SIGTERM, with /ready 503.")
+    ] = 0.0
+
+    def __post_init__(self) -> None:
+        require("serve", "starlette", "uvicorn", "h11", "jinja2", "python_multipart")
+        if self.access.is_open and not self.insecure and not _is_own(self.host):
+            raise ConfigError(
+                f"{self.host} can be reached by other machines: give a --token or --tokens FILE, or --insecure if that "
+                "is meant"
+            )
+        if self.learn and self.reviews is None:
+            raise ConfigError("where are decisions of clients to be kept? give --reviews FILE.sqlite with --learn")
+        if self.documents and self.reviews is None:
+            raise ConfigError("where are decisions to be kept? give --reviews FILE.sqlite with --documents")
+        self.believed()
+
+    @cached_property
+    def access(self) -> "Access":
+        """The tokens that clients need. Raises ConfigError for the token, InputError for the file."""
+        from tagwright.server.access import Access
+
+        return Access.of(self.token, self.tokens)
+
+    def believed(self) -> "Proxies":
+        """The proxies that are believed. Raises ConfigError."""
+        from tagwright.server.proxies import Proxies
+
+        return Proxies.of(self.proxies, self.user_header)
+
+
+def _is_own(host: str) -> bool:
+    """Whether only this machine reaches the address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
