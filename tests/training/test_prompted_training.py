@@ -13,13 +13,13 @@ from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN
 from tests.tiny import tiny_encoder
 
 from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.tokens import Tokens
 from tagwright.errors import ConfigError
 from tagwright.methods import contrastive, depl, maclr, micol, rts
 from tagwright.stages.dense import Dense
 from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
-from tagwright.training.tokens import Tokens
 from tagwright.training.trainable_encoder import Transformer
 
 QUERY, DOCUMENT = "find the water: ", "stone: "

@@ -22,7 +22,7 @@ from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores, 
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
 from tagwright.encoders.sentence_transformer import load_model
 from tagwright.encoders.static import encoder_folder
-from tagwright.encoders.token_table import read_tokenizer
+from tagwright.encoders.tokens import read_tokenizer
 from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Floats
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagwright.encoders.token_table import no_panic
+from tagwright.encoders.tokens import no_panic
 from tagwright.text.batch import Numbered, WordCache
 from tagwright.types import Floats
 

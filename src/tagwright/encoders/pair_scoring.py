@@ -15,7 +15,7 @@ from tagwright.encoders.layers import Map, layer_of, linear, numpy_weights
 from tagwright.encoders.library import say_general
 from tagwright.encoders.pair_tokenizer import PairBatch
 from tagwright.encoders.precision import resolve
-from tagwright.encoders.token_table import read_tokenizer
+from tagwright.encoders.tokens import read_tokenizer
 from tagwright.encoders.transformer import SECOND, Transformer
 from tagwright.encoders.weights import read_tensors
 from tagwright.types import Floats, Longs

@@ -11,7 +11,8 @@ import numpy as np
 
 from tagwright.encoders.layers import normalize
 from tagwright.encoders.static import ordinary_tokens, rarity
-from tagwright.encoders.token_table import TokenTable, read_tokenizer
+from tagwright.encoders.token_table import TokenTable
+from tagwright.encoders.tokens import read_tokenizer
 from tagwright.encoders.weights import read_tensors
 from tagwright.errors import ModelError
 from tagwright.types import Floats

@@ -21,7 +21,7 @@ from tagwright.core.scratch import scratch_folder
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find
 from tagwright.encoders.precision import resolve
-from tagwright.encoders.token_table import read_tokenizer
+from tagwright.encoders.tokens import read_tokenizer
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ModelError
 from tagwright.types import Floats

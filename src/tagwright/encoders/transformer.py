@@ -19,7 +19,7 @@ from tagwright.encoders.layers import Map, applied, layer_of, numpy_weights, rea
 from tagwright.encoders.library import say_general
 from tagwright.encoders.model_folder import graph_files
 from tagwright.encoders.prompts import Role
-from tagwright.encoders.token_table import no_panic, read_tokenizer
+from tagwright.encoders.tokens import no_panic, read_tokenizer
 from tagwright.encoders.weights import read_tensors
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Longs

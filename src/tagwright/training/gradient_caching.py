@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.training.tokens import Tokens
+from tagwright.encoders.tokens import Tokens
 from tagwright.training.trainable_encoder import TrainableEncoder
 from tagwright.types import Longs
 

@@ -15,9 +15,9 @@ from tagwright.encoders.device import best_dtype
 from tagwright.encoders.library import is_module
 from tagwright.encoders.pair_tokenizer import PairTokenizer
 from tagwright.encoders.prompts import Role
+from tagwright.encoders.tokens import Tokens, tokenizer_of
 from tagwright.encoders.transformer import SECOND
 from tagwright.errors import ConfigError
-from tagwright.training.tokens import Tokens, tokenizer_of
 from tagwright.types import Longs
 
 if TYPE_CHECKING:

@@ -1,15 +1,17 @@
-"""Tokenise batches of texts for training, and keep the tokens of a batch in one array."""
+"""Read tokenizers, tokenise batches of texts, and keep the tokens of a batch in one array."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count, repeat
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from tagwright.errors import ModelError
 from tagwright.types import Longs
 
 if TYPE_CHECKING:
@@ -57,23 +59,21 @@ Tokenize: TypeAlias = Callable[[Sequence[str]], Tokens]
 
 
 def tokenizer_of(tokenizer: Tokenizer) -> Tokenize:
-    """Return a function that tokenises texts without special tokens, by cached words if that gives the same ids.
-
-    The tokenizer must not truncate.
-    """
+    """Return a function that tokenises texts without special tokens, by cached words if that gives the same ids."""
     if tokenizes_words_independently(tokenizer):
         return WordTokenizer(tokenizer)
-    return lambda texts: Tokens.of([e.ids for e in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)])
+    return lambda texts: _encoded(tokenizer, texts)
 
 
 def tokenizes_words_independently(tokenizer: Tokenizer) -> bool:
     """Whether tokenising each word between spaces by itself gives the tokens of the whole text, as in BERT."""
-    parts = json.loads(tokenizer.to_str())
-    normalizer, pre_tokenizer = (parts.get(part) or {} for part in ("normalizer", "pre_tokenizer"))
+    normalizer, pre_tokenizer = (type(part).__name__ for part in (tokenizer.normalizer, tokenizer.pre_tokenizer))
+    added = (token.content for token in tokenizer.get_added_tokens_decoder().values())
     return (
-        pre_tokenizer.get("type") in {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
-        and normalizer.get("type", "Lowercase") in {"BertNormalizer", "Lowercase", "NFC", "NFKC"}
-        and not any(token["content"].split() != [token["content"]] for token in parts.get("added_tokens", ()))
+        pre_tokenizer in {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
+        and normalizer in {"BertNormalizer", "Lowercase", "NFC", "NFKC", "NoneType"}
+        and not any(text.split() != [text] for text in added)
+        and not tokenizer.truncation
     )
 
 
@@ -96,7 +96,7 @@ class WordTokenizer:
         """Tokenise texts, and add the words that are not in the cache to it."""
         if len(self) > MAX_CACHED_WORDS:
             self._rows, self._tokens = {}, Tokens.of([])
-        split = [text.split() for text in texts]
+        split = [text.split(" ") for text in texts]
         words = list(chain.from_iterable(split))
         rows = np.fromiter(map(self._rows.get, words, repeat(-1)), np.int64, len(words))
         missing = np.flatnonzero(rows < 0).tolist()
@@ -109,11 +109,40 @@ class WordTokenizer:
 
     def _cache(self, words: Sequence[str]) -> None:
         """Tokenise new words and append them to the cache."""
-        new = Tokens.of([e.ids for e in self.tokenizer.encode_batch_fast(words, add_special_tokens=False)])
+        new = _encoded(self.tokenizer, words)
         self._rows.update(zip(words, count(len(self)), strict=False))
         cached = self._tokens
         lengths = np.concatenate([cached.lengths, new.lengths])
         self._tokens = Tokens(np.concatenate([cached.ids, new.ids]), _starts(lengths), lengths)
+
+
+def read_tokenizer(file: Path) -> Tokenizer:
+    """Read a tokenizer.json, to be used without padding. Raises ModelError when it is damaged."""
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # the library has no error class for it
+        raise ModelError(f"{file}: damaged ({error}); get the model again") from error
+    tokenizer.no_padding()
+    return tokenizer
+
+
+@contextmanager
+def no_panic() -> Iterator[None]:
+    """Raise ModelError where the tokenizers library panics, as in a regular expression that does not come to an end."""
+    try:
+        yield
+    except BaseException as error:  # what a panic becomes is no Exception, and cannot be imported
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ModelError(f"the encoder's tokenizer is damaged ({error}); get the model again") from None
+
+
+def _encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
+    """The tokens of each text, each computed as a whole."""
+    with no_panic():
+        return Tokens.of([each.ids for each in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)])
 
 
 def _starts(lengths: Longs) -> Longs:

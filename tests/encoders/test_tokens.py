@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.tiny import VOCABULARY
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
+from tagwright.encoders.tokens import Tokens, WordTokenizer, tokenizer_of, tokenizes_words_independently
 from tagwright.text.words import clean
-from tagwright.training.tokens import Tokens, WordTokenizer, tokenizer_of, tokenizes_words_independently
 from tagwright.training.trainable_encoder import chunks
 
 TOKENIZER = Tokenizer(models.WordPiece({token: i for i, token in enumerate(VOCABULARY)}, unk_token="[UNK]"))
@@ -38,8 +38,14 @@ def test_a_tokenizer_with_a_token_of_two_words_is_asked_for_the_whole_text() -> 
     assert not tokenizes_words_independently(tokenizer)
 
 
+def test_a_tokenizer_that_truncates_is_asked_for_the_whole_text() -> None:
+    tokenizer = Tokenizer.from_str(TOKENIZER.to_str())
+    tokenizer.enable_truncation(1)
+    assert tokenizer_of(tokenizer)(["bee wasp"]).ids.tolist() == [VOCABULARY.index("bee")]
+
+
 def test_words_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.training.tokens.MAX_CACHED_WORDS", 2)
+    monkeypatch.setattr("tagwright.encoders.tokens.MAX_CACHED_WORDS", 2)
     tokenizer = WordTokenizer(TOKENIZER)
     for word in ("bee", "wasp", "honey", "bee", "wasp"):
         assert tokenizer([word]).ids.tolist() == [VOCABULARY.index(word)]
