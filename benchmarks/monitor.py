@@ -12,6 +12,7 @@ import argparse
 import json
 import random
 import statistics
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -50,6 +51,8 @@ def main(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     corpora.require(("tib", "epmc"))
     report, tib = figures.read(given.output), tagged("tib", FIRST + STREAM)
+    if len(tib) < BEFORE + AFTER:
+        sys.exit(f"tib has {len(tib):,} dev documents, expected {BEFORE + AFTER:,} or more")
     if "turns" not in report:
         report["turns"] = turns([each.record for each in tib], [each.record for each in tagged("epmc", AFTER)])
         figures.write(given.output, report)
