@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from tests.server.audit_log import entries
 from tests.server.conftest import word_tagger
 from tests.server.test_serving import LONGEST, serving
 
@@ -22,7 +23,7 @@ from tagwright.errors import ConfigError
 from tagwright.review.file import ReviewFile, StorageError
 from tagwright.server.access import Access
 from tagwright.server.application import application
-from tagwright.server.audit import Audit, entries
+from tagwright.server.audit import Audit
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from tests.server.audit_log import entries
 from tests.server.conftest import word_tagger
 
 from tagwright.errors import ConfigError
@@ -17,7 +18,7 @@ from tagwright.review.decisions import Decisions
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import OPEN, Access
 from tagwright.server.application import application
-from tagwright.server.audit import Audit, entries
+from tagwright.server.audit import Audit
 from tagwright.server.options import ServerOptions
 from tagwright.server.proxies import Proxies
 from tagwright.server.review.page import ReviewPages

@@ -124,11 +124,9 @@ class Client:
         check: None for an answer that cannot be used. without: what happens to a request then, for the warning.
         """
         keys = [self._key_of(request) for request in requests]
-        texts = self._known(set(keys))
-        wanted = [place for place, key in enumerate(keys) if key not in texts or check(texts[key], place) is None]
-        for place in wanted:
-            texts.pop(keys[place], None)
-        wanted = list({keys[place]: place for place in reversed(wanted)}.values())[::-1]  # each request once
+        places = {key: place for place, key in reversed([*enumerate(keys)])}  # each request once
+        answers = {key: check(text, places[key]) for key, text in self._known(set(keys)).items()}
+        wanted = sorted(place for key, place in places.items() if answers.get(key) is None)
         failures = dict[str, int]()
 
         def call(place: int) -> None:
@@ -138,12 +136,12 @@ class Client:
                 with self._lock:
                     failures[str(error)] = failures.get(str(error), 0) + keys.count(keys[place])
                 return
-            texts[keys[place]] = text
-            if keeps_documents() and check(text, place) is not None:  # one that cannot be used is asked for again
+            answers[keys[place]] = answer = check(text, place)
+            if keeps_documents() and answer is not None:  # one that cannot be used is asked for again
                 user_cache().put(KIND, {keys[place]: text.encode()})
 
         self._run(call, wanted, sum(requests[place].tokens for place in wanted))
-        found = [check(texts[key], place) if key in texts else None for place, key in enumerate(keys)]
+        found = [answers.get(key) for key in keys]
         if invalid := len(requests) - sum(failures.values()) - sum(each is not None for each in found):
             failures["no valid answer"] = invalid
         if failures:

@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from io import FileIO
@@ -114,12 +114,6 @@ class Audit:
         if end < size:
             self._file.truncate(end)
             _log.warning("%s: the last line was not written to its end, and is removed", self.path)
-
-
-def entries(path: Path) -> Iterator[dict[str, Any]]:
-    """The entries of an audit log, also while a server writes it: a line without its end is left out."""
-    with path.open("rb") as lines:
-        yield from (json.loads(line) for line in lines if line.endswith(b"\n"))
 
 
 def _answer(document: Document, found: Sequence[Suggestion]) -> dict[str, Any]:

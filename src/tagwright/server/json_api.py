@@ -43,7 +43,7 @@ from tagwright.server.request_bodies import (
     unsupported,
     whole,
 )
-from tagwright.server.served_model import ServedModel
+from tagwright.server.served_model import ServedModel, model_named
 from tagwright.server.uploads import UploadReader
 from tagwright.tagger import Suggestion
 from tagwright.tagger.reasons import meanings
@@ -182,7 +182,7 @@ class JsonApi:
         if "q" not in given:
             raise bad_request("'q' is a required parameter")
         options = Options.of_address(given)
-        model = self.model(options.model)
+        model = model_named(options.model, self.models)
         search = await asyncio.to_thread(model.search)
         positions = await asyncio.to_thread(search, clean(given["q"])[:200], options.limit)
         vocabulary = model.tagger.vocabulary
@@ -232,19 +232,11 @@ class JsonApi:
         return [model.named_in(options.language, each) for each in found]
 
     async def _answers(self, documents: Sequence[Document], options: "Options") -> list[dict[str, Any]]:
-        model = self.model(options.model)
+        model = model_named(options.model, self.models)
         found = await self.suggestions(model, documents, options)
         stages = model.tagger.meanings if options.evidence else None
         answers = (_answer(document, each, stages) for document, each in zip(documents, found, strict=True))
         return [{**each, "version": model.version} for each in answers]
-
-    def model(self, wanted: str | None) -> ServedModel:
-        """The model with this id, the first one for None, in the version that answers the request. Raises Problem."""
-        if wanted is None:
-            return next(iter(self.models.values())).for_request()
-        if wanted not in self.models:
-            raise Problem(404, f"There is no model '{wanted[:100]}'")
-        return self.models[wanted].for_request()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tagwright.server.openapi import Operation, array, object_, query, schema
 from tagwright.server.pages import render
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import media_type, parse_json, unsupported, whole
-from tagwright.server.served_model import ServedModel
+from tagwright.server.served_model import ServedModel, model_named
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -186,12 +186,7 @@ class Reconciliation:
         }  # fmt: skip
 
     def _model(self, request: Request) -> ServedModel:
-        wanted = request.path_params.get("model")
-        if wanted is None:
-            return next(iter(self.models.values())).for_request()
-        if wanted not in self.models:
-            raise Problem(404, f"There is no model '{wanted[:100]}'")
-        return self.models[wanted].for_request()
+        return model_named(request.path_params.get("model"), self.models)
 
     def _matcher(self, model: ServedModel) -> NameMatcher:
         """The matcher over the present vocabulary of a model."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,7 +19,7 @@ from tagwright.monitoring import Watch
 from tagwright.server.current_request import current
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.predictor import Predictor, SuggestRequest, Workers
-from tagwright.server.problems import bad_request
+from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_queue import RequestQueue
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.tagger.cut import allowed_by
@@ -175,6 +175,15 @@ class ServedModel:
             search()
         with self._swapping:
             vars(self).update(tagger=tagger, modified=modified, search=search, _predict=predict, **others)
+
+
+def model_named(wanted: str | None, models: Mapping[str, ServedModel]) -> ServedModel:
+    """The model with this id, the first one for None, in the version that answers the request. Raises Problem."""
+    if wanted is None:
+        return next(iter(models.values())).for_request()
+    if wanted not in models:
+        raise Problem(404, f"There is no model '{wanted[:100]}'")
+    return models[wanted].for_request()
 
 
 @dataclass(eq=False)

@@ -25,6 +25,7 @@ from tagwright.server.pages import show
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import page_form, text_of, whole
 from tagwright.server.rows import strongest_spans, suggested_row
+from tagwright.server.served_model import model_named
 from tagwright.server.sessions import Session, Sessions
 from tagwright.tagger import Suggestion
 from tagwright.types import Document
@@ -97,7 +98,7 @@ class StartPages:
         document, others = await self._document(form, given)
         fields = {name: given[name] or None for name in ("model", "language")}
         options = Options.read({**fields, "limit": whole(given["limit"]), "evidence": True})
-        model = self.api.model(options.model)
+        model = model_named(options.model, self.api.models)
         (found,) = await self.api.suggestions(model, [document], options)
         tagger = model.tagger
         rows = [suggested_row(tagger, document, each, rank) for rank, each in enumerate(found, 1)]
