@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from tests.tiny import tiny_encoder
 
 import tagwright as tw
 from tagwright.encoders.precision import speeds
+from tagwright.sklearn import TaggerClassifier
 
 NAMES = ["Bees", "Orchards", "Tax law"]
 BEES, TAX = "Honey bees visit apple orchards.", "A new tax law."
@@ -386,8 +388,31 @@ def test_columns_that_cannot_be_told_are_given_to_a_corpus(words: tw.Tagger, cap
 
 def test_what_no_measure_of_a_run_needs_is_refused() -> None:
     run = tw.Run.from_rows([[0]])
-    with pytest.raises(TypeError, match="unexpected keyword argument 'mesures'"):
+    with pytest.raises(TypeError, match='unknown option "mesures"; did you mean "measures"'):
         tw.evaluate(run, run, mesures=["P@1"])  # type: ignore[call-arg]
     assert tw.evaluate(run, run, only=(), per_branch=None)["P@1"].value == 1.0
     with pytest.raises(tw.ConfigError, match="conditions on labels need documents"):
         tw.evaluate(run, run, per_branch=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda it: it.suggest("Bees", min_conf=0.5), 'unknown option "min_conf"; did you mean "min_confidence"'),
+        (lambda it: it.tag(["Bees"], mincore=1), 'unknown option "mincore"; did you mean "min_score"'),
+        (lambda it: it.explain("Bees", progess=False), 'unknown option "progess"; did you mean "progress"'),
+        (lambda it: tw.evaluate(it, ["Bees"], y=[["Bees"]], mesures=["P@1"]), 'did you mean "measures"'),  # type: ignore[call-arg]
+        (lambda it: tw.evaluate(it, ["Bees"], y=[["Bees"]], exlude_self=True), 'did you mean "exclude_self"'),  # type: ignore[call-arg]
+        (lambda _: tw.zero_shot(["Bees"], documnts=["Bees"]), 'did you mean "documents"'),
+        (lambda _: tw.train("svm", ["Bees"], ["Bees"], y=[["Bees"]], outptu="x"), 'did you mean "output"'),
+        (lambda _: tw.load("x", verfy=True), 'did you mean "verify"'),  # type: ignore[call-arg]
+        (lambda _: TaggerClassifier(labels=["Bees"], max_lables=1).fit(["Bees"]), 'did you mean "max_labels"'),
+    ],
+)
+def test_an_argument_that_does_not_exist_is_an_error_with_the_nearest_one(
+    words: tw.Tagger, call: Callable[[tw.Tagger], object], said: str
+) -> None:
+    with pytest.raises(TypeError, match=said) as error:
+        call(words)
+    assert isinstance(error.value, tw.ConfigError)
+    assert "\n" not in str(error.value)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import pytest
@@ -119,3 +119,14 @@ def test_ids_are_known_without_decoding_a_document(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(tw.Corpus, "__iter__", decode)
     assert ids_of(corpus) == ["0", "1", "2", "3"] == ids_of(DOCUMENTS)
+
+
+@pytest.mark.usefixtures("quick_auto")
+@pytest.mark.parametrize("own", [False, True])
+def test_documents_that_are_labels_are_never_suggested_for_themselves_unless_one_is_right(own: bool) -> None:
+    documents = [Document("Bees", TEXTS[0], labels=("Taxes",)), Document("Taxes", TEXTS[2], labels=("Bees",))]
+    documents += [Document("other", TEXTS[1], labels=("Bees",))]
+    documents[0] = replace(documents[0], labels=("Bees",)) if own else documents[0]
+    model = tw.zero_shot(LABELS, stages=["exact_match", "tfidf"], language="en")
+    tagger = tw.train("combine", documents, model=model, progress=False)
+    assert tagger.training["options"]["exclude_self"] is not own

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import check_names, named_arguments, shown
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
 from tagwright.data.in_memory import Texts, with_labels
@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # loading a tagger needs no evaluation and no method
     from tagwright.evaluation.significance import Comparisons
 
 
+@named_arguments
 def zero_shot(
     labels: Labels,
     *,
@@ -59,6 +60,7 @@ def zero_shot(
         return Job(method=ZERO_SHOT, config=config, documents=known, labels=labels, language=config.language).run()
 
 
+@named_arguments
 def train(
     method: str,
     documents: Texts,
@@ -133,6 +135,7 @@ def train(
         ).run()
 
 
+@named_arguments
 def load(
     folder: Path | str, *, device: Device = "auto", precision: Precision | None = None, verify: bool = False
 ) -> Tagger:
@@ -153,6 +156,7 @@ def load(
         return Tagger.load(folder, verify=verify)
 
 
+@named_arguments
 def evaluate(
     found: Tagger | Run,
     gold: Texts | Run,
@@ -193,6 +197,7 @@ def evaluate(
         return dataset.score(_run(found, task, measures), task, measures)
 
 
+@named_arguments
 def compare(
     *found: Tagger | Run | Mapping[str, Tagger | Run] | Texts,
     y: Iterable[Any] | None = None,
@@ -232,6 +237,7 @@ def compare(
         return dataset.compare({name: _run(each, task, measures) for name, each in named.items()}, task, measures)
 
 
+@named_arguments
 def report(
     *found: Tagger | Run | Mapping[str, Tagger | Run] | Texts,
     output: Path | str,
@@ -272,11 +278,10 @@ def report(
 
 
 def _check_rules_of_runs(rules: TaskArguments) -> None:
-    """Raise TypeError for an argument that does not exist, ConfigError for conditions, which need documents."""
+    """Raise UnknownOptionError for an unknown argument, ConfigError for conditions, which need documents."""
     from tagwright.evaluation import dataset
 
-    if unknown := rules.keys() - dataset.TaskArguments.__annotations__.keys():
-        raise TypeError(f"unexpected keyword argument {min(unknown)!r}")
+    check_names(rules, dataset.TaskArguments.__annotations__)
     arranged = rules.get("per_branch") or rules.get("hierarchy", "ranked") != "ranked"
     if arranged or rules.get("only") or rules.get("without"):
         raise ConfigError("conditions on labels need documents; give them, with their labels, in place of a run")
@@ -308,6 +313,7 @@ def _task(
 ) -> dataset.EvaluationSet:
     from tagwright.evaluation import dataset
 
+    check_names(rules, dataset.TaskArguments.__annotations__)
     taggers = [each for each in found if isinstance(each, Tagger)]
     vocabulary = taggers[0].vocabulary if taggers else to_vocabulary(_given(labels))
     for other in taggers[1:]:

@@ -17,7 +17,7 @@ from tagwright import __version__
 from tagwright.api import load, train, zero_shot
 from tagwright.combining.acceptance import Arrangement, SuggestOptions
 from tagwright.combining.confidence import squashed
-from tagwright.core.checked import shown
+from tagwright.core.checked import UnknownOptionError, shown
 from tagwright.core.steps import digest
 from tagwright.data.in_memory import Texts, is_indicator, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
@@ -188,9 +188,12 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _train(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
         options = {"progress": False, **self._options}
-        if method_name(self.method) == ZERO_SHOT:
-            return zero_shot(vocabulary, documents=texts, **options)
-        return train(self.method, texts, vocabulary, y=gold, **options)
+        try:
+            if method_name(self.method) == ZERO_SHOT:
+                return zero_shot(vocabulary, documents=texts, **options)
+            return train(self.method, texts, vocabulary, y=gold, **options)
+        except UnknownOptionError as error:
+            raise error.among(self._get_param_names()) from None
 
     def _run(self, X: Texts, rules: SuggestOptions) -> Run:  # noqa: N803
         check_is_fitted(self, "tagger_")

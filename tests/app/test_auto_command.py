@@ -79,7 +79,9 @@ def test_options_of_auto_belong_to_it(data: list[str], tmp_path: Path) -> None:
         run("train", "svm", *data, "--output", str(tmp_path / "out"), "--minutes", "5")
 
 
-def test_accepted_labels_are_gold_rejected_ones_are_not_and_others_are_unknown(tmp_path: Path) -> None:
+def test_accepted_labels_are_gold_rejected_ones_are_not_and_others_are_unknown(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     verdicts: list[tuple[str, str, str, Verdict]] = [
         ("d0", "wasp", "ann", "reject"),
         ("d0", "bank", "ann", "accept"),
@@ -91,6 +93,7 @@ def test_accepted_labels_are_gold_rejected_ones_are_not_and_others_are_unknown(t
     file = reviewed(tmp_path / "reviews.sqlite", *verdicts)
     wasp, bank, stone = (LABELS.index[name] for name in ("wasp", "bank", "stone"))
     found = with_reviews(Run.from_rows([[wasp], [bank], [stone]]), ["d0", "d1", "d2"], LABELS, file)
+    assert caplog.messages == ["1 of 4 gold labels are not in the vocabulary and are left out: unknown"]
     assert [labels.tolist() for labels, _ in found.gold] == [[bank], [bank], [stone]]
     assert [sorted(labels.tolist()) for labels, _ in found.judged] == [sorted([wasp, bank]), [stone], []]
 

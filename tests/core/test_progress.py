@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tagwright.core.progress import bar, hint, note, silence
+from tagwright.core.progress import bar, counted, hint, note, silence
 
 
 class Terminal(io.StringIO):
@@ -86,3 +86,10 @@ def test_a_note_holds_nothing_that_a_terminal_obeys(monkeypatch: pytest.MonkeyPa
     stream = look(monkeypatch)
     note("a \x1b[31mred\u202e file")
     assert stream.getvalue() == "tagwright: a \\u001b[31mred\\u202e file\n"
+
+
+def test_items_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = look(monkeypatch)
+    assert list(counted("folds", "abc")) == ["a", "b", "c"]
+    assert "folds" in terminal.getvalue()
+    assert "3/3" in terminal.getvalue()

@@ -584,3 +584,15 @@ def test_a_vocabulary_is_shown_in_a_line_by_its_size_and_first_names(tmp_path: P
     assert len(repr(Vocabulary(["long" * 1000]))) < 100
     many.save(tmp_path)
     assert repr(Vocabulary.load(tmp_path)) == repr(many)
+
+
+def test_a_name_that_several_labels_share_is_ambiguous_and_not_missing(caplog: pytest.LogCaptureFixture) -> None:
+    vocabulary = Vocabulary([Label("m1", ("Mercury",)), Label("m2", ("mercury",)), Label("v", ("Venus",))])
+    documents = [Document("1", labels=("Mercury", "Venus")), Document("2", labels=("Mercury", "Pluto"))]
+    assert vocabulary.gold(documents, unknown="warn").labels.tolist() == [2]
+    assert caplog.messages == [
+        "1 of 4 gold labels are not in the vocabulary and are left out: Pluto",
+        "2 of 4 gold labels are ambiguous and are left out: Mercury (m1, m2)",
+    ]
+    with pytest.raises(InputError, match=r'the label "Mercury", which is ambiguous, the name of m1, m2; give an id'):
+        vocabulary.gold(documents)

@@ -31,3 +31,15 @@ def test_of_many_changes_the_first_are_named() -> None:
     assert added["count"] == 1200
     assert added["examples"] == [{"id": f"n{n}", "name": f"New {n}"} for n in range(3)]
     assert found.to_json()["gone"] == {"count": 0, "examples": []}
+
+
+def test_names_are_compared_within_a_language() -> None:
+    """Another preferred language is no other name; another name in a language is one."""
+    bees, taxes = (("en", "Bees"), ("de", "Bienen")), (("en", "Taxes"), ("de", "Steuern"))
+    english = Vocabulary([Label("1", ("Bees",), languages=bees), Label("2", ("Taxes",), languages=taxes)])
+    german = Vocabulary([
+        Label("1", ("Bienen",), languages=bees),
+        Label("2", ("Abgaben",), languages=(("en", "Taxes"), ("de", "Abgaben"))),
+    ])  # fmt: skip
+    assert VocabularyChanges.of(english, german).renamed == [("2", "Steuern -> Abgaben")]
+    assert not VocabularyChanges.of(Vocabulary([Label("1", ("Bienen",), languages=bees[1:])]), Vocabulary(english[:1]))

@@ -159,3 +159,20 @@ def test_the_record_is_plain_json(tmp_path: Path) -> None:
     version = tw.Models(tmp_path / "models").add(word_tagger())
     assert json.loads((version.folder / "record.json").read_text()) == version.record
     assert version.record["labels"] == 3
+
+
+def test_any_two_versions_are_compared_and_a_worse_one_is_promoted_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    models = tw.Models(tmp_path / "models")
+    for tagger in (word_tagger(), word_tagger(), worse()):
+        models.add(tagger)
+    assert list(models.compare(3, DOCUMENTS, other=2, y=GOLD)) == [("0003", "0002")]
+    models.promote(2)
+    assert not [each for each in caplog.messages if "was measured better" in each]
+    models.promote(3)
+    # the second has all labels of the four documents, the third the only one of a single document
+    said = "version 0002 was measured better than 0003 on the same 4 documents: nDCG@5 100.0 against 25.0"
+    assert [each for each in caplog.messages if "was measured better" in each] == [said]
+    with pytest.raises(ConfigError, match="version 0002 is both; compare another one"):
+        models.compare(2, DOCUMENTS, other=2, y=GOLD)

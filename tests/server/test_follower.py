@@ -19,11 +19,11 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
-from tagwright import Models
+from tagwright import Label, Models, Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
-from tagwright.server.follower import Follower
+from tagwright.server.follower import Follower, language_of
 from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.session import Review
@@ -173,3 +173,11 @@ def test_sighup_loads_the_version_promoted_last(folder: Path) -> None:
                     assert version in ("bees 0001", "bees 0002")
         finally:
             server.kill()
+
+
+def test_a_vocabulary_in_two_languages_says_both() -> None:
+    german = ["Geschichte der Wissenschaft", "Umweltschutz in Gemeinden", "Krankenversicherung", "Verfassungsrecht"]
+    english = ["History of science", "Environmental protection", "Health insurance", "Constitutional law of states"]
+    both = [Label(str(n), (name,)) for n, name in enumerate([*german, *english] * 5)]
+    assert set(language_of(Vocabulary(both)).split("+")) == {"de", "en"}
+    assert language_of(Vocabulary(both[4:8])) == "en"

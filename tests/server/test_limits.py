@@ -19,8 +19,10 @@ from tagwright.errors import InputError
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access, Holder
 from tagwright.server.application import application
+from tagwright.server.error_texts import translated
+from tagwright.server.languages import current
 from tagwright.server.limits import Limits
-from tagwright.server.problems import Problem
+from tagwright.server.problems import Busy, Problem
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
@@ -119,6 +121,9 @@ def test_64_clients_at_once_send_exactly_the_documents_their_token_may(client: T
 def test_a_request_that_can_never_fit_is_refused_without_a_time(tmp_path: Path) -> None:
     with pytest.raises(Problem, match="The request holds 32 documents; with this token, 10 a minute") as problem:
         Limits().spend("a", "documents", 10, 32)
+    language = current.set("sv")
+    assert translated(str(problem.value)) == "Förfrågan innehåller 32 dokument; med denna token godtas 10 per minut"
+    current.reset(language)
     assert (problem.value.status, problem.value.headers) == (413, None)
 
 
@@ -138,6 +143,9 @@ def test_the_pages_count_too(client: TestClient) -> None:
     found = [client.get("/review/overview").status_code for _ in range(6)]
     found += [client.get("/").status_code for _ in range(6)]
     assert found == [200] * 10 + [429] * 2
+    refused = client.get("/", headers={"Accept-Language": "de"})
+    assert refused.headers["content-type"].startswith("text/html")
+    assert "Mit diesem Token werden 10 Anfragen je Minute angenommen; versuchen Sie es in 60 s wieder" in refused.text
     assert client.get("/review/overview").headers["Retry-After"] == "60"
     assert client.get("/static/page.css").status_code == 200
 
@@ -158,3 +166,33 @@ def test_no_minute_holds_more_than_the_limit(steps: list[tuple[float, int]], mos
         else:
             assert before + count <= most
         accepted.append((clock.seconds, count))
+
+
+@pytest.mark.parametrize(("error", "status"), [(Busy(), 503), (ZeroDivisionError(), 500)])
+def test_documents_of_a_request_that_fails_do_not_count(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
+) -> None:
+    async def fail(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as failing:
+        failing.setattr("tagwright.server.request_queue.RequestQueue.all", fail)
+        assert [batch(client, FEW, 20) for _ in range(4)] == [status] * 4
+    assert [batch(client, FEW, 20) for _ in range(3)] == [200, 200, 429]
+
+
+def test_what_is_given_back_is_what_was_counted_once() -> None:
+    clock = Clock()
+    limits = Limits(clock)
+    limits.spend("a", "documents", 10, 4)
+    clock.seconds += 30
+    limits.spend("a", "documents", 10, 6)
+    limits.spend("a", "documents", 10, -6)
+    limits.spend("a", "documents", 10, 6)
+    clock.seconds += 31  # the four are older than a minute, the six are not
+    limits.spend("a", "documents", 10, 4)
+    with pytest.raises(Problem):
+        limits.spend("a", "documents", 10, 1)
+    limits.spend("a", "documents", 10, -7)  # nothing of that size was sent: nothing changes
+    with pytest.raises(Problem):
+        limits.spend("a", "documents", 10, 1)

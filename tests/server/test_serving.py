@@ -153,7 +153,7 @@ def test_other_processes_end_with_the_server(tmp_path: Path) -> None:
             time.sleep(0.05)
 
 
-def test_documents_that_clients_send_keep_their_texts(tmp_path: Path) -> None:
+def test_documents_that_clients_send_keep_their_texts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = ReviewFile(tmp_path / "reviews.sqlite")
     model = ServedModel("bees", word_tagger(), "Bees", learns=True)
     bee, tax = {"uri": "http://x.org/bee"}, {"uri": "http://x.org/tax"}
@@ -163,6 +163,8 @@ def test_documents_that_clients_send_keep_their_texts(tmp_path: Path) -> None:
         {"text": "Taxes", "subjects": [tax]},
         {"text": "Taxes", "subjects": [bee]},
     ], "Koha")  # fmt: skip
+    unknown = "1 of 5 gold labels are not in the vocabulary and are left out: http://x.org/unknown"
+    assert caplog.messages == [unknown]
     assert {event.reviewer for event in Decisions(file).current()} == {"Koha"}
     documents, labels, judged = Review(model, file).labelled()
     assert [document.text for document in documents] == ["Honey bees", "Taxes"]

@@ -40,6 +40,7 @@ from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
 from tagwright.app.commands.train import options, train
 from tagwright.core.terminal import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
+from tagwright.core.versions import in_use
 from tagwright.errors import ConfigError, TagwrightError, on_command_line
 from tagwright.readers.limits import listing_skipped
 
@@ -161,31 +162,43 @@ def compare(
     reading: Reading,
     scoring: Scoring,
     arranged: Arranged,
-    labels: LabelFile,
-    run: Annotated[list[Path], typer.Option(help="A run file; give two or more.")],
+    labels: LabelFile = None,
+    run: Annotated[list[Path], typer.Option(help="A run file; give two or more, or taggers.")] = [],  # noqa: B006
+    model: Annotated[list[Path], typer.Option(help="A saved tagger beside others or runs.")] = [],  # noqa: B006
     language: Language = "",
     train: Train = [],  # noqa: B006
     report: Annotated[Path | None, typer.Option(help="Write an HTML page with tables and plots.")] = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Compare runs over the same documents, every two of them: differences, intervals, paired tests."""
+    """Compare runs and taggers over the same documents, every two of them: differences, intervals, paired tests."""
     from tagwright.app import inputs, render
     from tagwright.evaluation import dataset
     from tagwright.evaluation.report.details import curves
     from tagwright.evaluation.report.page import Details, comparison_page, write_page
     from tagwright.evaluation.significance import run_names
+    from tagwright.models.history import union
 
-    if len(run) < 2:
-        raise TagwrightError(f"compare needs two runs or more, got {len(run)}: --run A.jsonl --run B.jsonl")
+    given = [*run, *map(in_use, model)]
+    if len(given) < 2:
+        raise TagwrightError(
+            f"compare needs two runs or taggers, or more, got {len(given)}: --run A.jsonl --run B.jsonl --model DIR"
+        )
     corpus = inputs.read(docs, reading)
     seen = inputs.read(train, reading) if train else None
-    task = inputs.task(corpus, Chosen(labels, language), scoring, seen, arranged)
-    files = dict(zip(run_names(len(run)), run, strict=True))
-    runs = {name: dataset.read_run(file, task) for name, file in files.items()}
+    taggers = [inputs.tagger(Chosen(labels, language, each), corpus) for each in given[len(run) :]]
+    if labels or not taggers:
+        vocabulary = inputs.vocabulary(Chosen(labels, language), corpus)
+    else:
+        vocabulary = union([each.vocabulary for each in taggers])
+    task = dataset.task(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
+    files = dict(zip(run_names(len(given)), given, strict=True))
+    found = [dataset.read_run(file, task) for file in run]
+    found += [dataset.tag_by_own_labels(each, task) for each in taggers]
+    runs = dict(zip(files, found, strict=True))
     comparison = dataset.compare(runs, task)
     if report:
-        notes = {**{name: str(file) for name, file in files.items()}, **_origin(task, docs, labels)}
+        notes = {**{name: str(file) for name, file in files.items()}, **_origin(task, docs, labels or given[-1])}
         content = Details(notes, curves=curves(runs, task))
         write_page(comparison_page("Which suggestions are better", comparison, content), report)
     render.comparison(comparison, files, as_json=as_json)

@@ -7,16 +7,30 @@ whenever it is made, and `build` makes one from values as TOML and JSON have the
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, wraps
+from inspect import Parameter, signature
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    ParamSpec,
+    Self,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)  # fmt: skip
 
 from tagwright.errors import ConfigError
 
 C = TypeVar("C")
+P = ParamSpec("P")
 
 LARGEST = sys.float_info.max
 
@@ -103,8 +117,12 @@ PartialShare: TypeAlias = Annotated[float, Range(least=0, below=1)]
 class Checked:
     """A dataclass of options. Raises ConfigError when it is made with a value that does not fit its field.
 
-    Names are kept in their canonical spelling.
+    UnknownOptionError for a name that is no field. Names are kept in their canonical spelling.
     """
+
+    def __new__(cls, *_: Any, **values: Any) -> Self:  # noqa: D102
+        check_names(values, _hints(cls))  # type: ignore[arg-type]
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for name, hint in _hints(type(self)).items():  # type: ignore[arg-type]
@@ -133,14 +151,56 @@ def build(kind: type[C], values: Mapping[str, Any], within: str = "") -> C:
     return kind(**made)
 
 
+class UnknownOptionError(ConfigError, TypeError):
+    """An option, or a keyword argument, that does not exist; the message has the nearest one.
+
+    known: the last part of a name, also within a table -> the whole name. within: a prefix of the names in messages.
+    """
+
+    def __init__(self, name: str, known: Mapping[str, str], within: str = "") -> None:
+        near = get_close_matches(name, known, n=1)
+        listed = ", ".join(each for each, whole in known.items() if each == whole)
+        hint = f'did you mean "{within}{known[near[0]]}"?' if near else f"known are {listed}"
+        super().__init__(f'unknown option "{within}{name[:100]}"; {hint}')
+        self.name, self.known, self.within = name, known, within
+
+    def among(self, names: Iterable[str]) -> "UnknownOptionError":
+        """The same where these names are known too."""
+        return UnknownOptionError(self.name, {**self.known, **{each: each for each in names}}, self.within)
+
+
+def check_names(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise UnknownOptionError for the first name that is not known."""
+    known = {name: name for name in known}
+    for name in given:
+        if name not in known:
+            raise UnknownOptionError(name, known)
+
+
+def named_arguments(function: Callable[P, C]) -> Callable[P, C]:
+    """Let a public function refuse a keyword argument that it lacks by `UnknownOptionError`."""
+    parameters = signature(function).parameters.values()
+    own = [each.name for each in parameters if each.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
+    takes_others = any(each.kind is Parameter.VAR_KEYWORD for each in parameters)
+
+    @wraps(function)
+    def checked(*given: P.args, **named: P.kwargs) -> C:
+        if not takes_others:
+            check_names(named, own)
+        try:
+            return function(*given, **named)
+        except UnknownOptionError as error:
+            raise (error.among(own) if error.name in named else error) from None
+
+    return checked
+
+
 def _raise_unknown_option(kind: type, unknown: str, within: str) -> None:
-    full_names = {name: name for name in _hints(kind)}  # name of an option, or of one inside a table -> dotted name
+    places = {name: name for name in _hints(kind)}
     for name, held in _hints(kind).items():
         if is_dataclass(held):
-            full_names = {**{field.name: f"{name}.{field.name}" for field in fields(held)}, **full_names}
-    near = get_close_matches(unknown, full_names, n=1)
-    hint = f'did you mean "{within}{full_names[near[0]]}"?' if near else f"known are {', '.join(_hints(kind))}"
-    raise ConfigError(f'unknown option "{within}{unknown[:100]}"; {hint}')
+            places = {**{field.name: f"{name}.{field.name}" for field in fields(held)}, **places}
+    raise UnknownOptionError(unknown, places, within)
 
 
 def check(kind: type, values: Mapping[str, object], within: str = "") -> None:

@@ -2,11 +2,14 @@
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from tagwright.core.terminal import escaped
+
+T = TypeVar("T")
 
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
@@ -75,3 +78,11 @@ def bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
     with silence(), progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(title, total=total)
         yield lambda more: shown.advance(task, more)
+
+
+def counted(title: str, items: Collection[T]) -> Iterator[T]:
+    """Yield the items under a bar that counts them."""
+    with bar(title, len(items)) as done:
+        for item in items:
+            yield item
+            done(1)

@@ -262,20 +262,28 @@ class Vocabulary(Sequence[Label]):
     def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
         """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
 
-        unknown: what to do about labels that the vocabulary lacks; a warning gives their number and the first few.
+        unknown: what to do about labels that the vocabulary lacks, and names that several labels share; a warning gives
+        the number of each and the first few.
         Raises InputError naming document and label for "error".
         """
         missing = Counter[str]()
         rows = (set(self._gold(document, None if unknown == "error" else missing)) for document in documents)
         found = Run.from_rows(rows)
         if missing and unknown == "warn":
-            distinct = list(missing)
-            more = f" and {len(distinct) - 3:,} more" if len(distinct) > 3 else ""
-            _log.warning(
-                "%s of %s gold labels are not in the vocabulary and are left out: %s%s",
-                f"{missing.total():,}", f"{missing.total() + len(found.labels):,}", ", ".join(distinct[:3]), more,
-            )  # fmt: skip
+            say_left_out(missing, missing.total() + len(found.labels), self.ambiguous(missing))
         return found
+
+    def ambiguous(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """Name -> the ids of the labels that share it, of those names that several labels have.
+
+        >>> Vocabulary([Label("1", ("Mercury",)), Label("2", ("Mercury",))]).ambiguous(["mercury", "Venus"])
+        {'mercury': ['1', '2']}
+        """
+        folded = {_folded(name): list[str]() for name in names}
+        for label in self if folded else ():
+            for name in set(map(_folded, label.names)) & folded.keys():
+                folded[name].append(label.id)
+        return {name: ids for name in names if len(ids := folded[_folded(name)]) > 1}
 
     def own(self, documents: Sequence[Document]) -> Longs:
         """(documents,) the label that has the id of the document, such as a page that is a label too; -1 for none.
@@ -408,8 +416,10 @@ class Vocabulary(Sequence[Label]):
             elif missing is not None:
                 missing[label] += 1
             else:
-                problem = f"document {shown(document.id)} has the label {shown(label)}, which is not in the vocabulary"
-                raise InputError(problem + self._nearest(label))
+                problem = f"document {shown(document.id)} has the label {shown(label)}, which is "
+                if ids := self.ambiguous([label]).get(label):
+                    raise InputError(f"{problem}ambiguous, the name of {', '.join(ids)}; give an id")
+                raise InputError(f"{problem}not in the vocabulary{self._nearest(label)}")
 
     def _nearest(self, label_id: str) -> str:
         """A hint for an error message."""
@@ -432,6 +442,19 @@ class _DuplicateIdError(InputError):
         if not lines:
             return self
         return InputError(f"the id {shown(self._id)} is taken by line {lines[self._first]}", path, lines[self._second])
+
+
+def say_left_out(missing: Counter[str], of: int, ambiguous: Mapping[str, Sequence[str]] = {}) -> None:
+    """Warn in a line of labels that are left out, and in another of those left out as several labels share the name."""
+    unknown = [label for label in missing if label not in ambiguous]
+    shared = [f"{name} ({', '.join(ids)})" for name, ids in ambiguous.items()]
+    for problem, names, labels in (("not in the vocabulary", unknown, unknown), ("ambiguous", shared, [*ambiguous])):
+        if count := sum(missing[label] for label in labels):
+            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+            named = ", ".join(names[:3])
+            _log.warning(
+                "%s of %s gold labels are %s and are left out: %s%s", f"{count:,}", f"{of:,}", problem, named, more
+            )
 
 
 def _unambiguous(named: Iterable[tuple[str, int]]) -> dict[str, int | None]:

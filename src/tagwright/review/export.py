@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from tagwright.core.checked import shown
-from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.vocabulary import Vocabulary, say_left_out
 from tagwright.errors import InputError
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
@@ -110,8 +111,9 @@ def with_reviews(gold: Run, ids: Sequence[str], labels: Vocabulary, file: Path) 
     """Apply the decisions in a file of `tagwright serve` to gold labels.
 
     gold: a row for each document of `ids`. Accepted labels are added; rejected labels, and labels that reviewers
-    disagree about, are removed. A label never shown to a reviewer is unknown. Decisions on other documents and labels
-    are ignored. Raises InputError if the file has no decision on these documents.
+    disagree about, are removed. A label never shown to a reviewer is unknown. Decisions on other documents are ignored,
+    and those on labels that the vocabulary lacks, which the log counts. Raises InputError if the file has no decision
+    on these documents.
     """
     if not file.is_file():
         raise InputError("no such file", file)
@@ -131,6 +133,8 @@ def with_reviews(gold: Run, ids: Sequence[str], labels: Vocabulary, file: Path) 
             known[row].add(place)
         else:
             known[row].discard(place)
+    decided = Counter(label for document, label in verdicts if document in rows)
+    say_left_out(Counter({id_: count for id_, count in decided.items() if id_ not in labels.index}), decided.total())
     if not found and not any(judged):
         raise InputError("has no decision on any of these documents and labels", file)
     return Reviewed(Run.from_rows(known), Run.from_rows(judged))

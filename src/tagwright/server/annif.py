@@ -190,7 +190,7 @@ def _project(model: ServedModel) -> dict[str, Any]:
     return {
         "project_id": model.id,
         "name": model.name,
-        "language": model.language,
+        "language": model.language.partition("+")[0],
         "backend": {"backend_id": "tagwright"},
         "vocab": _vocabulary(model),
         "vocab_language": model.language,

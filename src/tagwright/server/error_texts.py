@@ -75,6 +75,10 @@ TEXTS = (
     "The model was not trained: %(reason)s",
     "nDCG@5, cross-validated on reviewed documents: %(before)s without the decisions, %(after)s with them.",
     "Too many wrong tokens; try again in %(seconds)s s",
+    "With this token, %(most)s requests a minute are accepted; try again in %(seconds)s s",
+    "With this token, %(most)s documents a minute are accepted; try again in %(seconds)s s",
+    "The request holds %(count)s documents; with this token, %(most)s a minute are accepted",
+    "The body has more than %(most)s bytes",
 )
 """Of files that cannot be read, of options, the titles of problems, and the outcomes of a training. A form comes before
 others that fit the same text."""

@@ -81,6 +81,6 @@ def saved_at(folder: Path) -> datetime:
 
 
 def language_of(vocabulary: Vocabulary) -> str:
-    """The code of the language that most names are in."""
+    """The codes of the languages that the names are in, such as "de+en", that of most names first."""
     languages = main_languages(recognise(vocabulary_texts(vocabulary)))
-    return languages[0].code if languages else "en"
+    return "+".join(language.code for language in languages) or "en"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -10,6 +11,7 @@ from starlette.responses import HTMLResponse
 
 from tagwright.server import languages
 from tagwright.server.error_texts import translated
+from tagwright.server.problems import Problem
 from tagwright.server.sessions import Session
 
 _YEAR = 365 * 24 * 3600
@@ -30,6 +32,14 @@ def _environment(language: str) -> Environment:
 def render(template: str, **content: Any) -> str:
     """The page, or a part of one. content: by the names that the template uses."""
     return _environment(languages.current.get()).get_template(template).render(content)
+
+
+def show_problem(request: Request, problem: Problem, session: Session | None = None, **content: Any) -> HTMLResponse:
+    """Answer with a page that says what is wrong."""
+    title = problem.title or HTTPStatus(problem.status).phrase
+    return show(
+        request, "problem.html", session, problem.status, problem.headers, title=title, problem=str(problem), **content
+    )
 
 
 def show(

@@ -35,10 +35,10 @@ Predict: TypeAlias = Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]
 class ServedModel:
     """A tagger under the name by which clients ask for it.
 
-    id: without blanks, part of addresses; language: code of the labels' names; learns: whether decisions are accepted;
-    modified: when the tagger was saved or last trained, if it was. settings: its conditions hold for all suggestions,
-    and how narrow or broad labels are for requests that do not say it. number: of its version, such as "0002", and
-    history: the folder of all versions, if there is one.
+    id: without blanks, part of addresses; language: codes of the labels' names, as "de+en"; learns: whether decisions
+    are accepted; modified: when the tagger was saved or last trained, if it was. settings: its conditions hold for all
+    suggestions, and how narrow or broad labels are for requests that do not say it. number: of its version, such as
+    "0002", and history: the folder of all versions, if there is one.
     watch: records what it suggests, if anything does.
 
     A request is answered by one version: it calls `for_request` once, and `swap` changes what later ones get.
@@ -88,7 +88,7 @@ class ServedModel:
 
         The first call may take a second for a million labels.
         """
-        return list(dict.fromkeys([self.language, *self.tagger.vocabulary.languages]))
+        return list(dict.fromkeys([*self.language.split("+"), *self.tagger.vocabulary.languages]))
 
     def has_language(self, language: str) -> bool:
         """Whether labels can be named in a language, given by its code, or in a variant of it (en-gb for en)."""
@@ -131,6 +131,7 @@ class ServedModel:
         given = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
         self.queue.check_room(len(given))  # documents that are refused at once do not count
         current().spend("documents", len(wanted))
+        current().spent.append(len(wanted))
         found = iter(await self.queue.all([(self._predict, each) for each in given]))
         return [next(found) if each.document.text.strip() else [] for each in wanted]
 

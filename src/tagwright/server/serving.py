@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -19,8 +20,9 @@ from starlette.applications import Starlette
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.atomic import check_replaceable, exists
 from tagwright.core.versions import Versions, in_use
-from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.vocabulary import Vocabulary, say_left_out
 from tagwright.errors import ConfigError, TagwrightError
+from tagwright.methods.auto.combine import check_can_learn
 from tagwright.methods.table import ZERO_SHOT
 from tagwright.monitoring import Watch
 from tagwright.readers.documents.files import open_sources
@@ -147,6 +149,11 @@ def serve(
     for model in models:
         model.watch = watch
     review = open_review(models[0], options)
+    try:
+        check_can_learn(models[0].tagger)
+    except ConfigError as error:
+        _log.warning("what reviewers decide is stored, and not learned from: %s", error)
+        refit = None
     refitter = Refitter(review, refit, options.save_to) if review and refit else None
 
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], client: str) -> None:
@@ -227,20 +234,23 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
     """Keep what a client has sent: the documents with their texts and metadata, then the accepted labels.
 
     A client may use an id again for another text, such as one that numbers each batch from 1: that is another document.
-    Subjects that the vocabulary lacks are left out, as Annif does.
+    Subjects that the vocabulary lacks are left out, as Annif does; the log says how many and which.
     """
     known = model.tagger.vocabulary.index
-    documents, decisions = [], []
+    documents, decisions, missing, of = [], [], Counter[str](), 0
     for each in sent:
         text = clean(each["text"]).strip()  # as it is read again
         id_ = clean(each.get("document_id") or "") or digest(text)
         documents.append(Document(id_, abstract=text, metadata=sent_metadata(each)))
     names = ReviewedDocuments(file).add_apart(documents)
     for each, name in zip(sent, names, strict=True):
-        accepted = (subject["uri"] for subject in each.get("subjects", ()) if subject["uri"] in known)
+        given = [subject["uri"] for subject in each.get("subjects", ())]
+        accepted, of = [uri for uri in given if uri in known], of + len(given)
+        missing.update(uri for uri in given if uri not in known)
         decisions += [Decision(document=name, reviewer=client, action="accept", label=label, model=model.version)
                       for label in dict.fromkeys(accepted)]  # fmt: skip
         decisions.append(Decision(document=name, reviewer=client, action="done", model=model.version))
+    say_left_out(missing, of)
     Decisions(file).add_all(decisions)
 
 

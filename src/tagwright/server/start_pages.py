@@ -21,7 +21,7 @@ from tagwright.server.highlighting import highlight
 from tagwright.server.json_api import JsonApi, Options, sent_document
 from tagwright.server.languages import _
 from tagwright.server.openapi import Operation, described
-from tagwright.server.pages import show
+from tagwright.server.pages import show, show_problem
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import page_form, text_of, whole
 from tagwright.server.rows import strongest_spans, suggested_row
@@ -51,7 +51,10 @@ class StartPages:
 
         def entered(page: Callable[[Request, Session | None], Awaitable[Response]]) -> Any:
             async def answer(request: Request) -> Response:
-                session = entrance.session(request)
+                try:
+                    session = entrance.session(request)
+                except Problem as problem:
+                    return show_problem(request, problem)
                 if session is None and not entrance.is_open:
                     return RedirectResponse(entrance.path, 303)
                 return await page(request, session)

@@ -16,6 +16,7 @@ from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.reranked import Reranked
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
+from tagwright.core.checked import named_arguments
 from tagwright.core.display import html_table, many, marked
 from tagwright.core.plugins import COMBINERS, STAGES
 from tagwright.core.progress import silence
@@ -211,6 +212,7 @@ class Tagger:
         check_parents(options, self.parents if self.combiner.estimates_confidence else None)
         allowed_by(self.vocabulary, options)
 
+    @named_arguments
     def tag(self, documents: Texts, k: int = 10, **rules: Unpack[SuggestArguments]) -> Run:
         """Return the k best labels of every document, or fewer if the stages find fewer, in batches of bounded memory.
 
@@ -228,6 +230,7 @@ class Tagger:
     def suggest(
         self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[Suggestions]: ...
+    @named_arguments
     def suggest(
         self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> Suggestions | list[Suggestions]:
@@ -261,6 +264,7 @@ class Tagger:
     def explain(
         self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[Suggestions]: ...
+    @named_arguments
     def explain(
         self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> Suggestions | list[Suggestions]:

@@ -15,6 +15,7 @@ from tagwright.combining.candidate_ranker import CandidateRanker, fit_label_bias
 from tagwright.combining.features import FIXED_SUM, Features
 from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
 from tagwright.core.checked import Checked, NotNegative, Positive, Range
+from tagwright.core.progress import counted
 from tagwright.errors import InputError
 from tagwright.types import Doubles, Longs, Mask, Run
 
@@ -219,7 +220,7 @@ def cross_validate(
     """Every share on documents that the ranker was not trained on: a document's candidates are in one fold only."""
     folds = assign_folds(len(examples.run), options.folds, options.seed)
     scores = {share: np.zeros(len(examples.run.labels)) for share in SHARES}
-    for fold in np.unique(folds):
+    for fold in counted("training the combiner", np.unique(folds).tolist()):
         inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         training, validation = examples.take(inside), examples.take(outside)
         ranker, places = train(training, options), examples.suggestions(outside)

@@ -31,6 +31,9 @@ def test_versions_are_added_compared_promoted_rolled_back_and_pruned(folder: str
     assert said["runs"] == {"0002": f"{folder}/versions/0002", "0001": f"{folder}/versions/0001"}
     # rain, which the old one lacks, is the first label of the third document alone
     assert (said["measures"]["P@1"]["a"], round(said["measures"]["P@1"]["b"], 4)) == (1.0, 0.6667)
+    other = json.loads(run("models", folder, "compare", "1", "2", "--test", "docs.jsonl", "--json").out)
+    assert list(other["runs"]) == ["0001", "0002"]
+    assert run("models", folder, "promote", "2", "1").err.endswith("promote takes no second VERSION, got '1'\n")
     listed = json.loads(run("models", folder, "--json").out)
     assert listed["current"] == "0001"
     assert [len(each["scores"]) for each in listed["versions"]] == [1, 1]
@@ -82,3 +85,17 @@ def test_what_is_wrong_is_said(folder: str, run: Command, arguments: tuple[str, 
 
 def test_a_folder_without_versions_is_said_to_be(run: Command) -> None:
     assert "nothing: no versions of a model here (current.json is missing)" in run("models", "nothing").err
+
+
+def test_saved_taggers_are_compared_with_each_other_and_with_runs(folder: str, run: Command, desk: Path) -> None:
+    (desk / "run.jsonl").write_text(
+        run("suggest", "docs.jsonl", "--model", "old", "-k", "100", "--format", "jsonl").out
+    )
+    models = ("--model", "new", "--model", "old")
+    found = json.loads(run("compare", "docs.jsonl", *models, "--run", "run.jsonl", "--json").out)
+    assert found["runs"] == {"a": "run.jsonl", "b": "new", "c": "old"}
+    of = {pair["a"] + pair["b"]: pair["measures"]["P@1"] for pair in found["comparisons"]}
+    # rain, which the old one lacks, is the first label of the third document alone
+    assert (round(of["BC"]["a"], 4), round(of["BC"]["b"], 4)) == (1.0, 0.6667)
+    assert of["AC"]["a"] == of["AC"]["b"]
+    assert "got 1: --run" in run("compare", "docs.jsonl", "--model", "new").err

@@ -11,6 +11,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import PoolOptions
+from tagwright.combining.reranked import Reranked, RerankOptions
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -230,3 +231,10 @@ def test_a_combiner_fits_only_the_stages_it_was_trained_with(plain: Tagger, lear
 def test_options_that_cannot_work_are_refused(wrong: dict[str, int], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         combine.Config(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_tagger_that_a_language_model_ranks_again_is_refused_with_a_remedy(plain: Tagger) -> None:
+    again = Reranked(WeightedSum(), RerankOptions(by="again"))
+    tagger = replace(plain, rerankers={"again": ExactMatch(LABELS)}, combiner=again)
+    with pytest.raises(ConfigError, match=r"train auto with reviews=FILE and llm\.model=NAME"):
+        combine.fit(TRAINING, tagger)

@@ -109,6 +109,7 @@ def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
     async def use(refitter: Refitter) -> None:
         for _ in range(2):
             refitter.start()
+            assert refitter.outcome == ""  # that of the training before is gone
             await refitter.finish()
 
     run(review, refit, use)

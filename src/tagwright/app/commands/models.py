@@ -23,6 +23,7 @@ def models(
     given: Annotated[
         str, typer.Argument(metavar="[MODEL|VERSION]", help="add: a saved tagger; compare, promote: a number.")
     ] = "",
+    other: Annotated[str, typer.Argument(metavar="[VERSION]", help="compare: with another than the one in use.")] = "",
     test: Annotated[list[str], typer.Option(metavar="DOCS", help="compare: labelled documents; repeatable.")] = [],  # noqa: B006
     skip_unlabelled: SkipUnlabelled = False,
     unknown: Unknown = "warn",
@@ -32,18 +33,20 @@ def models(
 ) -> None:
     """Keep the versions of a model, each with its record and model card, and say which one is in use.
 
-    list them; add MODEL, a copy of a saved tagger; compare VERSION with the one in use on the documents of --test, by
-    paired tests; promote VERSION, so that it is in use; rollback to the one before; prune old ones, which never removes
-    the one in use nor the one before it. Every other command takes FOLDER as --model for the version in use.
+    list them; add MODEL, a copy of a saved tagger; compare VERSION with the one in use, or with another VERSION, on the
+    documents of --test, by paired tests; promote VERSION, so that it is in use; rollback to the one before; prune old
+    ones, which never removes the one in use nor the one before it. Every other command takes FOLDER as --model for the
+    version in use.
     """
     from tagwright.models import Models
 
-    _check(action, given, {"--test": bool(test), "--keep": keep is not None})
+    _check(action, given, other, {"--test": bool(test), "--keep": keep is not None})
     found = Models(folder)
     if action == "list":
         _list(found, as_json=as_json)
     elif action == "compare":
-        _compare(found, given, test, reading, as_json=as_json, skip_unlabelled=skip_unlabelled, unknown=unknown)
+        rules: dict[str, Any] = {"skip_unlabelled": skip_unlabelled, "unknown": unknown}
+        _compare(found, (given, other or found.current.name), test, reading, as_json=as_json, **rules)
     else:
         changed: dict[str, Any] = {}
         if action == "add":
@@ -58,9 +61,11 @@ def models(
         _say({**changed, "current": found.current.name}, as_json=as_json)
 
 
-def _check(action: Action, given: str, options: dict[str, bool]) -> None:
+def _check(action: Action, given: str, other: str, options: dict[str, bool]) -> None:
     """Raise ConfigError unless the action has what it needs, and nothing else."""
     needed = {"add": "MODEL", "compare": "VERSION", "promote": "VERSION"}.get(action)
+    if other and action != "compare":
+        raise ConfigError(f"models FOLDER {action} takes no second VERSION, got {other!r}")
     if bool(needed) != bool(given):
         problem = f"needs {needed}" if needed else f"takes nothing more, got {given!r}"
         raise ConfigError(f"models FOLDER {action} {problem}")
@@ -94,12 +99,13 @@ def _row(version: "Version", state: str) -> list[str]:
 
 
 def _compare(
-    models: "Models", version: str, test: list[str], reading: Reading, *, as_json: bool, **options: Any
+    models: "Models", versions: tuple[str, str], test: list[str], reading: Reading, *, as_json: bool, **options: Any
 ) -> None:
     from tagwright.app import inputs, render
 
-    names = {each.name: each.folder for each in (models[version], models.current)}
-    render.comparison(models.compare(version, inputs.read(test, reading), **options), names, as_json=as_json)
+    first, second = versions
+    found = models.compare(first, inputs.read(test, reading), other=second, **options)
+    render.comparison(found, {each.name: each.folder for each in map(models.__getitem__, versions)}, as_json=as_json)
 
 
 def _say(changed: dict[str, Any], *, as_json: bool) -> None:

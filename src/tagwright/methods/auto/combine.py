@@ -16,10 +16,12 @@ from tagwright.combining.confidence import Platt, fit_curve, fit_score_map
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
+from tagwright.combining.reranked import Reranked
 from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
+from tagwright.core.progress import bar
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, option, setting
 from tagwright.evaluation.metrics import Hits, ndcg
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
@@ -76,8 +78,9 @@ def fit(
     in cross-validation, the ranking stays and only confidences are learned. gold: replaces the labels of the documents.
     judged: a row for each document, with the labels known to be right or wrong; if a row has any, the other labels of
     this document are no examples. A tagger that was combined by learning keeps that combiner, and more is learned on
-    top of it. Raises ConfigError for a combiner of another package.
+    top of it. Raises ConfigError for a combiner of another package, and as `check_can_learn` does.
     """
+    check_can_learn(tagger)
     gold = tagger.vocabulary.gold(documents, unknown="ignore") if gold is None else gold
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
     if len(labelled) < FEWEST:
@@ -90,6 +93,15 @@ def fit(
     known = judged_only(examples(richer, described, chosen), None if judged is None else judged.take(drawn))
     fitted = fit_combiner(known, ndcg_at_5, options)
     return CombinedTagger(with_combiner(richer, described, fitted) or with_curve(tagger, fitted.examples), fitted)
+
+
+def check_can_learn(tagger: Tagger) -> None:
+    """Raise ConfigError for a tagger that a language model ranks again: its trust in the model fits the old ranking."""
+    if isinstance(tagger.combiner, Reranked):
+        raise ConfigError(
+            "how to combine the stages is not learned where a language model ranks again; learn it with the model: "
+            f"train auto with {option('reviews', 'FILE')} and {setting('llm.model', 'NAME')}"
+        )
 
 
 def with_gold(documents: Sequence[Document], gold: Run, labels: Vocabulary) -> list[Document]:
@@ -202,7 +214,10 @@ def judged_only(examples: Examples, judged: Run | None) -> Examples:
 
 def pools(tagger: Tagger, documents: Sequence[Document]) -> Iterator[CandidatePool]:
     """Yield the candidates of documents, batch by batch."""
-    return map(tagger.candidates, batches(documents, BATCH))
+    with bar("reading documents", len(documents)) as done:
+        for batch in batches(documents, BATCH):
+            yield tagger.candidates(batch)
+            done(len(batch))
 
 
 def ndcg_at_5(ranking: Run, gold: Run) -> NDArray[np.float64]:

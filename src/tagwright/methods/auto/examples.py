@@ -15,6 +15,7 @@ from tagwright.combining.candidate_ranker import fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.progress import counted
 from tagwright.core.steps import State
 from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger
@@ -107,8 +108,8 @@ def weighted(described: CandidateFeatures, weights: Mapping[str, float]) -> Cand
     return replace(described, first=replace(first, weights={**first.weights, **weights}))
 
 
-def brought(trial: Trial, options: CombinerOptions) -> dict[str, float]:
-    """Group of features -> nDCG@5 that is lost without it, in cross-validation, the largest first.
+def brought(trial: Trial, options: CombinerOptions) -> dict[str, Doubles]:
+    """Group of features -> (documents,) nDCG@5 that is lost without it, in cross-validation, the largest mean first.
 
     Measured with logistic regression alone on up to `SHOWN` documents. The fixed sum itself is not left out.
     """
@@ -122,14 +123,13 @@ def brought(trial: Trial, options: CombinerOptions) -> dict[str, float]:
     whole = _logistic(examples, names, options)
     lost = {
         group: whole - _logistic(examples, [name for name in names if name.partition(": ")[0] != group], options)
-        for group in groups
-        if group != FIXED_SUM
+        for group in counted("measuring gains", [each for each in groups if each != FIXED_SUM])
     }
-    return dict(sorted(lost.items(), key=lambda each: -each[1]))
+    return dict(sorted(lost.items(), key=lambda each: -each[1].mean()))
 
 
-def _logistic(examples: Examples, names: Sequence[str], options: CombinerOptions) -> float:
-    """nDCG@5 of logistic regression over these features, in cross-validation."""
+def _logistic(examples: Examples, names: Sequence[str], options: CombinerOptions) -> Doubles:
+    """(documents,) nDCG@5 of logistic regression over these features, in cross-validation."""
     columns, right = (
         examples.features.values[:, [examples.features.names.index(name) for name in names]],
         examples.right,
@@ -140,7 +140,7 @@ def _logistic(examples: Examples, names: Sequence[str], options: CombinerOptions
         inside = folds != fold
         model = fit_logistic(columns[inside], right[inside], list(names).index(BASE), options.penalty)
         scores[~inside] = model.predict(columns[~inside])
-    return float(combine.ndcg_at_5(examples.run.rescored(scores), examples.gold).mean())
+    return combine.ndcg_at_5(examples.run.rescored(scores), examples.gold)
 
 
 def _sum(described: CandidateFeatures, pools: Sequence[CandidatePool], gold: Run) -> Doubles:

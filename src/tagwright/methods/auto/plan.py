@@ -157,7 +157,7 @@ def survey(
         sections=sections,
         metadata=metadata,
         characters=characters / max(1, count),
-        exclude_self=_excludes_self(np.array(own, np.int64), gold),
+        exclude_self=excludes_self(np.array(own, np.int64), gold),
         language=language,
         device="cuda" if uses_gpu() else "cpu",
     )
@@ -259,7 +259,7 @@ def size(megabytes: float) -> str:
     return f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"
 
 
-def _excludes_self(own: Longs, gold: Run) -> bool:
+def excludes_self(own: Longs, gold: Run) -> bool:
     """Whether most documents are labels, and none is its own. own: (documents,) the label of each, -1 for none."""
     is_own = gold.labels == own[gold.rows]
     return bool(len(own) and (own >= 0).mean() > 0.5 and not is_own.any())

@@ -6,7 +6,6 @@ Every form has a token of its session. Templates escape all texts.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any, TypeAlias, get_args
 
 from starlette.datastructures import FormData, UploadFile
@@ -25,7 +24,7 @@ from tagwright.server.error_texts import translated
 from tagwright.server.follower import Follower
 from tagwright.server.languages import _, number
 from tagwright.server.monitoring import overview
-from tagwright.server.pages import render, show
+from tagwright.server.pages import render, show, show_problem
 from tagwright.server.problems import Problem, bad_request, not_stored
 from tagwright.server.request_bodies import page_form, text_of
 from tagwright.server.review.refit import Refitter
@@ -200,12 +199,8 @@ class ReviewPages:
                 return await page(request, session)
             except (Problem, StorageError) as error:
                 problem = not_stored(error) if isinstance(error, StorageError) else error
-                title = problem.title or HTTPStatus(problem.status).phrase
                 progress = await asyncio.to_thread(self.review.progress)
-                return show(
-                    request, "problem.html", session, problem.status, problem.headers, progress=progress, title=title,
-                    problem=str(problem), here="/review/overview",
-                )  # fmt: skip
+                return show_problem(request, problem, session, progress=progress, here="/review/overview")
             finally:
                 await request.close()  # the files of a form
 

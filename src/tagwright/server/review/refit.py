@@ -84,6 +84,7 @@ class Refitter:
         """Begin a training; False if one is under way."""
         if self.is_running:
             return False
+        self.outcome = ""
         self._task = asyncio.get_running_loop().create_task(self._run())
         return True
 
