@@ -130,3 +130,5 @@ def test_documents_that_are_labels_are_never_suggested_for_themselves_unless_one
     model = tw.zero_shot(LABELS, stages=["exact_match", "tfidf"], language="en")
     tagger = tw.train("combine", documents, model=model, progress=False)
     assert tagger.training["options"]["exclude_self"] is not own
+    told = tw.train("combine", documents, model=model, progress=False, exclude_self=own)
+    assert told.training["options"]["exclude_self"] is own  # what is set stays

@@ -250,13 +250,13 @@ class Job:
         return gold
 
     def _config(self, documents: Sequence[Document], vocabulary: Vocabulary) -> Any:
-        """The options, with `exclude_self` where a method has it and the documents are labels, and never their own."""
-        if getattr(self.config, "exclude_self", True):
+        """The options, with `exclude_self` as the documents have it, where a method has it and it is not set."""
+        if getattr(self.config, "exclude_self", False) is not None:
             return self.config
         from tagwright.methods.auto.plan import excludes_self
 
         found = excludes_self(vocabulary.own(documents), vocabulary.gold(documents, unknown="ignore"))
-        return replace(self.config, exclude_self=True) if found else self.config
+        return replace(self.config, exclude_self=found)
 
     def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, lesson: "Lesson", config: Any) -> Start:
         """Return what must not change between start and resumption; without a folder there is none."""

@@ -117,7 +117,7 @@ def test_a_bad_file_is_named(run: Command, bad: str, command: Callable[[str], tu
         (("evaluate", *ON, *RUN, "--model", "folder"), "with --run leave out --model and --set"),
         (("evaluate", *ON, *RUN, *WORDS), "with --run leave out --model and --set"),
         (("suggest", *ON, "--model", "folder", *WORDS), "--set changes the zero-shot method"),
-        (("compare", *ON, *RUN), "compare needs two runs or more, got 1"),
+        (("compare", *ON, *RUN), "compare needs at least two runs or taggers, got 1"),
         (("suggest", *ON, "--set", "encodr=minilm"), 'unknown option "encodr"; did you mean "encoder"?'),
         (("suggest", *ON, "--set", "candidates=many"), 'candidates is "many", expected a whole number'),
         (("suggest", *ON, "--set", 'weights=["a"]'), 'weights is ["a"], expected a list, each a number'),

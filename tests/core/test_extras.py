@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tagwright.app.arguments import Arranged, Conditions
-from tagwright.app.commands import serve as command
 from tagwright.core.extras import EXTRAS, require
 from tagwright.errors import ConfigError, InputError
 from tagwright.scale import batch
 from tagwright.scale.output_folder import BatchOptions
+from tagwright.server.options import ServerOptions
 
 PROJECT = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OTHERWISE = {"docx": "python-docx", "faiss": "faiss-cpu"}
@@ -40,7 +39,7 @@ def test_the_server_names_its_extra(package: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, package, None)
     said = rf'^serve needs {package}, which is not installed; pip install "tagwright\[serve\]"$'
     with pytest.raises(ConfigError, match=said):
-        command.serve(Conditions(), Arranged())
+        ServerOptions()
 
 
 def test_ray_is_named_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

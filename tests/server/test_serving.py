@@ -163,7 +163,7 @@ def test_documents_that_clients_send_keep_their_texts(tmp_path: Path, caplog: py
         {"text": "Taxes", "subjects": [tax]},
         {"text": "Taxes", "subjects": [bee]},
     ], "Koha")  # fmt: skip
-    unknown = "1 of 5 gold labels are not in the vocabulary and are left out: http://x.org/unknown"
+    unknown = "1 of 5 subjects are not in the vocabulary and are left out"
     assert caplog.messages == [unknown]
     assert {event.reviewer for event in Decisions(file).current()} == {"Koha"}
     documents, labels, judged = Review(model, file).labelled()

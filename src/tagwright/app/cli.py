@@ -182,7 +182,7 @@ def compare(
     given = [*run, *map(in_use, model)]
     if len(given) < 2:
         raise TagwrightError(
-            f"compare needs two runs or taggers, or more, got {len(given)}: --run A.jsonl --run B.jsonl --model DIR"
+            f"compare needs at least two runs or taggers, got {len(given)}: --run A.jsonl --run B.jsonl --model DIR"
         )
     corpus = inputs.read(docs, reading)
     seen = inputs.read(train, reading) if train else None

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import difflib
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
@@ -17,11 +17,10 @@ from tagwright.core.checked import shown
 from tagwright.errors import ConfigError, option
 from tagwright.types import Longs, Mask
 
-if TYPE_CHECKING:
-    from tagwright.data.vocabulary import Field, Vocabulary
-
 Kind: TypeAlias = Literal["id", "notation", "type", "scheme", "collection", "branch"]
 "branch: the id of a label, which means it and all labels below it."
+
+Field: TypeAlias = Literal["notation", "types", "schemes", "collections"]
 
 FIELDS: Mapping[Kind, Field] = {
     "notation": "notation", "type": "types", "scheme": "schemes", "collection": "collections",
@@ -37,10 +36,38 @@ COMPARED = 50_000
 "Values that a misspelt one is compared with, at most: more take over a second."
 
 
+class Labels(Protocol):
+    """What conditions ask of a vocabulary."""
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """The id of each label."""
+        ...
+
+    @property
+    def index(self) -> Mapping[str, int]:
+        """Id -> position."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def texts(self, field: Field, /) -> Iterable[tuple[int, Sequence[str]]]:
+        """Position and texts in a field of the labels that have any."""
+        ...
+
+    def branch(self, tops: Sequence[int] | Longs, /) -> Mask:
+        """(labels,) true for these labels and all below them."""
+        ...
+
+    def resolve(self, value: str, /) -> int | None:
+        """The position of a label given by id or name."""
+        ...
+
+
 class LabelConditions:
     """Tells which labels of a vocabulary fulfil conditions."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Labels) -> None:
         self._vocabulary, self._sorted = vocabulary, dict[Kind, tuple[list[str], Longs]]()
         self.allowed = lru_cache(KEPT)(self._allowed)
 

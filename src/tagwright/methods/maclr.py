@@ -68,8 +68,9 @@ class Config(RetrievalOptions):
     temperature: Positive = 0.05
     """Cosines over 0.05, as in RTS, for the paper's plain inner products: labels are searched by cosine, and the
     vectors of an encoder like MiniLM have length 1, on which inner products are too flat to learn from."""
-    exclude_self: bool = False
-    "Whether a document that is a label too is excluded from its own pseudo labels."
+    exclude_self: bool | None = None
+    """Whether a document that is a label too is excluded from its own pseudo labels. None: where most documents are
+    labels, and none is among its own."""
     training: TrainingConfig = TrainingConfig()
     "How to train in both stages; unset values are those of `TRANSFORMER` or `STATIC`."
 
@@ -192,7 +193,7 @@ def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, pla
 
 def _guesses(documents: Sequence[Document], labels: Vocabulary, encoder: BiEncoder, config: Config) -> Iterator[Source]:
     """A source of pseudo pairs for each enabled view (4.3)."""
-    k = config.pseudo_labels + config.exclude_self
+    k = config.pseudo_labels + bool(config.exclude_self)
     if config.encoder_pairs:
         yield _pseudo_pairs(shared_dense(labels, encoder, replace(config.dense, k=k)), documents, labels, config)
     if config.tfidf_pairs:

@@ -8,7 +8,6 @@ import signal
 import socket
 import sys
 import threading
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -20,7 +19,7 @@ from starlette.applications import Starlette
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.atomic import check_replaceable, exists
 from tagwright.core.versions import Versions, in_use
-from tagwright.data.vocabulary import Vocabulary, say_left_out
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods.auto.combine import check_can_learn
 from tagwright.methods.table import ZERO_SHOT
@@ -234,10 +233,11 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
     """Keep what a client has sent: the documents with their texts and metadata, then the accepted labels.
 
     A client may use an id again for another text, such as one that numbers each batch from 1: that is another document.
-    Subjects that the vocabulary lacks are left out, as Annif does; the log says how many and which.
+    Subjects that the vocabulary lacks are left out, as Annif does; the log says how many, but not which: subjects tell
+    of the document.
     """
     known = model.tagger.vocabulary.index
-    documents, decisions, missing, of = [], [], Counter[str](), 0
+    documents, decisions, missing, of = [], [], 0, 0
     for each in sent:
         text = clean(each["text"]).strip()  # as it is read again
         id_ = clean(each.get("document_id") or "") or digest(text)
@@ -246,11 +246,12 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
     for each, name in zip(sent, names, strict=True):
         given = [subject["uri"] for subject in each.get("subjects", ())]
         accepted, of = [uri for uri in given if uri in known], of + len(given)
-        missing.update(uri for uri in given if uri not in known)
+        missing += sum(uri not in known for uri in given)
         decisions += [Decision(document=name, reviewer=client, action="accept", label=label, model=model.version)
                       for label in dict.fromkeys(accepted)]  # fmt: skip
         decisions.append(Decision(document=name, reviewer=client, action="done", model=model.version))
-    say_left_out(missing, of)
+    if missing:
+        _log.warning("%d of %d subjects are not in the vocabulary and are left out", missing, of)
     Decisions(file).add_all(decisions)
 
 

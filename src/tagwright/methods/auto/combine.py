@@ -49,8 +49,9 @@ class Config(Checked):
     candidates: AtLeastOne = 100
     "Number of candidates per document to re-rank."
 
-    exclude_self: bool = False
-    "Never suggest the label that has the id of the document."
+    exclude_self: bool | None = None
+    """Never suggest the label that has the id of the document. None: where most documents are labels, and none is among
+    its own."""
 
     combiner: CombinerOptions = field(default_factory=CombinerOptions)
     "How the combiner is trained."
@@ -179,7 +180,7 @@ def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Confi
     if isinstance(tagger.combiner, LearnedCombiner):
         return replace(tagger.combiner.described, first=_beneath(tagger.combiner))
     vectors = next((name for name, stage in tagger.stages.items() if isinstance(stage, Dense)), "")
-    options = FeatureOptions(candidates=config.candidates, exclude_self=config.exclude_self, vectors=vectors)
+    options = FeatureOptions(candidates=config.candidates, exclude_self=bool(config.exclude_self), vectors=vectors)
     first = _weighted_sum(tagger)
     described = CandidateFeatures(first, tagger.vocabulary, options)
     weighted = {name: stage for name, stage in tagger.rerankers.items() if first.weight(name) or name == vectors}
