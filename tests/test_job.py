@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import tagwright as tw
 from tagwright.app.cli import app
 from tagwright.data.corpus import ids_of
+from tagwright.data.vocabulary import to_vocabulary
 from tagwright.errors import ConfigError
 from tagwright.job import Job
 from tagwright.methods.table import configuration
@@ -132,3 +133,9 @@ def test_documents_that_are_labels_are_never_suggested_for_themselves_unless_one
     assert tagger.training["options"]["exclude_self"] is not own
     told = tw.train("combine", documents, model=model, progress=False, exclude_self=own)
     assert told.training["options"]["exclude_self"] is own  # what is set stays
+
+
+def test_a_method_that_learns_from_texts_reads_no_gold_label_to_find_that_out() -> None:
+    documents = [Document("Bees", TEXTS[0], labels=("Bees",)), Document("Taxes", TEXTS[2], labels=("Taxes",))]
+    job = Job(method="maclr", config=configuration("maclr", {}), documents=documents, labels=LABELS)
+    assert job._config(documents, to_vocabulary(LABELS)).exclude_self is True  # with their labels it were False

@@ -250,12 +250,19 @@ class Job:
         return gold
 
     def _config(self, documents: Sequence[Document], vocabulary: Vocabulary) -> Any:
-        """The options, with `exclude_self` as the documents have it, where a method has it and it is not set."""
+        """The options, with `exclude_self` as the documents have it, where a method has it and it is not set.
+
+        A method that learns from texts alone reads no gold label for it either.
+        """
         if getattr(self.config, "exclude_self", False) is not None:
             return self.config
         from tagwright.methods.auto.plan import excludes_self
 
-        found = excludes_self(vocabulary.own(documents), vocabulary.gold(documents, unknown="ignore"))
+        if named(self.method).learns == "labels":
+            gold = vocabulary.gold(documents, unknown="ignore")
+        else:
+            gold = Run.from_rows([{} for _ in documents])
+        found = excludes_self(vocabulary.own(documents), gold)
         return replace(self.config, exclude_self=found)
 
     def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, lesson: "Lesson", config: Any) -> Start:

@@ -300,9 +300,9 @@ def test_what_the_label_trees_need_is_said_before_anything_is_loaded(monkeypatch
     [
         ({"network": "all"}, 'network is "all", expected one of auto, cross, bi, both, none'),
         ({"order": "last"}, 'order is "last", expected one of example, append'),
-        ({"retrievers": ()}, "retrievers is .*, expected at least one, each once"),
+        ({"retrievers": ()}, "retrievers is .*, expected one or more values without duplicates"),
         ({"retrievers": ("tfidf",)}, "expected a list, each one of exact_match, bm25, dense"),
-        ({"rankings": ("abstract", "abstract")}, "rankings is .*, each once"),
+        ({"rankings": ("abstract", "abstract")}, "rankings is .*, expected one or more values without duplicates"),
         ({"pseudo_labels": 0}, "pseudo_labels is 0, expected at least 1"),
         ({"abstract_chance": 2.0}, r"abstract_chance is 2.0, expected at least 0 and at most 1"),
         ({"temperature": -1.0}, r"temperature is -1.0, expected more than 0"),

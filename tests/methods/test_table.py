@@ -52,7 +52,7 @@ def test_stages_and_other_choices_may_be_spelled_with_hyphens() -> None:
 
 
 def test_a_stage_in_two_spellings_is_named_twice() -> None:
-    with pytest.raises(ConfigError, match=r"stages is .* expected at least one, each once"):
+    with pytest.raises(ConfigError, match=r"stages is .* expected one or more values without duplicates"):
         zero_shot.Config(stages=("exact_match", "exact-match"))
 
 

@@ -11,10 +11,10 @@ from tagwright.types import Distribution, Floats, Mask, Run
 Scores: TypeAlias = NDArray[np.floating]
 
 Weight: TypeAlias = float | Floats
-"The weight of a stage: the same for all candidates, or (suggestions,) one for each."
+"The weight of a stage: one number for all candidates, or an array with one for each of them."
 
 REFERENCE_RANKS = 100
-"How many first candidates of a document give the mean and deviation in `zscores`: as many as a combiner ranks."
+"How many first candidates of a document give the mean and deviation in `zscores`: as many as `FeatureOptions` has."
 
 
 def reciprocal_ranks(
@@ -25,7 +25,7 @@ def reciprocal_ranks(
     weights: one per run, all 1 by default. A label that a run does not hold gets nothing from it. candidates: the
     labels to rank; by default all that any run holds.
 
-    Ranks 1 and 2 in one run, 2 and 1 in the other, k = 0: both labels get 1/1 + 1/2.
+    Two labels are first and second in one run, second and first in the other. With k = 0 each gets 1/1 + 1/2.
 
     >>> first, second = Run.from_rows([{7: 0.9, 8: 0.1}]), Run.from_rows([{8: 5.0, 7: 4.0}])
     >>> reciprocal_ranks([first, second], k=0).scores.tolist()
@@ -64,13 +64,14 @@ def summed_evidence(
 
     The logarithm favours labels on which stages agree.
 
-    scores, weights: as for `standard_scores`. distributions: of the scores of each stage, which determine the evidence.
-    "normal": the bits of surprise, -log2 P(Z >= z), at the standard score z. "sparse": the standard score itself, since
-    the stage scores few candidates, and a normal tail would mislead. "information_content": the score as it is, in
-    bits, so that a weak match stays weak even as the best of its document.
+    scores, weights: as for `standard_scores`. distributions: one for each stage, which says how its scores become
+    evidence. "normal": the bits of surprise, -log2 P(Z >= z), at the standard score z. "sparse": the standard score
+    itself, since the stage scores few candidates, and a normal tail would mislead. "information_content": the score as
+    it is, in bits, so that a weak match stays weak even as the best of its document.
 
-    Bits 3 and 0 become log2(4) = 2 and 0. Of the normal scores 1 and -1, which are their own standard scores, 1 has a
-    tail of 0.1587, that is 2.656 bits, so log2(3.656) = 1.870; -1 has one of 0.8413, 0.2493 bits, so 0.321.
+    The first stage scores in bits: 3 and 0 become 2 and 0. Of the normal scores 1 and -1 of the second, which are their
+    own standard scores, 1 has a tail of 0.1587, that is 2.656 bits, so log2(3.656) = 1.870; -1 has a tail of 0.8413,
+    0.2493 bits, so 0.321.
 
     >>> candidates = Run.from_rows([{5: 1.0, 6: -1.0}])
     >>> scores = [np.array([3.0, 0.0]), np.array([1.0, -1.0])]
@@ -89,8 +90,8 @@ def append_labels(head: Run, tail: Run) -> Run:
     ([4, 2, 1, 7], [1.0, 0.5, 0.3333333432674408, 0.25])
     """
     rest = tail.keep(~tail.held_by(head))
-    last = -1e6  # the labels of tail are ranked after all of head
-    order = [Run(run.indptr, run.labels, start - run.ranks) for run, start in ((head, 0.0), (rest, last))]
+    below_head = -1e6  # lower than any rank of head
+    order = [Run(run.indptr, run.labels, start - run.ranks) for run, start in ((head, 0.0), (rest, below_head))]
     joined = Run.union(order)
     placed = joined.rescored(order[0].scores_of(joined) + order[1].scores_of(joined))
     return Run(placed.indptr, placed.labels, (1.0 / placed.ranks).astype(np.float32))

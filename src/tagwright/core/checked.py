@@ -33,6 +33,7 @@ C = TypeVar("C")
 P = ParamSpec("P")
 
 LARGEST = sys.float_info.max
+"Beyond it are infinity, NaN, and whole numbers too large for a float."
 
 
 def canonical(name: str) -> str:
@@ -80,7 +81,7 @@ class Distinct:
         return 0 < len(value) == len(set(value))
 
     def __str__(self) -> str:
-        return "at least one, each once"
+        return "one or more values without duplicates"
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ PartialShare: TypeAlias = Annotated[float, Range(least=0, below=1)]
 class Checked:
     """A dataclass of options. Raises ConfigError when it is made with a value that does not fit its field.
 
-    UnknownOptionError for a name that is no field. Names are kept in their canonical spelling.
+    UnknownOptionError for a name that is no field. Values that are names are kept in their canonical spelling.
     """
 
     def __new__(cls, *_: Any, **values: Any) -> Self:  # noqa: D102
@@ -165,7 +166,7 @@ class UnknownOptionError(ConfigError, TypeError):
         self.name, self.known, self.within = name, known, within
 
     def among(self, names: Iterable[str]) -> "UnknownOptionError":
-        """The same where these names are known too."""
+        """The same error, with these names known too."""
         return UnknownOptionError(self.name, {**self.known, **{each: each for each in names}}, self.within)
 
 
@@ -178,7 +179,7 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def named_arguments(function: Callable[P, C]) -> Callable[P, C]:
-    """Let a public function refuse a keyword argument that it lacks by `UnknownOptionError`."""
+    """Decorate a public function: an unknown keyword argument raises UnknownOptionError."""
     parameters = signature(function).parameters.values()
     own = [each.name for each in parameters if each.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
     takes_others = any(each.kind is Parameter.VAR_KEYWORD for each in parameters)
@@ -190,6 +191,7 @@ def named_arguments(function: Callable[P, C]) -> Callable[P, C]:
         try:
             return function(*given, **named)
         except UnknownOptionError as error:
+            # Raised for one of its **options: the function's own arguments are suggested too.
             raise (error.among(own) if error.name in named else error) from None
 
     return checked
@@ -284,7 +286,7 @@ def describe_type(kind: Any) -> str:
         return " or ".join(describe_type(part) for part in get_args(kind) if part is not NoneType)
     if get_origin(kind) is Annotated:
         inner, *rules = get_args(kind)
-        names = any(isinstance(rule, OneOf) for rule in rules)  # which are texts, of course
+        names = any(isinstance(rule, OneOf) for rule in rules)  # that a name is a text goes without saying
         return ", ".join([*([] if names else [describe_type(inner)]), *map(str, rules)])
     if get_origin(kind) is Literal:
         return f"one of {', '.join(get_args(kind))}"

@@ -21,11 +21,11 @@ HEADING_SIZE_RATIO = 1.05
 PARAGRAPH_GAP_RATIO = 1.4
 "A gap this many times the usual one separates paragraphs."
 REPEATED_SHARE = 0.3
-"A line that recurs at the top or bottom of at least this share of the pages, and of three, is a running head."
+"A text that is among the first or last two lines of at least this share of the pages, and of three, is no text."
 EDGE_ROWS = 4
 "Rows at the top and bottom of each page among which lines are sought that recur in the same place."
 SHORT_PAPER = 5
-"Up to this many pages, a line in the same place on two of them is a running head; beyond, on three."
+"Up to this many pages, a text at the same height near an edge of two of them is a running head; beyond, of three."
 SAME_STEP_SHARE = 0.7
 "Numbers in the margin are line numbers if this share of the steps from one to the next is the same."
 
@@ -37,12 +37,12 @@ _PAGE_NUMBER = re.compile(
 _LEADER = re.compile(r"(?:\s?\.){5,}\s*(?:\d+|[ivxl]+)?$")
 _HYPHENATED = re.compile(r"[^\W\d_][-\u00ad]$")
 _CONJUNCTIONS = {"and", "or", "und", "oder", "bzw.", "et", "ou", "och", "eller", "ja", "tai"}
-'After them a hyphen at the end of a line stays: it stands for the rest of a word, as in "pre- and postwar".'
+'Before them a hyphen at the end of a line stays: it stands for the rest of a word, as in "pre- and postwar".'
 _ABSTRACT = re.compile(r"abstract\s*[:.—–-]+\s*(?=\S)", re.IGNORECASE)
 
 
 class Line(NamedTuple):
-    """A line of text: its page, from 0; where it begins, in points from the left and the bottom; and its type."""
+    """A line of text, or a piece of one: its page, from 0; where it begins, in points from left and bottom; type."""
 
     page: int
     text: str
@@ -69,7 +69,7 @@ _Style: TypeAlias = tuple[float, bool]
 
 
 def to_blocks(lines: Sequence[Line], outline: Sequence[Entry], title: str) -> tuple[str, list[Block]]:
-    """Return the title, the given one if the first page holds it, and the blocks without the lines of the title."""
+    """Return the title, see `_take_title`, and the blocks of the other lines."""
     lines = _without_running_heads(lines)
     title, lines = _take_title(lines, title)
     headings = _from_outline(lines, outline) or _from_type(lines)
@@ -100,12 +100,12 @@ def without_line_numbers(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:
 
 
 def _end(piece: Line) -> float:
-    """The estimated right edge of a piece: digits are half as wide as high, letters a little less."""
+    """The estimated right edge of a piece, by characters 0.45 as wide as high."""
     return piece.x + 0.45 * piece.size * len(piece.text.strip())
 
 
 def _are_line_numbers(numbers: Sequence[Line]) -> bool:
-    """Whether at least four steps from a number to the next one on its page, and most of all, are the same."""
+    """Whether one positive step from number to number on a page occurs four times, and is `SAME_STEP_SHARE` of all."""
     down = sorted(numbers, key=lambda number: (number.page, -number.y))
     steps = Counter(int(b.text) - int(a.text) for a, b in pairwise(down) if a.page == b.page)
     step, count = max(steps.items(), key=itemgetter(1), default=(0, 0))
@@ -113,7 +113,7 @@ def _are_line_numbers(numbers: Sequence[Line]) -> bool:
 
 
 class _Heading(NamedTuple):
-    """A heading in the lines from start to end (an empty range: it is not in the text, and belongs before start)."""
+    """A heading in the lines from start to end; start == end: one of the outline that was not found, to stand there."""
 
     start: int
     end: int
@@ -122,7 +122,7 @@ class _Heading(NamedTuple):
 
 
 def _spans(lines: Sequence[Line], headings: Sequence[_Heading]) -> Iterator[tuple[int, int, int, str]]:
-    """The lines between headings, with depth and text of the heading before them."""
+    """The lines between headings, with depth and text of the heading before them: 0 and "" before the first."""
     ends = [heading.start for heading in headings] + [len(lines)]
     yield 0, ends[0], 0, ""
     for heading, end in zip(headings, ends[1:], strict=True):
@@ -134,15 +134,15 @@ def _without_running_heads(lines: Sequence[Line]) -> list[Line]:
     pages: dict[int, list[int]] = {}
     for place, line in enumerate(lines):
         pages.setdefault(line.page, []).append(place)
-    edges = {place for places in pages.values() for place in (*places[:2], *places[-2:])}
+    first_and_last = {place for places in pages.values() for place in (*places[:2], *places[-2:])}
     size = _body(lines)[0]
-    keys = {place: _repeat_key(lines[place], size) for place in edges}
+    keys = {place: _repeat_key(lines[place], size) for place in first_and_last}
     counts = _pages_with(lines, keys)
     often = max(3.0, REPEATED_SHARE * len(pages))
     rows = [_rows(lines, places) for places in pages.values()]
-    outer = {place for page in rows for place in (*page[0], *page[-1])}
-    gone = {place for place in edges if counts[keys[place]] >= often} | _repeated_in_place(lines, rows, size)
-    gone |= {place for place in outer if _PAGE_NUMBER.fullmatch(lines[place].text)}
+    top_and_bottom = {place for page in rows for place in (*page[0], *page[-1])}
+    gone = {place for place in first_and_last if counts[keys[place]] >= often} | _repeated_in_place(lines, rows, size)
+    gone |= {place for place in top_and_bottom if _PAGE_NUMBER.fullmatch(lines[place].text)}
     return [line for place, line in enumerate(lines) if place not in gone and not _LEADER.search(line.text)]
 
 
@@ -162,8 +162,8 @@ def _repeated_in_place(lines: Sequence[Line], pages: Sequence[Sequence[Sequence[
 
     Large type is exempt: slides repeat their titles.
     """
-    edges = {place for rows in pages for row in (*rows[:EDGE_ROWS], *rows[-EDGE_ROWS:]) for place in row}
-    keys = {place: _repeat_key(lines[place], size) for place in edges if re.search(r"[^\W\d_]", lines[place].text)}
+    near_edges = {place for rows in pages for row in (*rows[:EDGE_ROWS], *rows[-EDGE_ROWS:]) for place in row}
+    keys = {place: _repeat_key(lines[place], size) for place in near_edges if re.search(r"[^\W\d_]", lines[place].text)}
     spots = {place: (text, round(lines[place].y)) for place, (text, large) in keys.items() if not large}
     counts = _pages_with(lines, spots)
     return {place for place, spot in spots.items() if counts[spot] >= (3 if len(pages) > SHORT_PAPER else 2)}
@@ -175,7 +175,7 @@ def _pages_with(lines: Sequence[Line], keys: Mapping[int, Hashable]) -> Counter[
 
 
 def _repeat_key(line: Line, size: float) -> tuple[str, bool]:
-    """What is compared between pages: the text, with # for digits unless its type is large, and whether it is."""
+    """What is compared between pages: the text, with # for digits unless it is large, and whether it is large."""
     large = line.size > size * HEADING_SIZE_RATIO
     return line.text if large else re.sub(r"\d+", "#", line.text), large
 
@@ -183,7 +183,8 @@ def _repeat_key(line: Line, size: float) -> tuple[str, bool]:
 def _take_title(lines: list[Line], given: str) -> tuple[str, list[Line]]:
     """Return the title and the other lines.
 
-    The title is the given one if the first page has it, or the one block in the largest type there, or the given one.
+    The title is the given one if the first page has it. Otherwise it is the text in the largest type there, if that is
+    one block and no later page has type of this size; else the given one.
     """
     end = bisect_right(lines, 0, key=attrgetter("page"))
     if given and (found := _find(lines, given, 0, end)):
@@ -206,7 +207,7 @@ def _body(lines: Sequence[Line]) -> _Style:
 
 
 def _from_outline(lines: Sequence[Line], outline: Sequence[Entry]) -> list[_Heading]:
-    """The entries of the outline at their place in the text, or where their page begins; none unless half are in it."""
+    """The entries of the outline at their place in the text, or where their page begins; none unless half are found."""
     if len(outline) > 1 and outline[0].depth == 1 and all(entry.depth > 1 for entry in outline[1:]):
         outline = outline[1:]  # the one at the top is the title
     headings, found, start = list[_Heading](), 0, 0
@@ -251,7 +252,7 @@ def _from_type(lines: Sequence[Line]) -> list[_Heading]:
         style
         for style, count in counts.items()
         if (style[0] > size * HEADING_SIZE_RATIO or (style[1] > bold and style[0] > size * 0.95))
-        and 2 * count < counts[size, bold]
+        and 2 * count < counts[size, bold]  # more text than that is no headings
     }
     runs = [run for run in _heading_blocks(lines, styles) if _is_heading(run[2])]
     depths = {style: depth for depth, style in enumerate(sorted(styles, key=lambda each: (-each[0], not each[1])), 1)}
@@ -263,13 +264,13 @@ def _from_type(lines: Sequence[Line]) -> list[_Heading]:
 
 
 def _depth(text: str, usual: int) -> int:
-    """A number with dots gives the depth; sections and subsections may be set in the same type."""
+    """The depth by a section number with dots, else the usual one: subsections may be set in the type of sections."""
     number = _NUMBER.match(text)
     return numbered_depth(number[1]) if number and "." in number[1] else usual
 
 
 def _heading_blocks(lines: Sequence[Line], styles: set[_Style]) -> Iterator[tuple[int, int, str]]:
-    """Consecutive lines of one style without a gap; a number begins a new run."""
+    """Consecutive lines of one style without a gap; the number of a section begins a new one."""
     start = 0
     while start < len(lines):
         end = start + 1
@@ -309,9 +310,9 @@ def _paragraphs(lines: Sequence[Line], usual: float) -> Iterator[str]:
 
 
 def _begins(before: Line, line: Line, usual: float) -> bool:
-    """Whether a line begins a paragraph: other type, a gap above (usual: that between lines, 0 if unknown), an indent.
+    """Whether a line begins a paragraph: by other type, a gap or an indent. usual: the usual gap, 0 if unknown.
 
-    On a new page or in a new column: whether the line before ends a sentence.
+    On a new page or in a new column, in the same type: whether the line before ends a sentence.
     """
     ended = before.text.endswith((".", "!", "?", ":"))
     if abs(line.size - before.size) > 0.1 * before.size or (line.bold != before.bold and (ended or before.bold)):
@@ -323,7 +324,7 @@ def _begins(before: Line, line: Line, usual: float) -> bool:
 
 
 def _joined(texts: Sequence[str]) -> str:
-    """Join lines; a word hyphenated at the end of a line becomes whole again.
+    """Join lines; a word hyphenated at the end of a line becomes whole again, unless a capital or "and" follows.
 
     >>> _joined(["Honey is no hon-", "ey of the Bee-", "Gees. Vor-", "und Nachteile"])
     'Honey is no honey of the Bee- Gees. Vor- und Nachteile'
