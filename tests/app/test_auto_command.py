@@ -93,7 +93,7 @@ def test_accepted_labels_are_gold_rejected_ones_are_not_and_others_are_unknown(
     file = reviewed(tmp_path / "reviews.sqlite", *verdicts)
     wasp, bank, stone = (LABELS.index[name] for name in ("wasp", "bank", "stone"))
     found = with_reviews(Run.from_rows([[wasp], [bank], [stone]]), ["d0", "d1", "d2"], LABELS, file)
-    assert caplog.messages == ["1 of 4 gold labels are not in the vocabulary and are left out: unknown"]
+    assert caplog.messages == ["1 of 4 decisions are left out: the vocabulary lacks the labels"]
     assert [labels.tolist() for labels, _ in found.gold] == [[bank], [bank], [stone]]
     assert [sorted(labels.tolist()) for labels, _ in found.judged] == [sorted([wasp, bank]), [stone], []]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import pytest
 
-from tagwright.core.checked import AtLeastOne, Checked, Distinct, PartialShare, Positive, Range
+from tagwright.core.checked import AtLeastOne, Checked, Distinct, PartialShare, Positive, Range, UnknownOptionError
 from tagwright.errors import ConfigError
 
 
@@ -20,6 +21,13 @@ class Options(Checked):
     modes: Annotated[tuple[Literal["a", "b"], ...], Distinct()] = ("a",)
     weights: Mapping[str, Positive] = field(default_factory=dict)
     text: str = "none"
+
+
+def test_an_unknown_option_is_named_by_another_process_too() -> None:
+    with pytest.raises(UnknownOptionError) as caught:
+        Options(cuont=1)  # type: ignore[call-arg]
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value) == 'unknown option "cuont"; did you mean "count"?'
 
 
 def test_values_in_range_are_accepted() -> None:

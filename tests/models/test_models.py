@@ -176,3 +176,5 @@ def test_any_two_versions_are_compared_and_a_worse_one_is_promoted_with_a_warnin
     assert [each for each in caplog.messages if "was measured better" in each] == [said]
     with pytest.raises(ConfigError, match="version 0002 is both; compare another one"):
         models.compare(2, DOCUMENTS, other=2, y=GOLD)
+    (models[2].folder / "record.json").unlink()  # nothing to warn of is no reason to refuse
+    assert models.promote(1).name == models.current.name == "0001"

@@ -22,7 +22,7 @@ from tagwright.server.application import application
 from tagwright.server.error_texts import translated
 from tagwright.server.languages import current
 from tagwright.server.limits import Limits
-from tagwright.server.problems import Busy, Problem
+from tagwright.server.problems import Problem
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
@@ -166,33 +166,3 @@ def test_no_minute_holds_more_than_the_limit(steps: list[tuple[float, int]], mos
         else:
             assert before + count <= most
         accepted.append((clock.seconds, count))
-
-
-@pytest.mark.parametrize(("error", "status"), [(Busy(), 503), (ZeroDivisionError(), 500)])
-def test_documents_of_a_request_that_fails_do_not_count(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
-) -> None:
-    async def fail(*_: object) -> None:
-        raise error
-
-    with monkeypatch.context() as failing:
-        failing.setattr("tagwright.server.request_queue.RequestQueue.all", fail)
-        assert [batch(client, FEW, 20) for _ in range(4)] == [status] * 4
-    assert [batch(client, FEW, 20) for _ in range(3)] == [200, 200, 429]
-
-
-def test_what_is_given_back_is_what_was_counted_once() -> None:
-    clock = Clock()
-    limits = Limits(clock)
-    limits.spend("a", "documents", 10, 4)
-    clock.seconds += 30
-    limits.spend("a", "documents", 10, 6)
-    limits.spend("a", "documents", 10, -6)
-    limits.spend("a", "documents", 10, 6)
-    clock.seconds += 31  # the four are older than a minute, the six are not
-    limits.spend("a", "documents", 10, 4)
-    with pytest.raises(Problem):
-        limits.spend("a", "documents", 10, 1)
-    limits.spend("a", "documents", 10, -7)  # nothing of that size was sent: nothing changes
-    with pytest.raises(Problem):
-        limits.spend("a", "documents", 10, 1)

@@ -165,6 +165,9 @@ class UnknownOptionError(ConfigError, TypeError):
         super().__init__(f'unknown option "{within}{name[:100]}"; {hint}')
         self.name, self.known, self.within = name, known, within
 
+    def __reduce__(self) -> tuple[type[Self], tuple[str, Mapping[str, str], str]]:
+        return type(self), (self.name, self.known, self.within)  # from another process
+
     def among(self, names: Iterable[str]) -> "UnknownOptionError":
         """The same error, with these names known too."""
         return UnknownOptionError(self.name, {**self.known, **{each: each for each in names}}, self.within)

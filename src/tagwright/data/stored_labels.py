@@ -185,6 +185,12 @@ class StoredNames:
     def __init__(self, labels: StoredLabels, fold: Fold, *, preferred: bool) -> None:
         self._labels, self._fold, self._preferred = labels, fold, preferred
 
+    def labels_with(self, name: str) -> set[int]:
+        """All labels with this folded name."""
+        labels = self._labels
+        places = labels.by_name.find(name, lambda place: self._fold(labels.names[place]))
+        return {labels.named(place) for place in places}
+
     def get(self, name: str) -> int | None:
         """The label with this folded name, None where there is none or several are."""
         labels, first, others = self._labels, set[int](), set[int]()

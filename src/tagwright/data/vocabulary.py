@@ -8,7 +8,7 @@ import logging
 import os
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -273,17 +273,22 @@ class Vocabulary(Sequence[Label]):
             say_left_out(missing, missing.total() + len(found.labels), self.ambiguous(missing))
         return found
 
-    def ambiguous(self, names: Iterable[str]) -> dict[str, list[str]]:
+    def ambiguous(self, names: Collection[str]) -> dict[str, list[str]]:
         """Name -> the ids of the labels that share it, of those names that several labels have.
 
         >>> Vocabulary([Label("1", ("Mercury",)), Label("2", ("Mercury",))]).ambiguous(["mercury", "Venus"])
         {'mercury': ['1', '2']}
         """
-        folded = {_folded(name): list[str]() for name in names}
-        for label in self if folded else ():
-            for name in set(map(_folded, label.names)) & folded.keys():
-                folded[name].append(label.id)
-        return {name: ids for name in names if len(ids := folded[_folded(name)]) > 1}
+        known = self._names
+        if isinstance(known, StoredNames):
+            found = {name: sorted(known.labels_with(_folded(name))) for name in names}
+        else:
+            places = {_folded(name): list[int]() for name in names if known.get(_folded(name), -1) is None}
+            for place, label in enumerate(self if places else ()):
+                for name in set(map(_folded, label.names)) & places.keys():
+                    places[name].append(place)
+            found = {name: places.get(_folded(name), []) for name in names}
+        return {name: [self.ids[place] for place in shared] for name, shared in found.items() if len(shared) > 1}
 
     def own(self, documents: Sequence[Document]) -> Longs:
         """(documents,) the label that has the id of the document, such as a page that is a label too; -1 for none.

@@ -69,8 +69,8 @@ class Config(RetrievalOptions):
     """Cosines over 0.05, as in RTS, for the paper's plain inner products: labels are searched by cosine, and the
     vectors of an encoder like MiniLM have length 1, on which inner products are too flat to learn from."""
     exclude_self: bool | None = None
-    """Whether a document that is a label too is excluded from its own pseudo labels. None: where most documents
-    are."""
+    """Whether a document that is a label too is excluded from its own pseudo labels. None: no,
+    unless it is trained by `tw.train` or the command line, and most documents are labels."""
     training: TrainingConfig = TrainingConfig()
     "How to train in both stages; unset values are those of `TRANSFORMER` or `STATIC`."
 

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tagwright.core.atomic import read_whole, replace_file
 from tagwright.core.saved import check_files, read_manifest, write_manifest
@@ -179,9 +179,9 @@ def union(vocabularies: Sequence[Vocabulary]) -> Vocabulary:
 
 def _warn_of_better(version: Version, others: Iterable[Version]) -> None:
     """Warn of the versions with a higher nDCG@5 on the last documents that both were measured on."""
-    own = {each["digest"]: each for each in version.record["scores"]}
+    own = {each["digest"]: each for each in _scores(version)}
     for other in others:
-        shared = [(own[each["digest"]], each) for each in other.record["scores"] if each["digest"] in own]
+        shared = [(own[each["digest"]], each) for each in _scores(other) if each["digest"] in own]
         for pair in shared[-1:]:
             mine, its = (each["measures"]["nDCG@5"]["value"] for each in pair)
             if mine < its:
@@ -189,6 +189,14 @@ def _warn_of_better(version: Version, others: Iterable[Version]) -> None:
                     "version %s was measured better than %s on the same %s documents: nDCG@5 %.1f against %.1f",
                     other.name, version.name, f"{pair[0]['documents']:,}", 100 * its, 100 * mine,
                 )  # fmt: skip
+
+
+def _scores(version: Version) -> Sequence[Any]:
+    """The scores in the record of a version; none where it cannot be read, which stops no promotion."""
+    try:
+        return cast("Sequence[Any]", version.record["scores"])
+    except ModelError:
+        return []
 
 
 def _warn_of_training(version: Version, documents: str) -> None:

@@ -3,8 +3,8 @@
 import csv
 import io
 import json
+import logging
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from tagwright.core.checked import shown
-from tagwright.data.vocabulary import Vocabulary, say_left_out
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
@@ -21,6 +21,8 @@ from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document, Run
+
+_log = logging.getLogger(__name__)
 
 ExportFormat: TypeAlias = Literal["jsonl", "verdicts", "tsv", "csv"]
 
@@ -133,8 +135,9 @@ def with_reviews(gold: Run, ids: Sequence[str], labels: Vocabulary, file: Path) 
             known[row].add(place)
         else:
             known[row].discard(place)
-    decided = Counter(label for document, label in verdicts if document in rows)
-    say_left_out(Counter({id_: count for id_, count in decided.items() if id_ not in labels.index}), decided.total())
+    decided = [label for document, label in verdicts if document in rows]
+    if lacking := sum(label not in labels.index for label in decided):
+        _log.warning("%d of %d decisions are left out: the vocabulary lacks the labels", lacking, len(decided))
     if not found and not any(judged):
         raise InputError("has no decision on any of these documents and labels", file)
     return Reviewed(Run.from_rows(known), Run.from_rows(judged))

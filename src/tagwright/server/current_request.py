@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tagwright.server.audit import Audit
@@ -23,8 +23,7 @@ class CurrentRequest:
     """A request that is being answered. path: its address, which is not logged.
 
     user: the reviewer, or whom a proxy names. token: the name of its holder. model: the id; version: with its number
-    or date. spend: counts what was sent against the limits of the token. spent: the documents of each call of
-    it, which do not count where the answer is a failure of the server. audit: where answers are recorded.
+    or date. spend: counts what was sent against the limits of the token. audit: where answers are recorded.
     """
 
     id: str = ""
@@ -36,7 +35,6 @@ class CurrentRequest:
     documents: int = 0
     suggestions: int = 0
     spend: Callable[[Limited, int], None] = _unlimited
-    spent: list[int] = field(default_factory=list)
     audit: Audit | None = None
 
     @property

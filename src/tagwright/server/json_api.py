@@ -141,7 +141,7 @@ class JsonApi:
         """The models that are served."""
         found = [
             {
-                "id": model.id, "name": model.name, "language": model.language,
+                "id": model.id, "name": model.name, "language": model.language.partition("+")[0],
                 "labels": len(model.tagger.vocabulary), "version": model.version,
             }
             for model in self.models.values()

@@ -32,18 +32,12 @@ class Limits:
     def spend(self, token: str, what: Limited, most: int, count: int = 1) -> None:
         """Count what comes now. Raises Problem, and counts nothing, where that would be more than `most` in a minute.
 
-        It is 429, which says when to come again, or 413 if one request holds more than that. A negative count takes
-        back what was counted once.
+        It is 429, which says when to come again, or 413 if one request holds more than that.
         """
         with self._lock:
             now, sent = self._clock(), self._sent.setdefault((token, what), _Sent())
             while sent.times and sent.times[0][0] <= now - SECONDS:
                 sent.total -= sent.times.popleft()[1]
-            if count < 0:
-                if again := next((each for each in sent.times if each[1] == -count), None):
-                    sent.times.remove(again)
-                    sent.total += count
-                return
             excess = sent.total + count - most
             if excess <= 0:
                 sent.times.append((now, count))

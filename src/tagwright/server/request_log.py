@@ -3,7 +3,6 @@
 import logging
 import re
 import time
-from http import HTTPStatus
 from uuid import uuid4
 
 from starlette.datastructures import Headers
@@ -69,8 +68,6 @@ class RecordRequests:
             self._record(scope, request, status or 500, time.perf_counter() - begun)
 
     def _record(self, scope: Scope, request: CurrentRequest, status: int, seconds: float) -> None:
-        for count in request.spent if status >= HTTPStatus.INTERNAL_SERVER_ERROR else ():
-            request.spend("documents", -count)
         method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "OPTIONS") else "other"
         path = str(getattr(scope.get("route"), "path", "other"))
         self.counters.count(method, path, status, seconds)

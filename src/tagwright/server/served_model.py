@@ -131,7 +131,6 @@ class ServedModel:
         given = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
         self.queue.check_room(len(given))  # documents that are refused at once do not count
         current().spend("documents", len(wanted))
-        current().spent.append(len(wanted))
         found = iter(await self.queue.all([(self._predict, each) for each in given]))
         return [next(found) if each.document.text.strip() else [] for each in wanted]
 

@@ -148,11 +148,12 @@ def serve(
     for model in models:
         model.watch = watch
     review = open_review(models[0], options)
-    try:
-        check_can_learn(models[0].tagger)
-    except ConfigError as error:
-        _log.warning("what reviewers decide is stored, and not learned from: %s", error)
-        refit = None
+    if review and refit:
+        try:
+            check_can_learn(models[0].tagger)
+        except ConfigError as error:
+            _log.warning("what reviewers decide is stored, and not learned from: %s", error)
+            refit = None
     refitter = Refitter(review, refit, options.save_to) if review and refit else None
 
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], client: str) -> None:

@@ -164,6 +164,11 @@ def test_a_hyphen_at_the_end_of_a_line_goes_where_the_word_goes_on(lines: tuple[
     assert to_blocks(set_lines, [], "") == ("", [(0, whole)])
 
 
+def test_a_paragraph_of_many_lines_is_joined_in_one_go() -> None:
+    lines = [Line(0, "bees fly", 50.0, 300_000.0 - 12 * row, 10.0, bold=False) for row in range(20_000)]
+    assert to_blocks(lines, [], "") == ("", [(0, " ".join(["bees fly"] * 20_000))])
+
+
 def test_a_title_of_two_slides_stays(tmp_path: Path) -> None:
     pages = [page((title, 18, True), f"Bees {word} over the old town.")
              for title, word in (("Bees", "fly"), ("Results", "look"), ("Results", "land"))]  # fmt: skip

@@ -50,8 +50,8 @@ class Config(Checked):
     "Number of candidates per document to re-rank."
 
     exclude_self: bool | None = None
-    """Never suggest the label that has the id of the document. None: where most documents are labels, and none is among
-    its own."""
+    """Never suggest the label that has the id of the document. None: no, unless it is trained by
+    `tw.train` or the command line, and most documents are labels and none is among its own."""
 
     combiner: CombinerOptions = field(default_factory=CombinerOptions)
     "How the combiner is trained."

@@ -236,12 +236,14 @@ def fit(
         return config, data, start, make_plan(data, start, config, language, started)
 
     config, data, start, found = begin(config, steps)
-    if "combiner" in found.too_slow and config.encoder == AUTO and has_packaged() and "dense" in config.stages:
-        lighter = begin(_without_transformer(config), steps.within("lighter"))
-        if "combiner" in lighter[-1].stages:
-            why = f"with {PACKAGED} no label could be used in {config.minutes:g} minutes on this machine"
-            note(f"encoder {lighter[0].encoder if 'dense' in lighter[0].stages else 'none'}: {why}")
-            config, data, start, found = lighter
+    if len(labelled) and config.encoder == AUTO and has_packaged() and "dense" in config.stages:
+        slow = np.array(["combiner" in found.too_slow])  # stored: a resumed training may find another speed
+        if steps.once("speed", lambda: State({"slow": slow})).arrays["slow"][0]:
+            lighter = begin(_without_transformer(config), steps.within("lighter"))
+            if "combiner" in lighter[-1].stages:
+                why = f"with {PACKAGED} no label could be used in {config.minutes:g} minutes on this machine"
+                note(f"encoder {lighter[0].encoder if 'dense' in lighter[0].stages else 'none'}: {why}")
+                config, data, start, found = lighter
     for line in found.lines():
         note(line)
     if "combiner" in found.stages:

@@ -35,7 +35,7 @@ _PAGE_NUMBER = re.compile(
     r"(?:[-–—|]\s*)?(?:page\s+)?(?:\d{1,5}|[ivxl]+)(?:\s*(?:/|of)\s*\d+)?(?:\s*[-–—|])?", re.IGNORECASE
 )
 _LEADER = re.compile(r"(?:\s?\.){5,}\s*(?:\d+|[ivxl]+)?$")
-_HYPHENATED = re.compile(r"[^\W\d_][-\u00ad]$")
+_HYPHENATED = re.compile(r"[^\W\d_][-\u00ad]\Z")
 _CONJUNCTIONS = {"and", "or", "und", "oder", "bzw.", "et", "ou", "och", "eller", "ja", "tai"}
 'Before them a hyphen at the end of a line stays: it stands for the rest of a word, as in "pre- and postwar".'
 _ABSTRACT = re.compile(r"abstract\s*[:.—–-]+\s*(?=\S)", re.IGNORECASE)
@@ -329,11 +329,15 @@ def _joined(texts: Sequence[str]) -> str:
     >>> _joined(["Honey is no hon-", "ey of the Bee-", "Gees. Vor-", "und Nachteile"])
     'Honey is no honey of the Bee- Gees. Vor- und Nachteile'
     """
-    joined = ""
+    parts = list[str]()
     for text in texts:
-        hyphenated = _HYPHENATED.search(joined) and text[:1].islower() and text.split()[0] not in _CONJUNCTIONS
-        joined = joined[:-1] + text if hyphenated else f"{joined} {text}".strip()
-    return joined
+        before = parts[-1][-2:] if parts else ""
+        if _HYPHENATED.match(before) and text[:1].islower() and text.split()[0] not in _CONJUNCTIONS:
+            parts[-1] = parts[-1][:-1]
+        else:
+            parts.append(" ")
+        parts.append(text)
+    return "".join(parts).strip()
 
 
 def _split_abstract_heading(blocks: Sequence[Block]) -> Iterator[Block]:
