@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Normalize
 from tests.tiny import DIM, VOCABULARY, tiny_encoder
 
 from tagwright import zero_shot
@@ -42,6 +43,16 @@ def test_a_token_is_where_the_encoder_has_it_turned_and_scaled(tmp_path: Path) -
     weights = np.array([1e-4 / (1e-4 + 1 / (2 + i) / _harmonic(len(VOCABULARY) - 5)) for i in map(tokens.index, words)])
     unweighted = found / weights[:, None]
     np.testing.assert_allclose(_distances(unweighted), _distances(original), rtol=0.03)
+
+
+def test_vectors_are_taken_at_their_own_length(tmp_path: Path) -> None:
+    folder = str(tiny_encoder(tmp_path / "tiny"))
+    model = SentenceTransformer(folder, device="cpu")
+    SentenceTransformer(modules=[*model, Normalize()], device="cpu").save(str(tmp_path / "unit"))
+    plain, unit = (
+        _table(distil(tmp_path / name, each)) for name, each in (("a", folder), ("b", str(tmp_path / "unit")))
+    )
+    np.testing.assert_allclose(unit, plain, atol=1e-6)
 
 
 def test_it_is_saved_and_loaded_as_any_encoder(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from tagwright.core.cache import Cache, user_cache
 from tagwright.core.progress import note
 from tagwright.core.scratch import scratch_folder
 from tagwright.encoders.architecture import read_architecture
+from tagwright.encoders.layers import normalize
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find
 from tagwright.encoders.precision import resolve
 from tagwright.encoders.tokens import read_tokenizer
@@ -41,7 +42,7 @@ SETTINGS = {
 KIND = "static encoder"
 "Its name in the cache."
 
-VERSION = 2
+VERSION = 3
 "Increased when `distil` gives other vectors than before."
 
 _folders = ExitStack()  # of this process, removed when it ends
@@ -79,8 +80,8 @@ def distilled_in(cache: Cache) -> Path:
 def distil(folder: Path, name: str = PACKAGED) -> Path:
     """Write a static encoder, made of the encoder called `name`, in the sentence-transformers format, and return it.
 
-    As model2vec does it (Tulkens and van Dongen, 2024): the transformer encodes each token alone; the vectors are
-    centred and reduced to their main directions, and weighted by how rare the token is. Always the same for the same
+    As model2vec does it (Tulkens and van Dongen, 2024): the transformer encodes each token alone; the vectors, at their
+    own length, are centred and reduced to their main directions, and weighted by how rare the token is. Always the same for the same
     encoder and machine. Special and unused tokens get zeros. folder: a new one, or an empty one.
     Raises ModelError as `find` does, and for a model that is no BERT.
     """
@@ -92,6 +93,8 @@ def distil(folder: Path, name: str = PACKAGED) -> Path:
     transformer = Transformer.read(source, architecture, precision) if architecture.is_bert else None
     if transformer is None:
         raise ModelError(f"{name}: is no BERT, which a static encoder is distilled from; take another one")
+    # Made of vectors of length 1, it finds less: R@100 of mdn is 55.4 in place of 58.6.
+    transformer.after = [layer for layer in transformer.after if layer is not normalize]
     tokenizer = read_tokenizer(source / "tokenizer.json")
     tokenizer.no_truncation()
     used = ordinary_tokens(tokenizer)
