@@ -81,8 +81,8 @@ def distil(folder: Path, name: str = PACKAGED) -> Path:
     """Write a static encoder, made of the encoder called `name`, in the sentence-transformers format, and return it.
 
     As model2vec does it (Tulkens and van Dongen, 2024): the transformer encodes each token alone; the vectors, at their
-    own length, are centred and reduced to their main directions, and weighted by how rare the token is. Always the same for the same
-    encoder and machine. Special and unused tokens get zeros. folder: a new one, or an empty one.
+    own length, are centred and reduced to their main directions, and weighted by how rare the token is. Always the same
+    for the same encoder and machine. Special and unused tokens get zeros. folder: a new one, or an empty one.
     Raises ModelError as `find` does, and for a model that is no BERT.
     """
     from safetensors.numpy import save_file
