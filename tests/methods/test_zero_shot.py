@@ -34,9 +34,9 @@ def tiny(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"stages": ()}, "stages is .*, expected at least one"),
+        ({"stages": ()}, "stages is .*, expected one or more values"),
         ({"stages": ("exact_match", "magic")}, "each one of exact_match, bm25, tfidf, dense"),
-        ({"stages": ("exact_match", "exact_match")}, "each once"),
+        ({"stages": ("exact_match", "exact_match")}, "without duplicates"),
         ({"stages": ("exact_match",), "weights": (1.0, 1.0)}, "2 weights for the stages exact_match"),
         ({"weights": (1.0,)}, "1 weights for the stages exact_match, tfidf, dense"),
         ({"candidates": 0}, "candidates is 0, expected at least 1"),
