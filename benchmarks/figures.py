@@ -46,6 +46,7 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
     "linear": (*MEASURES, "data", "stages/linear", "stages/trees", "text", "training/linear"),
     "metadata": (*TRAINED, "graph", "methods/micol"),
     "million": (*ZERO_SHOT, "core", "readers", "scale"),
+    "monitor": ("combining/acceptance", "monitoring", "text"),
     "names": ("stages/names", "text"),
     "ray_nodes": ("core", "readers", "scale"),
     "rerank": ("encoders", "stages", "training"),
