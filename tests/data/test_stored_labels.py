@@ -56,6 +56,12 @@ def test_names_lead_to_the_same_labels(loaded: Vocabulary) -> None:
     assert loaded.shown_name(3) == "Birds > Nests"
 
 
+def test_names_that_several_labels_share_are_the_same(loaded: Vocabulary) -> None:
+    expected = {"AVES": ["a", "e", "g"], "nests": ["d", "e"]}  # a preferred name has precedence: Eulen, Horste
+    assert BIRDS.ambiguous(NAMES) == expected
+    assert loaded.ambiguous(NAMES) == expected
+
+
 def test_what_is_derived_from_them_is_the_same(loaded: Vocabulary) -> None:
     assert [loaded.broader(i) for i in range(7)] == [[], [0], [1, 0], [0], [2], [], [6]]
     assert list(loaded.restrict(["d", "b"])) == [BIRDS[1], BIRDS[3]]

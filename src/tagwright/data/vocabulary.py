@@ -281,7 +281,8 @@ class Vocabulary(Sequence[Label]):
         """
         known = self._names
         if isinstance(known, StoredNames):
-            found = {name: sorted(known.labels_with(_folded(name))) for name in names}
+            unknown = [name for name in names if known.get(_folded(name)) is None]
+            found = {name: sorted(known.labels_with(_folded(name))) for name in unknown}
         else:
             places = {_folded(name): list[int]() for name in names if known.get(_folded(name), -1) is None}
             for place, label in enumerate(self if places else ()):
