@@ -116,7 +116,7 @@ def test_a_document_with_more_text_than_an_upload_may_have_is_refused() -> None:
             ("learn", {"json": [{"text": large, "subjects": []}]}),
         ):
             answer = client.post(f"/v1/projects/bees-en/{operation}", **content)
-            assert (answer.status_code, answer.text) == (
+            assert (answer.status_code, answer.json()["detail"]) == (
                 413, "The document has 5,000,005 bytes of text, at most 5,000,000 are accepted; split it"
             )  # fmt: skip
 
@@ -151,7 +151,9 @@ def test_a_body_that_is_too_large_is_refused_with_or_without_its_length(client: 
     address, form = "/v1/projects/bees-en/suggest", {"content-type": "application/x-www-form-urlencoded"}
     for body in (b"text=" + b"a" * 5000, iter([b"text=" + b"a" * 3000, b"b" * 3000])):
         answer = client.post(address, content=body, headers=form)
-        assert (answer.status_code, answer.headers["content-type"]) == (413, "text/plain; charset=utf-8")
+        assert (answer.status_code, answer.headers["content-type"]) == (413, "application/problem+json")
+        assert answer.json().keys() == client.get("/v1/projects/none").json().keys()  # the shape of every other problem
+        assert (answer.json()["status"], answer.json()["detail"][:8]) == (413, "The body")
 
 
 @pytest.mark.parametrize("base", ["/v1", "/v1/"])

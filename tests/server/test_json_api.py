@@ -172,7 +172,8 @@ def test_a_document_or_a_list_that_would_keep_others_waiting_is_refused(client: 
     for content in ({"text": large + "b"}, {"title": "é" * 2_500_001}, {"text": "b", "sections": [section]}):
         answer = client.post("/api/suggest", json=content)
         assert answer.status_code == 413
-        assert re.fullmatch(r"The document has 5,000,\d+ bytes of text, at most 5,000,000 .*; split it", answer.text)
+        detail = r"The document has 5,000,\d+ bytes of text, at most 5,000,000 .*; split it"
+        assert re.fullmatch(detail, answer.json()["detail"])
     for key in ("only", "without"):
         answer = client.post("/api/suggest", json={"text": TEXT, key: [str(i) for i in range(10_001)]})
         problem = f"10,001 items, expected 0 to 10,000 - '{key}'"

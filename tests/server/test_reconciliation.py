@@ -161,7 +161,7 @@ def test_limits(client: TestClient) -> None:
     assert len(ask(client, q={"query": "Turkey", "limit": 10**9})["q"]) >= 2
     batch = {f"q{number}": {"query": "Bees"} for number in range(51)}
     refused = client.post("/reconcile", data={"queries": json.dumps(batch)})
-    assert (refused.status_code, refused.text) == (413, "The batch has 51 queries, at most 50 are accepted")
+    assert (refused.status_code, refused.json()["detail"]) == (413, "The batch has 51 queries, at most 50 are accepted")
 
 
 @pytest.mark.parametrize(

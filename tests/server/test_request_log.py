@@ -69,6 +69,7 @@ def test_every_answer_and_every_problem_has_the_id(client: TestClient, monkeypat
         assert answer.json().get("request_id") == (None if of_annif else "r1")
     too_large = client.post("/api/suggest", content=b" " * 5000, headers=headers)
     assert (too_large.status_code, too_large.headers["X-Request-ID"]) == (413, "r1")
+    assert too_large.json()["request_id"] == "r1"
     closed = application([ServedModel("bees", word_tagger(), "Bees")], access=Access.of(TOKEN))
     with TestClient(closed) as other:
         refused = other.get("/api/models", headers=headers)

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -191,7 +191,7 @@ class _Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if self.hosts is not None and _host(headers) not in self.hosts:
-            return PlainTextResponse("This server answers under the names of its own machine only", 421)
+            return answer_to(Problem(421, "This server answers under the names of its own machine only"))
         is_open = _is_open(scope["path"])
         try:
             holder = self.access.holder("" if is_open else _bearer(headers), address_of(scope))
@@ -204,7 +204,7 @@ class _Guard:
         scope.setdefault("state", {})["holder"] = holder
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.max_body:
-            return PlainTextResponse(f"The body has {length} bytes, at most {self.max_body} are accepted", 413)
+            return answer_to(Problem(413, f"The body has {length} bytes, at most {self.max_body} are accepted"))
         return None
 
     def _limited(self, receive: Receive) -> Receive:

@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from tagwright.review.file import StorageError
 from tagwright.server.current_request import current
@@ -47,9 +47,7 @@ def not_stored(error: StorageError) -> Problem:
 
 
 def answer_to(problem: Problem) -> Response:
-    """Answer a request with its problem; if the body is too large in plain text, as in Annif's interface."""
-    if problem.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return PlainTextResponse(problem.detail, problem.status, problem.headers)
+    """Answer a request with its problem."""
     return _problem(problem.status, problem.title, problem.detail, problem.headers)
 
 
