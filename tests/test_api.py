@@ -401,6 +401,7 @@ def test_what_no_measure_of_a_run_needs_is_refused() -> None:
         (lambda it: it.suggest("Bees", min_conf=0.5), 'unknown option "min_conf"; did you mean "min_confidence"'),
         (lambda it: it.tag(["Bees"], mincore=1), 'unknown option "mincore"; did you mean "min_score"'),
         (lambda it: it.explain("Bees", progess=False), 'unknown option "progess"; did you mean "progress"'),
+        (lambda it: it.suggest("Bees", selv=1), "known are k, min_score"),  # and not self
         (lambda it: tw.evaluate(it, ["Bees"], y=[["Bees"]], mesures=["P@1"]), 'did you mean "measures"'),  # type: ignore[call-arg]
         (lambda it: tw.evaluate(it, ["Bees"], y=[["Bees"]], exlude_self=True), 'did you mean "exclude_self"'),  # type: ignore[call-arg]
         (lambda _: tw.zero_shot(["Bees"], documnts=["Bees"]), 'did you mean "documents"'),

@@ -7,7 +7,7 @@ whenever it is made, and `build` makes one from values as TOML and JSON have the
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache, wraps
@@ -139,9 +139,9 @@ def build(kind: type[C], values: Mapping[str, Any], within: str = "") -> C:
     messages. Raises ConfigError for an unknown name, with the nearest known one, and for a value that does not fit.
     """
     hints = _hints(kind)  # type: ignore[arg-type]
-    for name in values:
-        if name not in hints:
-            _raise_unknown_option(kind, name, within)
+    tables = {name: fields(hint) for name, hint in hints.items() if is_dataclass(hint)}
+    nested = {field.name: f"{name}.{field.name}" for name, held in tables.items() for field in held}
+    check_names(values, hints, nested, within)
     made = {
         name: build(hints[name], value, f"{within}{name}.")
         if is_dataclass(hints[name]) and isinstance(value, Mapping)
@@ -173,18 +173,18 @@ class UnknownOptionError(ConfigError, TypeError):
         return UnknownOptionError(self.name, {**self.known, **{each: each for each in names}}, self.within)
 
 
-def check_names(given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise UnknownOptionError for the first name that is not known."""
-    known = {name: name for name in known}
+def check_names(given: Iterable[str], known: Collection[str], nested: Mapping[str, str] = {}, within: str = "") -> None:
+    """Raise UnknownOptionError for the first name that is not known. nested: those in tables, as in the error."""
     for name in given:
         if name not in known:
-            raise UnknownOptionError(name, known)
+            raise UnknownOptionError(name, {**nested, **{each: each for each in known}}, within)
 
 
 def named_arguments(function: Callable[P, C]) -> Callable[P, C]:
     """Decorate a public function: an unknown keyword argument raises UnknownOptionError."""
     parameters = signature(function).parameters.values()
-    own = [each.name for each in parameters if each.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
+    by_name = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+    own = [each.name for each in parameters if each.kind in by_name and each.name != "self"]
     takes_others = any(each.kind is Parameter.VAR_KEYWORD for each in parameters)
 
     @wraps(function)
@@ -198,14 +198,6 @@ def named_arguments(function: Callable[P, C]) -> Callable[P, C]:
             raise (error.among(own) if error.name in named else error) from None
 
     return checked
-
-
-def _raise_unknown_option(kind: type, unknown: str, within: str) -> None:
-    places = {name: name for name in _hints(kind)}
-    for name, held in _hints(kind).items():
-        if is_dataclass(held):
-            places = {**{field.name: f"{name}.{field.name}" for field in fields(held)}, **places}
-    raise UnknownOptionError(unknown, places, within)
 
 
 def check(kind: type, values: Mapping[str, object], within: str = "") -> None:
