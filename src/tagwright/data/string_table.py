@@ -4,6 +4,8 @@ All texts lie one behind the other in UTF-8, with the place where each ends. To 
 kept in order: a binary search leads to those with its checksum, and these are compared.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 
 from tagwright.core.saved import read_array, write_arrays
 from tagwright.errors import ModelError
-from tagwright.types import Ints, Longs
+from tagwright.types import Ints, Longs, Mask
 
 T = TypeVar("T")
 
@@ -45,9 +47,13 @@ class StringTable(Sequence[str]):
     @classmethod
     def of(cls, texts: Iterable[str]) -> Self:
         """Pack texts."""
-        encoded = list(map(_encode, texts))
-        text = np.frombuffer(b"".join(encoded), np.uint8)
-        return cls(text, np.fromiter(accumulate(map(len, encoded)), np.int64, len(encoded)))
+        return cls.of_encoded(list(map(_encode, texts)))
+
+    @classmethod
+    def of_encoded(cls, texts: Sequence[bytes]) -> Self:
+        """Pack texts in UTF-8."""
+        ends = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
+        return cls(np.frombuffer(b"".join(texts), np.uint8), ends)
 
     def save(self, folder: Path, name: str) -> None:
         """Write `NAME.npy` and `NAME_ends.npy`."""
@@ -77,6 +83,28 @@ class StringTable(Sequence[str]):
     def encoded(self, position: int) -> bytes:
         """The text at a position, counted from the first, in UTF-8."""
         return bytes(self._text[self._ends[position - 1] if position else 0 : self._ends[position]])
+
+    def equal(self, positions: NDArray[np.integer], others: StringTable, rows: NDArray[np.integer]) -> Mask:
+        """(positions,) whether the text at each is that of the others in the same place of `rows`.
+
+        >>> table = StringTable.of(["bees", "ants"])
+        >>> table.equal(np.array([0, 1, 1]), StringTable.of(["ants", "bee"]), np.array([1, 0, 1])).tolist()
+        [False, True, False]
+        """
+        (start, length), (other, its_length) = self._extents(positions), others._extents(rows)
+        same: Mask = length == its_length
+        length, text = length[same], np.repeat(np.arange(same.sum()), length[same])
+        offset = np.arange(len(text)) - np.repeat(np.cumsum(length) - length, length)
+        ours, theirs = (each[same][text] + offset for each in (start, other))
+        differ = self._arrays[0][ours] != others._arrays[0][theirs]
+        same[same] = np.bincount(text, differ, minlength=len(length)) == 0
+        return same
+
+    def _extents(self, positions: NDArray[np.integer]) -> tuple[Longs, Longs]:
+        """Where the texts at these positions begin, and their lengths in bytes."""
+        ends = self._arrays[1]
+        starts = np.where(positions > 0, ends[positions - 1], 0)
+        return starts, ends[positions] - starts
 
     def between(self, start: int, end: int) -> list[str]:
         """The texts from `start` up to `end`, decoded together."""
@@ -187,12 +215,13 @@ class StringIndex(Mapping[str, int]):
         """
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         wanted, found = np.fromiter(map(crc32, encoded), np.uint32, len(encoded)), np.full(len(encoded), -1)
+        others = StringTable.of_encoded(encoded)
         sums, order = self._lookup.arrays
         place = np.searchsorted(sums, wanted)
         asked = np.flatnonzero(place < len(sums))
         while len(asked := asked[sums[place[asked]] == wanted[asked]]):
             at = order[place[asked]]
-            same = np.fromiter(map(eq, map(self.texts.encoded, at.tolist()), map(encoded.__getitem__, asked)), np.bool_)
+            same = self.texts.equal(at, others, asked)
             found[asked[same]] = at[same]
             asked = asked[~same]  # of two texts with one checksum the other one
             place[asked] += 1

@@ -66,8 +66,10 @@ def _plain(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
 
 def _letters(word: str) -> int:
     """The letters of a word; 0 if it has a digit or a sign."""
+    if word.isascii():
+        return len(word) if word.isalpha() else 0
     return len(word) + (DENSE - 1) * len(_DENSE.findall(word)) if word.isalpha() else 0
 
 
 def _least(word: str) -> int:
-    return 1 if _DENSE.search(word) else SHORT
+    return SHORT if word.isascii() or not _DENSE.search(word) else 1

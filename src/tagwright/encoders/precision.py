@@ -28,6 +28,9 @@ KIND = "precision"
 GAIN, LARGEST_ERROR = 1.2, 0.05
 "A lower precision must be so many times as fast as float32, and its products as near to those of float32."
 
+ROUNDS = 5
+"How often each product is timed; the shortest counts."
+
 _chosen: ContextVar[Precision | None] = ContextVar("precision", default=None)
 
 
@@ -139,6 +142,6 @@ def _tried() -> dict[str, float]:
         with suppress(RuntimeError):  # OpenVINO's for what it cannot do
             if is_right(tried := request(precision)):
                 others[precision] = tried
-    times = [{name: time(each) for name, each in [("float32", exact), *others.items()]} for _ in range(10)]
+    times = [{name: time(each) for name, each in [("float32", exact), *others.items()]} for _ in range(ROUNDS)]
     shortest = {name: min(each[name] for each in times) for name in times[0]}
     return {name: shortest["float32"] / shortest[name] for name in others}

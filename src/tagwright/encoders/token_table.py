@@ -24,10 +24,11 @@ _CHUNK = 4096
 
 
 class TokenTable:
-    """tokenizer: without padding. table: (tokens, dim) float32, their vectors. after: maps of the means."""
+    """tokenizer: without padding, not changed later. table: (tokens, dim) float32. after: maps of means."""
 
     def __init__(self, tokenizer: Tokenizer, table: Floats, prompts: Prompts = NONE, after: Sequence[Map] = ()) -> None:
         self.tokenizer, self.table, self.prompts, self.after = tokenizer, table, prompts, after
+        self._tokenize = tokenizer_of(tokenizer)
         self.dim = applied(after, np.zeros((1, table.shape[1]), np.float32)).shape[1]
 
     @classmethod
@@ -67,7 +68,7 @@ class TokenTable:
     def _means(self, texts: list[str]) -> Floats:
         from scipy.sparse import csr_array
 
-        tokens = tokenizer_of(self.tokenizer)(texts)  # made anew, as threads share the table
+        tokens = self._tokenize(texts)
         if tokens.ids.max(initial=-1) >= len(self.table):  # the product reads whatever lies in memory there
             raise ModelError("the encoder's tokenizer is damaged (it has tokens without a vector); get the model again")
         cells = np.ones(len(tokens.ids), np.float32), tokens.ids.astype(np.int32), np.append(0, tokens.lengths.cumsum())

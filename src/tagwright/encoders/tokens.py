@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,8 +18,8 @@ from tagwright.types import Longs
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-MAX_CACHED_WORDS = 1 << 20
-"When the cache has more words than this, about 200 MB, the next call clears it first."
+MAX_CACHED_WORDS = 1 << 18
+"When the cache has more words than this, about 50 MB, the next call clears it first."
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,7 @@ def tokenizes_words_independently(tokenizer: Tokenizer) -> bool:
 
 
 class WordTokenizer:
-    """Tokenises each distinct word once and caches its tokens.
+    """Tokenises each distinct word once and caches its tokens. Threads may share it.
 
     The tokenizer must be one that `tokenizes_words_independently`.
     """
@@ -86,7 +87,7 @@ class WordTokenizer:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self._rows: dict[str, int] = {}  # of each word, in self._tokens
-        self._tokens = Tokens.of([])
+        self._tokens, self._lock = Tokens.of([]), threading.Lock()
 
     def __len__(self) -> int:
         """The number of cached words."""
@@ -94,18 +95,22 @@ class WordTokenizer:
 
     def __call__(self, texts: Sequence[str]) -> Tokens:
         """Tokenise texts, and add the words that are not in the cache to it."""
-        if len(self) > MAX_CACHED_WORDS:
-            self._rows, self._tokens = {}, Tokens.of([])
         split = [text.split(" ") for text in texts]
         words = list(chain.from_iterable(split))
+        with self._lock:
+            tokens = self._of_words(words)
+        ends_of_words = np.concatenate([[0], np.cumsum(tokens.lengths)])
+        ends = ends_of_words[np.cumsum([0, *map(len, split)])]  # the words of a text are next to each other
+        return Tokens(tokens.ids, ends[:-1], np.diff(ends))
+
+    def _of_words(self, words: Sequence[str]) -> Tokens:
+        if len(self) > MAX_CACHED_WORDS:
+            self._rows, self._tokens = {}, Tokens.of([])
         rows = np.fromiter(map(self._rows.get, words, repeat(-1)), np.int64, len(words))
         missing = np.flatnonzero(rows < 0).tolist()
         self._cache(list(dict.fromkeys(words[i] for i in missing)))
         rows[missing] = [self._rows[words[i]] for i in missing]
-        tokens = self._tokens.take(rows)
-        ends_of_words = np.concatenate([[0], np.cumsum(tokens.lengths)])
-        ends = ends_of_words[np.cumsum([0, *map(len, split)])]  # the words of a text are next to each other
-        return Tokens(tokens.ids, ends[:-1], np.diff(ends))
+        return self._tokens.take(rows)
 
     def _cache(self, words: Sequence[str]) -> None:
         """Tokenise new words and append them to the cache."""

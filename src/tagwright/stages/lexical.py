@@ -6,7 +6,6 @@ import copy
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -20,7 +19,7 @@ from tagwright.data.bags import count_words, smooth_idf
 from tagwright.data.sparse_arrays import Matrix, largest_cells, read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex, positions
 from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.text.batch import WORDS, Batch, Numbered, WordCache
+from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import fold, raw_words, word_spans
 from tagwright.types import (
@@ -108,7 +107,7 @@ class Lexical(Retriever):
     def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
         stopped, terms = _stop_words(labels, options), defaultdict[str, int](count().__next__)
-        spelling = lru_cache(WORDS)(_speller(stopped, options))
+        spelling = _speller(stopped, options)
         texts = (label.text if options.label_text == "text" else label.described for label in labels)
         numbered = Numbered.of(texts)
         counts = count_words(numbered, lambda words: [[terms[term] for term in spelling(fold(word))] for word in words])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tagwright.core.checked import shown
 from tagwright.core.progress import hint
 from tagwright.errors import ConfigError, option
+from tagwright.text.batch import WORDS
 from tagwright.text.words import clean, fold, raw_words
 from tagwright.types import Document, Label
 
@@ -196,17 +197,23 @@ def stemmer(languages: Collection[Language]) -> Callable[[str], str]:
     >>> cut("networks") == cut("network"), cut("analysen") == cut("analyse")
     (True, True)
     """
+    return _stemmer(tuple(language.name for language in languages))
+
+
+@lru_cache
+def _stemmer(names: Sequence[str]) -> Callable[[str], str]:
+    """One for all stages that read these languages, so that a word is stemmed once for them."""
     import Stemmer
 
     available = set(Stemmer.algorithms())
-    stemmers = [Stemmer.Stemmer(each.name, 0).stemWord for each in languages if each.name in available]
+    stemmers = [Stemmer.Stemmer(name, 0).stemWord for name in names if name in available]
 
     def stem(word: str) -> str:
         for each in stemmers:
             word = each(word)
         return word
 
-    return stemmers[0] if len(stemmers) == 1 else stem
+    return lru_cache(WORDS)(stem)
 
 
 def joins_words(languages: Iterable[Language]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 
 # A word is a run of letters and digits of any script. Three exceptions, for names that would otherwise be lost: "C++"
 # and "C#" keep their signs; the s of "Alzheimer's" is not a word; scripts written without spaces (Chinese characters,
@@ -31,14 +30,13 @@ _CONTROL: dict[int, str] = {
 }
 
 
-@lru_cache(maxsize=1 << 18)
 def fold(word: str) -> str:
     """Fold case and compatibility forms of one word.
 
     >>> fold("Straße"), fold("ﬁnite")
     ('strasse', 'finite')
     """
-    return unicodedata.normalize("NFKC", word).casefold()
+    return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
 
 
 def words(text: str) -> list[str]:

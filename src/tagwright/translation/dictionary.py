@@ -52,7 +52,7 @@ class Tongue:
 
     def __init__(self, code: str, names: Iterable[str]) -> None:
         languages = parse_all(code)
-        self.stem, self.joins = cache(stemmer(languages)), joins_words(languages)
+        self.stem, self.joins = stemmer(languages), joins_words(languages)
         self._stops, self.words, self.parts = stop_words(languages), cache(self._words), cache(self._parts)
         known = (word for name in names for word in self.words(name)) if self.joins else ()
         self._compounds = Compounds(known, self.stem)

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
@@ -59,7 +58,10 @@ class NamePatterns:
     def of(cls, labels: Sequence[Label], stem: str, min_characters: int, *, common: bool) -> NamePatterns:
         """The patterns of all names. stem, min_characters, common: see `ExactMatchOptions`."""
         cut = stemmer(parse_all(stem))
-        stems = lru_cache(1 << 20)(lambda word: cut(fold(word)))
+
+        def stems(word: str) -> str:
+            return cut(fold(word))
+
         forms = list(_forms_of(labels, stems, stem, min_characters, common))
         texts = ((i, label.description) for i, label in enumerate(labels))
         described = {i: set(map(stems, raw_words(text))) for i, text in texts if text}
