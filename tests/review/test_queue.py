@@ -12,10 +12,9 @@ from tests.server.conftest import word_tagger
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
-from tagwright.review import queue
+from tagwright.review import Order, queue
 from tagwright.review.current import Decision
 from tagwright.review.file import ReviewFile
-from tagwright.review.queue import Order
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger.sampling import sample

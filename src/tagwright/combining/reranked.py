@@ -80,11 +80,15 @@ class Reranked:
             sure = np.where(answered[found.rows], self.confidence(found.scores), sure).astype(np.float32)
         return replace(found, confidences=sure)
 
+    def ask(self, pool: CandidatePool) -> None:
+        """Have the stage score the first candidates of the ranking, and no others, unless it has."""
+        if not pool.has_scored(self.options.by):
+            self.combine(pool)
+
     def explain(self, pool: CandidatePool) -> Contributions:
         """Return what each stage or group of features of the first combiner adds to each score, and the stage."""
         found, by = self.first.explain(pool.without(self.options.by)), self.options.by
-        if not pool.has_scored(by):
-            self.combine(pool)  # its stage is asked about the first candidates of the ranking only
+        self.ask(pool)
         said = Run(pool.run.indptr, pool.run.labels, pool.scores(by)).scores_of(found.candidates)
         added = np.column_stack([found.added, points(said, self.options)])
         return Contributions(found.candidates, (*found.names, by), added)

@@ -74,12 +74,12 @@ class Config(Checked):
     tried."""
 
     title_match: float = 1.0
-    """The weight of what a title names exactly (stages/title_match.py), with exact_match and dense, which can
+    """The weight of what a title names exactly (stages/names/title_match.py), with exact_match and dense, which can
     lower the label again; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
 
     trust: bool = True
     """Whether dense and title_match lose weight on documents in a language that the encoder does not know: see
-    stages/trust.py."""
+    stages/dense/trust.py."""
 
     fusion: By = "evidence"
     "How the stages are combined: see combining/weighted_sum.py."

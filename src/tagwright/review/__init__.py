@@ -1,1 +1,6 @@
 """What reviewers decide: the file of a review, who agrees, what to review next, and exports."""
+
+from typing import Literal, TypeAlias
+
+Order: TypeAlias = Literal["given", "random", "length", "uncertainty"]
+"The order of the documents to review: as they came, or as `tagger.sampling.sample` chooses them."

@@ -4,20 +4,18 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.errors import TagwrightError
+from tagwright.review import Order
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry, ReviewedDocuments
 from tagwright.tagger import Tagger
-from tagwright.tagger.sampling import By, sample
+from tagwright.tagger.sampling import sample
 from tagwright.types import Document
-
-Order: TypeAlias = Literal["given", By]
-"given: as the documents came."
 
 AT_ONCE = 50
 "Documents that are chosen together: once they are reviewed, a model learns from them."

@@ -211,13 +211,10 @@ async def _suggestions(
     """Suggestions for each text, read with its metadata if it has any."""
     read = zip(to_documents([each["text"] for each in given]), map(sent_metadata, given), strict=True)
     documents = [replace(document, metadata=metadata) for document, metadata in read]
-    found: list[list[Suggestion]] = [[] for _ in given]
     if options is not None:
-        found = await model.suggest_all([SuggestRequest(document, options) for document in documents])
-    await current().answered(documents, found)
-    if options is not None:
-        await model.record(documents, found)
-    return found
+        return await model.answer([SuggestRequest(document, options) for document in documents])
+    await current().answered(documents, [[]] * len(documents))
+    return [[] for _ in documents]
 
 
 def sent_metadata(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -17,7 +17,6 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
 from tagwright.server.counters import Counters
-from tagwright.server.current_request import current
 from tagwright.server.openapi import (
     CONDITIONS,
     HIERARCHY,
@@ -226,9 +225,7 @@ class JsonApi:
             per_branch=options.per_branch,
         )
         wanted = [SuggestRequest(each, rules, options.evidence) for each in documents]
-        found = await model.suggest_all(wanted)
-        await current().answered(documents, found)
-        await model.record(documents, found)
+        found = await model.answer(wanted)
         return [model.named_in(options.language, each) for each in found]
 
     async def _answers(self, documents: Sequence[Document], options: "Options") -> list[dict[str, Any]]:

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from tagwright.core.terminal import escaped
 from tagwright.server import request_log
 from tagwright.server.current_request import current
-
-LogFormat: TypeAlias = Literal["text", "json"]
+from tagwright.server.options import LogFormat
 
 _log = logging.getLogger(__name__)
 

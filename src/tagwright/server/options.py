@@ -4,16 +4,20 @@ import ipaddress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
 from tagwright.core.extras import require
 from tagwright.errors import ConfigError
+from tagwright.review import Order
+from tagwright.review.recall import RANDOM_SHARE
 
 if TYPE_CHECKING:  # the command line starts without a web server
     from tagwright.server.access import Access
     from tagwright.server.proxies import Proxies
+
+LogFormat: TypeAlias = Literal["text", "json"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +48,12 @@ class ServerOptions:
         default_factory=list
     )
     order: Annotated[
-        Literal["given", "random", "length", "uncertainty"],
+        Order,
         typer.Option(help="Order of the documents to review; see tagwright sample."),
     ] = "random"
     random_share: Annotated[
         float, typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall.")
-    ] = 0.2
+    ] = RANDOM_SHARE
     workers: Annotated[
         int, typer.Option(min=0, help="Worker processes per model; 0: compute in the server process.")
     ] = 0
@@ -65,7 +69,7 @@ class ServerOptions:
         bool, typer.Option("--watch", help="Follow the promotions of `tagwright models FOLDER`, without a pause.")
     ] = False
     log_format: Annotated[
-        Literal["text", "json"],
+        LogFormat,
         typer.Option(help="Format of the log; json: a line for each message and each answered request."),
     ] = "text"
     audit: Annotated[

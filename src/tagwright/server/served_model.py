@@ -134,7 +134,14 @@ class ServedModel:
         found = iter(await self.queue.all([(self._predict, each) for each in given]))
         return [next(found) if each.document.text.strip() else [] for each in wanted]
 
-    async def record(self, documents: Sequence[Document], found: Sequence[Sequence[Suggestion]]) -> None:
+    async def answer(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+        """What `suggest_all` suggests, recorded for the audit and the monitor before it is sent."""
+        found, documents = await self.suggest_all(wanted), [each.document for each in wanted]
+        await current().answered(documents, found)
+        await self._monitor(documents, found)
+        return found
+
+    async def _monitor(self, documents: Sequence[Document], found: Sequence[Sequence[Suggestion]]) -> None:
         """Let the monitor know of suggestions; where its log cannot be written, the server's says so."""
         if self.watch is None:
             return

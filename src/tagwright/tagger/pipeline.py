@@ -299,8 +299,8 @@ class Tagger:
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """Return for each label the evidence of every stage that suggests it for the document."""
         pool = self.candidates([document])
-        if isinstance(self.combiner, Reranked):  # its stage is asked about the first candidates of the ranking only
-            self.rank(pool)
+        if isinstance(self.combiner, Reranked):
+            self.combiner.ask(pool)
         return next(self._evidence(pool, [labels]))
 
     def explained(self, pool: CandidatePool, suggested: Iterable[Sequence[Suggestion]]) -> Iterator[list[Suggestion]]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tagwright.evaluation.advice import Gain, expected_gain
+from tagwright.review import Order
 from tagwright.review.current import Decision, Verdict
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry, ReviewedDocuments
 from tagwright.review.file import ReviewFile
-from tagwright.review.queue import AT_ONCE, Order, ReviewQueue
+from tagwright.review.queue import AT_ONCE, ReviewQueue
 from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, drawn_place
 from tagwright.server import current_request
 from tagwright.server.highlighting import Highlighted, highlight

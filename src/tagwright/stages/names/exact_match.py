@@ -1,6 +1,6 @@
 """Find labels one of whose names occurs in the text (MICoL, section 3.2).
 
-Whole words are compared, by their stems: see `name_patterns` and `word_trie`.
+Whole words are compared, by their stems: see `patterns` and `trie`.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class ExactMatch(Retriever):
 def score(bits: ArrayLike, early: ArrayLike) -> NDArray[np.float64]:
     """The evidence of a document for a label: bits * log2(1 + early).
 
-    bits: of the most specific name of the label that occurs (`name_patterns.information`). early: sum of `earliness`
+    bits: of the most specific name of the label that occurs (`patterns.information`). early: sum of `earliness`
     over all the occurrences of its names. The score rises with every occurrence, with diminishing returns; with earlier
     ones; with longer and rarer names.
 

@@ -1,6 +1,6 @@
 """Compile names of labels into patterns of stems, with the specificity of each.
 
-All of it is arrays, which are memory-mapped: see `word_trie`.
+All of it is arrays, which are memory-mapped: see `trie`.
 """
 
 from __future__ import annotations
