@@ -83,6 +83,21 @@ def test_a_large_vocabulary_may_have_two() -> None:
     assert resolve("auto", labels(*(GERMAN + ENGLISH) * 10)) in ("german+english", "english+german")
 
 
+def test_a_large_vocabulary_with_both_names_for_each_label_has_both_languages() -> None:
+    """More texts than are recognised, and every second one is German."""
+    names = [*zip(GERMAN, ENGLISH, strict=True)] * 500
+    assert resolve("auto", [Label(str(i), pair) for i, pair in enumerate(names)]) in (
+        "german+english",
+        "english+german",
+    )
+
+
+def test_the_languages_of_documents_are_those_of_the_last_ones_too() -> None:
+    texts = [*GERMAN * 500, *ENGLISH * 500]
+    found = language.likely([Document(str(i), text) for i, text in enumerate(texts)])
+    assert set(found.split("+")) == {"german", "english"}
+
+
 def test_what_auto_became_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "tagwright"):
         resolve("auto", labels("kalastus", "kirjastot", "taidehistoria"), [Document("d", FINNISH[0])])

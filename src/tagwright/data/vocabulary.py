@@ -52,7 +52,7 @@ Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 CACHED = "vocabularies"
 "The name of parsed vocabularies in the cache: reading one again takes a second, not twenty."
 
-PARSER = 3
+PARSER = 4
 "Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)
@@ -137,8 +137,8 @@ class Vocabulary(Sequence[Label]):
 
         language: of the names to search for, in a file in several languages, by code or name, several as "fi+sv", or
         "all"; labels without a name in it keep one in another language. The names and descriptions in all languages are
-        kept beside, each with its code. likely: gives the language to prefer when none is given, such as that of the
-        documents; else English, or else the first language of the file; a note on stderr says which was taken. Raises
+        kept beside, each with its code. likely: gives the languages to prefer when none is given, such as those of the
+        documents; else English, or else the first language of the file; a note on stderr says which were taken. Raises
         InputError with file and line for anything wrong in the file, ConfigError for an unknown format or a missing
         language.
         """
@@ -573,7 +573,7 @@ def to_vocabulary(
 ) -> Vocabulary:
     """A vocabulary of the labels, as `Vocabulary.of` says. Raises InputError, ConfigError for an unknown format.
 
-    language: of the names that are taken from a file; by default that of the documents, if the file has it; without
+    language: of the names that are taken from a file; by default those of the documents, if the file has them; without
     documents, names in all languages are searched. columns: of a table or of records, field -> column.
 
     >>> to_vocabulary({"1": "Bees", "2": ["Wasps", "Vespidae"]})[1].names

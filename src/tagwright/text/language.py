@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from tagwright.core.checked import shown
@@ -140,9 +141,9 @@ def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document
     return spelled(found)
 
 
-def likely(documents: Iterable[Document]) -> str:
-    """The languages of the documents, joined by "+", largest first; empty where none is recognised."""
-    texts = document_texts(documents)
+def likely(documents: Sequence[Document]) -> str:
+    """The languages of an even sample of the documents, joined by "+", largest first; empty where none is known."""
+    texts = document_texts(_spread(documents, TEXTS // 2))
     return "+".join(language.name for language in main_languages(recognise(texts)))
 
 
@@ -261,15 +262,17 @@ def _known() -> Mapping[str, Language]:
     return known | {other: known[code] for other, code in _OTHER_NAMES.items()}
 
 
-def _spread(items: Sequence[Any]) -> list[Any]:
-    return [items[i] for i in range(0, len(items), -(-len(items) // TEXTS) or 1)]
+def _spread(items: Sequence[Any], most: int = TEXTS) -> list[Any]:
+    return [items[i] for i in range(0, len(items), -(-len(items) // most) or 1)]
 
 
 def _likelihoods(texts: Sequence[str]) -> tuple[list[str], NDArray[np.float64]]:
     """The codes of all candidate languages, and (texts, languages) the probability of each for each text."""
     import numpy as np
 
-    rows = [row for text in _spread(texts) if (row := detect(text))]
+    if len(texts) > TEXTS:  # drawn: every second text may be the name in one language, or a title
+        texts = Random(0).sample(texts, TEXTS)
+    rows = [row for text in texts if (row := detect(text))]
     codes = sorted({code for row in rows for code in row})
     place = {code: column for column, code in enumerate(codes)}
     likelihoods = np.zeros((len(rows), len(codes)))

