@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 import tagwright as tw
 from tagwright.app.cli import app
 from tagwright.data.corpus import ids_of
-from tagwright.data.vocabulary import to_vocabulary
 from tagwright.errors import ConfigError
 from tagwright.job import Job
 from tagwright.methods.table import configuration
@@ -120,22 +119,3 @@ def test_ids_are_known_without_decoding_a_document(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(tw.Corpus, "__iter__", decode)
     assert ids_of(corpus) == ["0", "1", "2", "3"] == ids_of(DOCUMENTS)
-
-
-@pytest.mark.usefixtures("quick_auto")
-@pytest.mark.parametrize("own", [False, True])
-def test_documents_that_are_labels_are_never_suggested_for_themselves_unless_one_is_right(own: bool) -> None:
-    documents = [Document("Bees", TEXTS[0], labels=("Taxes",)), Document("Taxes", TEXTS[2], labels=("Bees",))]
-    documents += [Document("other", TEXTS[1], labels=("Bees",))]
-    documents[0] = replace(documents[0], labels=("Bees",)) if own else documents[0]
-    model = tw.zero_shot(LABELS, stages=["exact_match", "tfidf"], language="en")
-    tagger = tw.train("combine", documents, model=model, progress=False)
-    assert tagger.training["options"]["exclude_self"] is not own
-    told = tw.train("combine", documents, model=model, progress=False, exclude_self=own)
-    assert told.training["options"]["exclude_self"] is own  # what is set stays
-
-
-def test_a_method_that_learns_from_texts_reads_no_gold_label_to_find_that_out() -> None:
-    documents = [Document("Bees", TEXTS[0], labels=("Bees",)), Document("Taxes", TEXTS[2], labels=("Taxes",))]
-    job = Job(method="maclr", config=configuration("maclr", {}), documents=documents, labels=LABELS)
-    assert job._config(documents, to_vocabulary(LABELS)).exclude_self is True  # with their labels it were False

@@ -125,12 +125,11 @@ class Job:
         base = self._base(documents)
         vocabulary = base.vocabulary if base else to_vocabulary(self._labels, self.language, documents)
         lesson = self._lesson(documents, vocabulary, base)
-        config = self._config(documents, vocabulary)
-        start = self._start(documents, vocabulary, lesson, config)
+        start = self._start(documents, vocabulary, lesson)
         with resumable(self.folder, start, resume=self.resume) as steps:
-            if is_first() and (chosen := resolved(config)):
+            if is_first() and (chosen := resolved(self.config)):
                 note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
-            trained = method.fit(documents, vocabulary, config, steps, **lesson.arguments)
+            trained = method.fit(documents, vocabulary, self.config, steps, **lesson.arguments)
             runs: dict[str, Any] = {"runs": steps.configs()} if steps.folder else {}
             if method.learns != "nothing":
                 gold = None if self.guesses else lesson.arguments.get("gold")
@@ -249,25 +248,9 @@ class Job:
             raise ConfigError("fine-tuning needs gold labels: none of the documents has a label of the vocabulary")
         return gold
 
-    def _config(self, documents: Sequence[Document], vocabulary: Vocabulary) -> Any:
-        """The options, with `exclude_self` as the documents have it, where a method has it and it is not set.
-
-        A method that learns from texts alone reads no gold label for it either.
-        """
-        if getattr(self.config, "exclude_self", False) is not None:
-            return self.config
-        from tagwright.methods.auto.plan import excludes_self
-
-        if named(self.method).learns == "labels":
-            gold = vocabulary.gold(documents, unknown="ignore")
-        else:
-            gold = Run.from_rows([{} for _ in documents])
-        found = excludes_self(vocabulary.own(documents), gold)
-        return replace(self.config, exclude_self=found)
-
-    def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, lesson: "Lesson", config: Any) -> Start:
+    def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, lesson: "Lesson") -> Start:
         """Return what must not change between start and resumption; without a folder there is none."""
-        options, on = options_of(config), {} if self.method in (ZERO_SHOT, COMBINE) else machine()
+        options, on = options_of(self.config), {} if self.method in (ZERO_SHOT, COMBINE) else machine()
         if self.folder is None:
             return Start(self.method, options, {}, on)
         texts = documents.digest() if isinstance(documents, Corpus) else digest(documents)

@@ -147,6 +147,25 @@ def test_a_document_that_is_a_label_is_not_its_own_pseudo_label(encoder: dict[st
         assert sum(pair.anchor != pair.positive for pair in pairs) == expected
 
 
+def test_whether_documents_are_labels_decides_that_and_not_their_gold_labels(
+    encoder: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[bool | None]()
+
+    def guesses(*given: Any) -> tuple[()]:
+        asked.append(given[-1].exclude_self)
+        return ()
+
+    monkeypatch.setattr(maclr, "_guesses", guesses)
+    config = trained(replace(QUICK, encoder=encoder["static"]), steps=1)
+    labels = Vocabulary([*LABELS, *(Label(document.id, (document.text,)) for document in TITLED)])
+    own = [replace(document, labels=(document.id,)) for document in TITLED]
+    maclr.fit(own, labels, config)
+    maclr.fit(own, labels, replace(config, exclude_self=False))  # what is set stays
+    maclr.fit(TITLED, LABELS, config)  # none is a label
+    assert asked == [True, False, False]
+
+
 def test_few_labels_teach_what_no_text_says(encoder: dict[str, str]) -> None:
     static = zero_shot.fit(LABELS, zero_shot.Config(stages=("dense",), weights=(1.0,), encoder=encoder["static"]))
     swapped = Run.from_rows([[(list(LABELS.ids).index(document.labels[0]) + 1) % 3] for document in DOCUMENTS])

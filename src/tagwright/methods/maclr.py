@@ -30,6 +30,7 @@ from tagwright.training.encoder import (
     train_encoder,
     train_model,
 )
+from tagwright.training.gold_labels import excludes_self
 from tagwright.training.maclr_stage1 import MaclrStage1, eq_2
 from tagwright.training.pairs import Source, ict_pairs, labelled_pairs
 from tagwright.training.shared_work import shared_dense, shared_run
@@ -69,8 +70,8 @@ class Config(RetrievalOptions):
     """Cosines over 0.05, as in RTS, for the paper's plain inner products: labels are searched by cosine, and the
     vectors of an encoder like MiniLM have length 1, on which inner products are too flat to learn from."""
     exclude_self: bool | None = None
-    """Whether a document that is a label too is excluded from its own pseudo labels. None: no,
-    unless it is trained by `tw.train` or the command line, and most documents are labels."""
+    """Whether a document that is a label too is excluded from its own pseudo labels. None: where most documents are
+    labels."""
     training: TrainingConfig = TrainingConfig()
     "How to train in both stages; unset values are those of `TRANSFORMER` or `STATIC`."
 
@@ -117,6 +118,8 @@ def fit(
 
     Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.
     """
+    if config.exclude_self is None:
+        config = replace(config, exclude_self=excludes_self(labels.own(documents)))
     pairs = ict_pairs(documents, seed=config.training.seed)  # Algorithm 1, line 1
     own = STATIC if config.is_static else TRANSFORMER
     plan = count_steps(pairs, settle(config.training, own, pairs))

@@ -10,7 +10,7 @@ import numpy as np
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.training.batching import is_validation
-from tagwright.types import Document, Run
+from tagwright.types import Document, Longs, Run
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +54,15 @@ def gold_of_texts(documents: Sequence[Document], labels: Vocabulary, gold: Run |
     else:
         readable.extend(bool(document.text.strip()) for document in documents)
     return gold.keep(np.array(readable, np.bool_)[gold.rows])
+
+
+def excludes_self(own: Longs, gold: Run | None = None) -> bool:
+    """Whether most documents are labels, and none is its own, as far as gold labels are known.
+
+    own: (documents,) the label that each document is, -1 for none.
+    """
+    is_right = gold is not None and bool((gold.labels == own[gold.rows]).any())
+    return bool(len(own) and (own >= 0).mean() > 0.5 and not is_right)
 
 
 def confident(run: Run, *, most: int = 1, share: float = 0.5) -> Run:

@@ -195,6 +195,16 @@ def test_a_document_that_is_a_label_is_no_candidate_of_itself(plain: Tagger) -> 
     assert all(place not in labels for place, (labels, _) in enumerate(found))
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_documents_that_are_labels_are_excluded_unless_one_is_its_own(plain: Tagger, own: bool) -> None:
+    documents = [replace(each, id=next(name for name in NAMES if name not in each.labels)) for each in TRAINING]
+    documents[0] = replace(documents[0], id=documents[0].labels[0]) if own else documents[0]
+    for given, excluded in ((None, not own), (own, own)):  # what is set stays
+        combiner = combine.fit(documents, plain, combine.Config(exclude_self=given)).tagger.combiner
+        assert isinstance(combiner, LearnedCombiner)
+        assert combiner.described.options.exclude_self is excluded
+
+
 def test_more_is_learned_on_top_of_a_learned_combiner_but_never_on_two(learned: combine.CombinedTagger) -> None:
     base = learned.tagger.combiner
     assert isinstance(base, LearnedCombiner)

@@ -29,6 +29,7 @@ from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.parents import fit_parents
 from tagwright.training.combiner import CombinerOptions, Examples, FittedCombiner, fit_combiner
+from tagwright.training.gold_labels import excludes_self
 from tagwright.types import Document, Doubles, Run, Stage
 
 BATCH = 256
@@ -50,8 +51,8 @@ class Config(Checked):
     "Number of candidates per document to re-rank."
 
     exclude_self: bool | None = None
-    """Never suggest the label that has the id of the document. None: no, unless it is trained by
-    `tw.train` or the command line, and most documents are labels and none is among its own."""
+    """Never suggest the label that has the id of the document. None: where most documents are labels, and none is
+    among its own."""
 
     combiner: CombinerOptions = field(default_factory=CombinerOptions)
     "How the combiner is trained."
@@ -83,6 +84,8 @@ def fit(
     """
     check_can_learn(tagger)
     gold = tagger.vocabulary.gold(documents, unknown="ignore") if gold is None else gold
+    if config.exclude_self is None:
+        config = replace(config, exclude_self=excludes_self(tagger.vocabulary.own(documents), gold))
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
     if len(labelled) < FEWEST:
         return CombinedTagger(tagger, None)

@@ -16,7 +16,8 @@ from tagwright.evaluation.advice import STAGES
 from tagwright.methods.auto.speed import Rates, growth
 from tagwright.stages.dense import Dense
 from tagwright.training.combiner import CombinerOptions
-from tagwright.types import Document, Longs, Run
+from tagwright.training.gold_labels import excludes_self
+from tagwright.types import Document, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,9 +258,3 @@ def size(megabytes: float) -> str:
     ('12 MB', '2.3 GB')
     """
     return f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"
-
-
-def excludes_self(own: Longs, gold: Run) -> bool:
-    """Whether most documents are labels, and none is its own. own: (documents,) the label of each, -1 for none."""
-    is_own = gold.labels == own[gold.rows]
-    return bool(len(own) and (own >= 0).mean() > 0.5 and not is_own.any())
