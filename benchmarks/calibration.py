@@ -59,7 +59,6 @@ SIZES, DRAWS = (50, 100, 300, 1000), 5
 LABELLED, FITS, SCORED, KNOWN = (50, 300), 3, 800, 1500
 "combiner: labelled documents; how often they are drawn; dev documents that are scored; unlabelled ones it knows."
 
-MODEL = (figures.RESULTS if figures.OWN else Path(tagwright.combining.__file__).parent) / "label_free.json"
 RESULT = figures.RESULTS / "calibration.json"
 
 
@@ -107,7 +106,7 @@ def main(arguments: list[str]) -> None:
 
 
 def fit() -> dict[str, Any]:
-    """Measure the label-free models with each corpus left out, and write those of the package."""
+    """Measure the label-free models with each corpus left out, and write those of the package, or of own corpora."""
     learnt = {name: sample(name, "dev" if name == "epmc" else "train", fitting=True) for name in ALL}
     asked = {name: sample(name, "dev", fitting=False) for name in ALL}
     found: dict[str, Any] = {}
@@ -119,7 +118,10 @@ def fit() -> dict[str, Any]:
             rows[name] = measured(dev, model(dev.features(usual if known else None)))
             _show(f"{name:6} labels per document {'known' if known else 'unknown'}", rows[name])
         found["known" if known else "unknown"] = rows
-    with replace_file(MODEL) as file:
+    package = Path(tagwright.combining.__file__).parent
+    with replace_file(
+        (package if figures.RESULTS == figures.COMMITTED else figures.RESULTS) / "label_free.json"
+    ) as file:
         file.write_text(json.dumps(_shipped(learnt, found), indent=1) + "\n", encoding="utf-8")
     return {"label-free": found}
 
@@ -147,7 +149,7 @@ def learned(name: str) -> dict[str, Any]:
     """ECE@5 and ECE@10 of the learned combiner, means and greatest of the draws, for each number of labels."""
     found: dict[str, Any] = {}
     task = curve.prepare(name, SCORED, KNOWN, 2 * max(LABELLED))
-    for size in LABELLED:
+    for size in (size for size in LABELLED if size <= len(task.pool.run) * 3 // 4):
         errors, choices = [], []
         for draw in range(FITS):
             drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]

@@ -49,13 +49,6 @@ WAYS: Mapping[str, zero_shot.Config] = {
 }
 "What the quality of a precision is measured with."
 
-PROCESSORS: Mapping[str, Mapping[str, str]] = {
-    "AVX2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
-    "AVX-512 with VNNI": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI", "ATEN_CPU_CAPABILITY": "avx512"},
-    "as it is": {},
-}
-"What keeps oneDNN and torch to less than the processor has. MKL, which the other side uses, has no such variable."
-
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks encode", description=__doc__)
@@ -68,9 +61,9 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     if options.job == "here":  # in a process of its own, for `speed`
-        print(json.dumps(here(options.documents or 16, options.labels or 150, options.rounds)))
+        print(json.dumps(here(options)))
     elif options.job == "speed":
-        for name, variables in PROCESSORS.items():
+        for name, variables in machine.levels().items():
             found = elsewhere(variables, arguments)
             write(options.output, "speed", name, found)
             show_speed(name, found)
@@ -90,11 +83,12 @@ def elsewhere(variables: Mapping[str, str], arguments: Sequence[str]) -> dict[st
     return found
 
 
-def here(documents: int, labels: int, rounds: int) -> dict[str, Any]:
+def here(options: argparse.Namespace) -> dict[str, Any]:
     """Ratios to the other side in each precision that this processor computes fast, of documents and of labels."""
+    documents, labels, rounds = options.documents or 16, options.labels or 150, options.rounds
     texts = {
-        "documents": [d.text for name in ("mdn", "tib", "epmc") for d in corpora.documents(name, "dev", documents)],
-        "labels": [label.text for name in ("mdn", "tib") for label in corpora.labels(name)[:labels]],
+        "documents": [d.text for name in options.corpora[:3] for d in corpora.documents(name, "dev", documents)],
+        "labels": [label.text for name in options.corpora[:2] for label in corpora.labels(name)[:labels]],
     }
     encoders = {each: BiEncoder.load(precision=each, cached=False) for each in precisions()}
     found: dict[str, Any] = {"auto": resolve("auto"), "trial": speeds(), "rounds": rounds}

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
+
+LEVELS: Mapping[str, Mapping[str, str]] = {
+    "as it is": {},
+    "AVX2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
+    "AVX-512 with VNNI": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI", "ATEN_CPU_CAPABILITY": "avx512"},
+}
+"""What oneDNN and torch are told that the processor has. MKL, with which other libraries compute, has no such variable.
+
+See `levels`."""
+
+
+def levels() -> dict[str, Mapping[str, str]]:
+    """Those of LEVELS that this processor has."""
+    return {name: each for name, each in LEVELS.items() if "VNNI" not in name or "avx512_vnni" in processor()}
 
 
 def describe() -> str:

@@ -6,15 +6,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.figures import COMMITTED
+from benchmarks import figures
 
 LEVEL = 0.05
 "An asterisk stands at differences whose p, after Holm's correction, is below it."
 
 
 def result(name: str) -> dict[str, Any]:
-    """A file of results."""
-    content: dict[str, Any] = json.loads((COMMITTED / f"{name}.json").read_text(encoding="utf-8"))
+    """A file of results. Raises FileNotFoundError where nothing has been measured."""
+    content: dict[str, Any] = json.loads((figures.RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     return content
 
 
@@ -77,7 +77,7 @@ def conditions(found: Mapping[str, Any], name: str) -> str:
     """The facts that a result states of itself, and the day on which its file was committed."""
     parts = [f"{key}: {_plain(value)}" for key, value in found.items() if isinstance(value, (str, int, float))]
     kept = [part for part in parts if not part.startswith(("job:", "part:", "path:"))]
-    day = result("recorded")["committed"].get(name)
+    day = figures.read(figures.RESULTS / "recorded.json").get("committed", {}).get(name)
     return "; ".join([*kept, f"committed {day}"] if day else kept) + "."
 
 

@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     options.work.mkdir(parents=True, exist_ok=True)
     prepare(options.work, options.documents)
-    found = figures.read(options.output)
+    found = figures.read(options.output) | {"labels": len(corpora.labels("tib"))}
     run = found.setdefault("runs", {}).setdefault(str(options.documents), {})
     settings = {name: getattr(options, name) for name in ("shard_size", "processes")}
     if any(run.get(name) != value for name, value in settings.items()):

@@ -2,8 +2,8 @@
 
 Documents of tib, tagged by words alone. In random order every alarm is false. Then they turn into documents of epmc, or
 one label is suggested for all of them. Words alone estimate no confidences: scores, from 0 to 1, take their place.
-Suggestions that are gold labels count as accepted. What the file has is kept: a run that was stopped goes on, and
-`--streams` says how many streams it then has.
+Suggestions that are gold labels count as accepted. Of a small corpus the documents come again and again. What the file
+has is kept: a run that was stopped goes on, and `--streams` says how many streams it then has.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import argparse
 import json
 import random
 import statistics
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,13 +48,13 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks monitor", description=__doc__)
     parser.add_argument("--output", type=Path, default=figures.RESULTS / "monitor.json")
     parser.add_argument("--streams", type=int, default=STREAMS)
+    parser.add_argument("--turns", type=int, default=TURNS, help="of each kind")
     given = parser.parse_args(arguments)
     corpora.require(("tib", "epmc"))
-    report, tib = figures.read(given.output), tagged("tib", FIRST + STREAM)
-    if len(tib) < BEFORE + AFTER:
-        sys.exit(f"tib has {len(tib):,} dev documents, expected {BEFORE + AFTER:,} or more")
+    report, tib = figures.read(given.output), tagged("tib", BEFORE + AFTER, FIRST + STREAM)
     if "turns" not in report:
-        report["turns"] = turns([each.record for each in tib], [each.record for each in tagged("epmc", AFTER)])
+        others = [each.record for each in tagged("epmc", AFTER, AFTER)]
+        report["turns"] = turns([each.record for each in tib], others, given.turns)
         figures.write(given.output, report)
     while (done := report.get("false alarms", {}).get("streams", 0)) < given.streams:
         found = [in_random_order(tib, seed) for seed in range(done, min(done + PART, given.streams))]
@@ -63,25 +63,25 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(report["false alarms"]), flush=True)
 
 
-def turns(before: Sequence[Record], others: Sequence[Record]) -> dict[str, object]:
+def turns(before: Sequence[Record], others: Sequence[Record], count: int) -> dict[str, object]:
     """For each kind of turn, the delays of alarms over many streams."""
     rng = random.Random(0)
     kinds = {
         **{f"{share:.0%} from epmc": partial(turned, before, others, share, rng) for share in SHARES},
         "one label on every document": partial(flooded, before, rng),
     }
-    return {name: delays(alarms(draw()) for _ in range(TURNS)) for name, draw in kinds.items()}
+    return {name: delays(alarms(draw()) for _ in range(count)) for name, draw in kinds.items()}
 
 
-def tagged(name: str, most: int) -> list[Tagged]:
-    """Dev documents of a corpus, spread evenly, tagged with the labels of tib."""
+def tagged(name: str, least: int, most: int) -> list[Tagged]:
+    """Dev documents of a corpus, spread evenly, tagged with the labels of tib; repeated where they are too few."""
     tagger = zero_shot(corpora.labels("tib"), stages=["exact_match", "tfidf"])
     documents, found = corpora.documents(name, "dev"), []
     rows = range(0, len(documents), max(1, len(documents) // most))[:most]
     for document, row in tagger.suggestions([documents[i] for i in rows], SuggestOptions()):
         record = Record.of(document, "tib", [(each.id, each.score / (1 + each.score)) for each in row])
         found.append(Tagged(record, sum(each.id in document.labels for each in row) / max(1, len(row))))
-    return found
+    return found if len(found) >= least else [*islice(cycle(found), least)]
 
 
 def turned(before: Sequence[Record], others: Sequence[Record], share: float, rng: random.Random) -> list[Record]:

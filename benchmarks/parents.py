@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -51,6 +52,8 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     corpora.require(("epmc",))
     vocabulary, draws = corpora.labels("epmc"), list[dict[str, dict[str, float]]]()
+    if not any(label.broader for label in vocabulary):
+        sys.exit("no label has a broader one, so there are no parents to suggest")
     for draw in options.draws:
         known, held = split(draw)
         tagger = auto.fit(known, vocabulary, auto.Config(stages=tuple(options.stages)))
@@ -63,11 +66,12 @@ def main(arguments: list[str]) -> None:
 
 
 def split(draw: int) -> tuple[list[Document], list[Document]]:
-    """Documents to train with, 300 of them labelled, and others to score."""
+    """Documents to train with, 300 of them labelled or three quarters of a small corpus, and others to score."""
     train, dev = (sampled([*corpora.documents("epmc", part)], None) for part in ("train", "dev"))
     order = np.random.default_rng(draw).permutation(len(dev)).tolist()
+    labelled = min(LABELLED, len(dev) * 3 // 4)
     others = [replace(each, labels=()) for each in train[:UNLABELLED]]
-    return [*(dev[each] for each in order[:LABELLED]), *others], [dev[each] for each in order[LABELLED:]]
+    return [*(dev[each] for each in order[:labelled]), *others], [dev[each] for each in order[labelled:]]
 
 
 def measure(tagger: Tagger, held: list[Document], ranking: Run) -> dict[str, dict[str, float]]:
@@ -136,6 +140,8 @@ def surest_parents(tagger: Tagger, ranking: Run, right: Run) -> dict[str, float]
 
 
 def _calibration(sure: Doubles, true: Mask) -> dict[str, float]:
+    if not len(sure):
+        return dict.fromkeys(("parents", "confidence", "right", "ECE"), 0.0)
     error = calibration_error(sure, true)
     return {"parents": len(sure), "confidence": float(sure.mean()), "right": float(true.mean()), "ECE": error}
 

@@ -8,6 +8,7 @@ from functools import partial
 from statistics import mean
 from typing import Any
 
+from benchmarks import figures
 from benchmarks.markdown import conditions, percent, result, table
 from benchmarks.peers import PEERS
 
@@ -64,8 +65,8 @@ def rows_of(corpus: str) -> dict[str, Any]:
     """Peer -> size -> draw -> row; what ours was not asked at these sizes is taken from the curve, and marked."""
     found: dict[str, Any] = {**result("peers")["quality"][corpus]}
     sizes = {size for rows in found.values() for size in rows}
-    curve = result("curve")[corpus]
-    known = {"zero_shot": {"0": curve[GOALS[1]]["zero_shot"]}}
+    curve = figures.read(figures.RESULTS / "curve.json").get(corpus, {})
+    known = {"zero_shot": {"0": curve[GOALS[1]]["zero_shot"]}} if GOALS[1] in curve else {}
     known["auto"] = {size: curve[size]["auto"] for size in sizes if size in curve}
     for name, rows in known.items():
         marked = {size: {"0": {**row, "labelled": int(size), "curve": True}} for size, row in rows.items()}
@@ -73,9 +74,9 @@ def rows_of(corpus: str) -> dict[str, Any]:
     return found
 
 
-def training(corpus: str) -> Iterator[str]:
-    """Processor seconds of learning at every size."""
-    found = result("peers")["quality"][corpus]
+def training() -> Iterator[str]:
+    """Processor seconds of learning at every size, on tib."""
+    found = result("peers")["quality"]["tib"]
     sizes = sorted({size for rows in found.values() for size in rows}, key=_order)
     head = [f"{'all ' * (size == 'all')}{_count(found, size):,} labelled" for size in sizes]
     body = ([_name(name), *(_learned(rows.get(size, {})) for size in sizes)] for name, rows in _sorted(found))
@@ -222,10 +223,13 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 20 else f"{value:.1f}"
 
 
-TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
-    **{f"peers, {corpus}": partial(quality, corpus) for corpus in result("peers")["quality"]},
-    "peers, labels needed": needed,
-    "peers, training": partial(training, "tib"),
-    **{f"peers, speed, {setting}": partial(speed, setting) for setting in result("peers")["speed"]},
-    "peers, conditions": about,
-}
+def tables() -> dict[str, Callable[[], Iterable[str]]]:
+    """Name -> what makes the lines of a table of peers."""
+    found = figures.read(figures.RESULTS / "peers.json")
+    return {
+        **{f"peers, {corpus}": partial(quality, corpus) for corpus in found.get("quality", ())},
+        "peers, labels needed": needed,
+        "peers, training": training,
+        **{f"peers, speed, {setting}": partial(speed, setting) for setting in found.get("speed", ())},
+        "peers, conditions": about,
+    }

@@ -17,6 +17,7 @@ import argparse
 import os
 import shutil
 import statistics
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -67,6 +68,8 @@ def main(arguments: list[str]) -> None:
         return
     corpora.require(tuple(options.corpora))
     names = [name for name in options.peers if peer_environments.is_installed(PEERS[name].environment)]
+    if not names:
+        sys.exit("none of these peers is installed: python -m benchmarks peers --install")
     about = {"dev documents": options.documents, "unlabelled": options.unlabelled}
     result = {**about, "minutes": options.minutes, **result}
     for corpus in options.corpora:

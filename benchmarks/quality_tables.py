@@ -7,6 +7,7 @@ from functools import partial
 from statistics import mean
 from typing import Any
 
+from benchmarks import figures
 from benchmarks.curve_plot import number, points
 from benchmarks.markdown import LEVEL, change, conditions, interval, percent, probability, result, slashed, table
 
@@ -85,44 +86,45 @@ def said(row: str) -> str:
 def overview() -> Iterator[str]:
     """The methods on all corpora, P@1 / nDCG@5: what the README shows, and the paper's MICoL and FuTex beside ours."""
     weights, unsupervised, metadata = result("weights"), result("unsupervised"), result("metadata")
-    full, supervised = result("fulltext"), result("supervised")
-    zero_shot = {corpus: {m: each["a"] for m, each in weights[corpus]["titles"].items()} for corpus in CORPORA}
-    words = {corpus: {m: each["a"] for m, each in weights[corpus]["names, tfidf"].items()} for corpus in CORPORA}
-    rts = {corpus: unsupervised[f"{corpus}, static"]["RTS, fused"] for corpus in ("mdn", "tib")}
-    maclr = {corpus: unsupervised[f"{corpus}, static"][MACLR] for corpus in ("mdn", "tib")}
-    micol = {corpus: metadata[corpus]["minilm: mixed, fused"] for corpus in ("mdn", "tib", "epmc", "arxiv")}
-    micol_paper = {"mdn": metadata["mdn"]["cross: P->P<-P"], "epmc": metadata["epmc"]["cross: auto"]}  # P->P<-P too
-    futex = {"epmc": full["epmc, minilm"]["with mentions, append, N = 5"]}
-    futex_paper = {"epmc": full["epmc, minilm, 700 train papers"]["FuTex"]}
-    svm = {corpus: supervised[f"{corpus}, static"]["SVM"] for corpus in ("mdn", "tib")}
-    both = {corpus: supervised[f"{corpus}, static"]["SVM and DEPL+cls, fused"] for corpus in ("mdn", "tib")}
-    auto = {corpus: supervised[f"{corpus}, static"]["auto"] for corpus in ("mdn", "tib")}
-    rows: Mapping[str, Mapping[str, Any]] = {
-        "exact match and TF-IDF": words,
-        "**zero_shot, the default**": zero_shot,
-        "`rts --fuse`": rts,
-        "`maclr`": maclr,
-        "`micol`, our configuration": micol,
-        "`micol`, the paper's, 1,000 pairs": micol_paper,
-        "`futex`, our configuration": futex,
-        "`futex`, the paper's, 1,000 pairs": futex_paper,
-        "`svm`, all labels": svm,
-        "`svm` and `depl_cls` fused, all labels": both,
-        "**`auto`, all labels**": auto,
+    full_papers = {key: row for key, row in result("fulltext").items() if key.startswith("epmc")}
+    supervised = result("supervised")
+    columns = _corpora(weights)
+    zero_shot = {corpus: {m: each["a"] for m, each in weights[corpus]["titles"].items()} for corpus in columns}
+    words = {corpus: {m: each["a"] for m, each in _words(weights[corpus]).items()} for corpus in columns}
+
+    def of(found: Mapping[str, Any], heading: str, row: str) -> list[Any]:
+        return [found.get(heading.format(corpus), {}).get(row) for corpus in columns]
+
+    crosses = of(metadata, "{}", "cross: P->P<-P"), of(metadata, "{}", "cross: auto")  # of epmc P->P<-P too
+    rows: Mapping[str, Sequence[Any]] = {
+        "exact match and TF-IDF": [*words.values()],
+        "**zero_shot, the default**": [*zero_shot.values()],
+        "`rts --fuse`": of(unsupervised, "{}, static", "RTS, fused"),
+        "`maclr`": of(unsupervised, "{}, static", MACLR),
+        "`micol`, our configuration": of(metadata, "{}", "minilm: mixed, fused"),
+        "`micol`, the paper's, 1,000 pairs": [path or auto for path, auto in zip(*crosses, strict=True)],
+        "`futex`, our configuration": of(full_papers, "{}, minilm", "with mentions, append, N = 5"),
+        "`futex`, the paper's, 1,000 pairs": of(full_papers, "{}, minilm, 700 train papers", "FuTex"),
+        "`svm`, all labels": of(supervised, "{}, static", "SVM"),
+        "`svm` and `depl_cls` fused, all labels": of(supervised, "{}, static", "SVM and DEPL+cls, fused"),
+        "**`auto`, all labels**": of(supervised, "{}, static", "auto"),
     }
-    body = [[name, *(slashed(row.get(corpus), ("P@1", "nDCG@5")) for corpus in CORPORA)] for name, row in rows.items()]
-    yield from table(["P@1 / nDCG@5, %", *CORPORA], body)
+    body = [[name, *(slashed(each, ("P@1", "nDCG@5")) for each in row)] for name, row in rows.items()]
+    yield from table(["P@1 / nDCG@5, %", *columns], body)
 
 
 def zero_shot() -> Iterator[str]:
     """The default, and what each of its newer parts adds: nDCG@5 (P@1 / P@5; p of nDCG@5 against the first row)."""
     found = result("weights")
+    corpora = _corpora(found)
     yield from table(
-        ["nDCG@5 (P@1 / P@5; p)", *CORPORA],
+        ["nDCG@5 (P@1 / P@5; p)", *corpora],
         [
-            ["documents", *(f"{found[corpus]['documents']:,}" for corpus in CORPORA)],
-            ["labels", *(f"{found[corpus]['labels']:,}" for corpus in CORPORA)],
-            *([said(row), *(_compared(found[corpus][row], row) for corpus in CORPORA)] for row in _rows(found["mdn"])),
+            *_sizes(found, corpora),
+            *(
+                [said(row), *(_compared(found[corpus][row], row) for corpus in corpora)]
+                for row in _rows(found[corpora[0]])
+            ),
         ],
     )
     yield from ("", conditions(found, "weights"))
@@ -131,18 +133,17 @@ def zero_shot() -> Iterator[str]:
 def stages() -> Iterator[str]:
     """Stage by stage, and the differences of the default from each."""
     found = result("zeroshot")
-    corpora, measures = CORPORA[:4], ("P@1", "P@5", "nDCG@5", "R@100")
+    corpora, measures = _corpora(found), ("P@1", "P@5", "nDCG@5", "R@100")
     yield from table(
         [" / ".join(measures), *corpora],
         [
-            ["documents", *(f"{found[corpus]['documents']:,}" for corpus in corpora)],
-            ["labels", *(f"{found[corpus]['labels']:,}" for corpus in corpora)],
+            *_sizes(found, corpora),
             *(
                 [
                     "**zero_shot, the default**" if row == "zeroshot" else said(row),
                     *(slashed(found[corpus][row], measures) for corpus in corpora),
                 ]
-                for row in _rows(found["mdn"])
+                for row in _rows(found[corpora[0]])
             ),
         ],
     )
@@ -155,8 +156,7 @@ def stages() -> Iterator[str]:
 def choice(name: str) -> Iterator[str]:
     """How configurations did on the test without gold labels, best first."""
     found = result(name)
-    corpora = [corpus for corpus in CORPORA if corpus in found]
-    columns = [*corpora, "all"]
+    columns = [*_corpora(found), "all"]
     rows = sorted(found["all"], key=lambda row: -found["all"][row])
     body = [[_weights(row), *(percent(_ndcg(found[column].get(row))) for column in columns)] for row in rows]
     yield from table(["nDCG@5", *columns], body)
@@ -166,19 +166,19 @@ def choice(name: str) -> Iterator[str]:
 def unsupervised() -> Iterator[str]:
     """Without labels: the rows of both corpora, and RTS on MiniLM."""
     found, measures = result("unsupervised"), ("P@1", "nDCG@5", "R@100")
-    corpora = ("mdn", "tib")
-    static, minilm = ([found[f"{corpus}, {encoder}"] for corpus in corpora] for encoder in ("static", "minilm"))
+    corpora = [corpus for corpus in CORPORA if f"{corpus}, static" in found]
+    static, minilm = ([found.get(f"{corpus}, {encoder}", {}) for corpus in corpora] for encoder in ("static", "minilm"))
     rows = [[said(row), *(slashed(each.get(row), measures) for each in static)] for row in _rows(static[0])]
-    rows.append(["RTS on MiniLM, 20,000 pairs", *(slashed(each["RTS"], measures) for each in minilm)])
-    if any(MACLR in each for each in minilm):
-        rows.append(["MACLR on MiniLM", *(slashed(each.get(MACLR), measures) for each in minilm)])
+    for row, name in (("RTS", "RTS on MiniLM, 20,000 pairs"), (MACLR, "MACLR on MiniLM")):
+        if any(row in each for each in minilm):
+            rows.append([name, *(slashed(each.get(row), measures) for each in minilm)])
     yield from table([" / ".join(measures), *corpora], rows)
 
 
 def metadata() -> Iterator[str]:
     """MICoL's pairs on four corpora, the encoder alone but for `fused`."""
     found, measures = result("metadata"), ("P@1", "P@3", "P@5")
-    corpora = ("epmc", "mdn", "arxiv", "tib")
+    corpora = _corpora(found, ("epmc", "mdn", "arxiv", "tib"))
     rows = dict.fromkeys(row for corpus in corpora for row in _rows(found[corpus]))
     order = sorted(rows, key=lambda row: ("static", "minilm", "blank", "cross").index(row.partition(":")[0]))
     body = ([row, *(slashed(found[corpus].get(row), measures) for corpus in corpora)] for row in order)
@@ -213,20 +213,22 @@ def supervised(heading: str) -> Iterator[str]:
 def descriptions() -> Iterator[str]:
     """Labels without descriptions, and with keywords that an SVM learnt from guesses."""
     found, measures = result("descriptions"), ("P@1", "P@5", "nDCG@5", "R@100")
-    columns = [(corpus, more) for corpus in ("tib", "epmc") for more in ("", ", described")]
+    corpora = _corpora(found, ("tib", "epmc"))
+    columns = [(corpus, more) for corpus in corpora for more in ("", ", described")]
     head = [corpus + more.replace("described", "with keywords") for corpus, more in columns]
     rows = ("tfidf", "dense", "zeroshot")
     body = ([said(row), *(slashed(found[corpus][row + more], measures) for corpus, more in columns)] for row in rows)
     yield from table([" / ".join(measures), *head], body)
-    yield from ("", *(f"- {corpus}: {conditions(found[corpus], 'descriptions')}" for corpus in ("tib", "epmc")))
+    yield from ("", *(f"- {corpus}: {conditions(found[corpus], 'descriptions')}" for corpus in corpora))
 
 
 def label_free() -> Iterator[str]:
     """ECE@5 of the confidences without labels, each corpus left out of the fit."""
     found = result("calibration")["label-free"]
     rows = {"unknown": "labels per document unknown", "known": "labels per document known"}
-    body = ([title, *(interval(found[row][corpus]["ECE@5"]) for corpus in CORPORA)] for row, title in rows.items())
-    yield from table(["ECE@5", *CORPORA], body)
+    corpora = _corpora(found["known"])
+    body = ([title, *(interval(found[row][corpus]["ECE@5"]) for corpus in corpora)] for row, title in rows.items())
+    yield from table(["ECE@5", *corpora], body)
 
 
 def score_maps() -> Iterator[str]:
@@ -240,10 +242,11 @@ def combiner_confidence() -> Iterator[str]:
     """ECE@5 and ECE@10 of the learned combiner: the mean of the draws, and the greatest."""
     found = result("calibration")["combiner"]
     for size in ("50", "300"):
-        rows = ((k, (found[f"{corpus} {size}"][k] for corpus in CORPORA)) for k in ("ECE@5", "ECE@10"))
+        corpora = [corpus for corpus in CORPORA if f"{corpus} {size}" in found]
+        rows = ((k, (found[f"{corpus} {size}"][k] for corpus in corpora)) for k in ("ECE@5", "ECE@10"))
         body = ([k, *(f"{percent(row['mean'])} ({percent(row['greatest'])})" for row in row_of)] for k, row_of in rows)
         yield from ("", f"{size} labelled documents:", "")
-        yield from table(["", *CORPORA], body)
+        yield from table(["", *corpora], body)
 
 
 def parents() -> Iterator[str]:
@@ -268,11 +271,11 @@ def parents() -> Iterator[str]:
 
 def few_labels() -> Iterator[str]:
     """The zero-shot method and the combiner learned from n labelled documents."""
-    found = result("curve")
-    sizes = ("10", "20", "50", "100", "300")
+    found = {**result("curve"), **figures.read(figures.RESULTS / f"curve-{ELSEWHERE}.json")}
+    shown = _corpora(found, (*CORPORA, ELSEWHERE))
+    measured = {size for corpus in shown for size in found[corpus]}
+    sizes = [size for size in ("10", "20", "50", "100", "300") if size in measured]
     heads = [f"{size} labelled" for size in sizes]
-    found = {**found, **result(f"curve-{ELSEWHERE}")}
-    shown = (*CORPORA, ELSEWHERE)
     for measure in ("nDCG@5", "P@1", "P@5"):
         yield from ("", f"{measure}, %:", "")
         body = ([corpus, *_curve(found[corpus], sizes, measure)] for corpus in shown)
@@ -285,18 +288,23 @@ def few_labels() -> Iterator[str]:
 def rankers() -> Iterator[str]:
     """nDCG@5 with each ranker in the combiner; an asterisk where it differs from that with our trees, p < 0.05."""
     rows = result("rankers")["rows"]
-    body = []
+    names, body = _rankers(rows), []
     for cell, row in rows.items():
-        found = (row.get(name) for name in RANKERS)
+        found = (row.get(name) for name in names)
         body.append([cell, *(percent(each["nDCG@5"]) + "*" * (each["p"] < LEVEL) if each else "" for each in found)])
-    yield from table(["nDCG@5, %", *RANKERS], body)
+    yield from table(["nDCG@5, %", *names], body)
+
+
+def _rankers(rows: Mapping[str, Any]) -> list[str]:
+    return [name for name in RANKERS if any(name in row for row in rows.values())]
 
 
 def costs_of_rankers() -> Iterator[str]:
     """How well confidences are calibrated, seconds of the processor, and size; means of cells with every ranker."""
-    rows = [row for row in result("rankers")["rows"].values() if len(row) == len(RANKERS)]
+    names = _rankers(result("rankers")["rows"])
+    rows = [row for row in result("rankers")["rows"].values() if len(row) == len(names)]
     body = []
-    for name in RANKERS:
+    for name in names if rows else ():
         means = {key: mean(row[name][key] for row in rows) for key in COSTS}
         body.append([name, *(f"{value:.{COSTS[key]}f}" for key, value in means.items())])
     yield from table([f"means of {len(rows)} rows", *COSTS], body)
@@ -310,8 +318,9 @@ def labelled_in_brief() -> Iterator[str]:
         draws = found.get(f"{corpus} {size}", {})
         return percent(mean(row["now"]["nDCG@5"] for row in draws.values())) if draws else ""
 
-    body = ([title, *(cell(corpus, size) for corpus in CORPORA)] for size, title in SIZES.items())
-    yield from table(["labelled documents: nDCG@5, %", *CORPORA], body)
+    corpora = [corpus for corpus in CORPORA if any(name.startswith(f"{corpus} ") for name in found)]
+    body = ([title, *(cell(corpus, size) for corpus in corpora)] for size, title in SIZES.items())
+    yield from table(["labelled documents: nDCG@5, %", *corpora], body)
 
 
 def auto() -> Iterator[str]:
@@ -363,7 +372,7 @@ def single_methods() -> Iterator[str]:
 
 def _curve(rows: Mapping[str, Any], sizes: Sequence[str], measure: str) -> Iterator[str]:
     """The untrained method, as it was scored with the smallest sample, then the learned combiner."""
-    yield percent(rows[sizes[0]]["zero_shot"][measure])
+    yield percent(next(row for row in rows.values() if "zero_shot" in row)["zero_shot"][measure])
     for size in sizes:
         yield percent(rows[size]["auto"][measure]) if size in rows else ""
 
@@ -394,6 +403,19 @@ def _rows(found: Mapping[str, Any]) -> list[str]:
     return [name for name, row in found.items() if isinstance(row, dict) and "P@1" in row]
 
 
+def _corpora(found: Mapping[str, Any], among: Sequence[str] = CORPORA) -> list[str]:
+    return [corpus for corpus in among if corpus in found]
+
+
+def _sizes(found: Mapping[str, Any], corpora: Sequence[str]) -> list[list[str]]:
+    return [[key, *(f"{found[corpus][key]:,}" for corpus in corpora)] for key in ("documents", "labels")]
+
+
+def _words(found: Mapping[str, Any]) -> Any:
+    """Exact match and TF-IDF alone, as the row is called now, or as it was."""
+    return found.get("exact_match, tfidf") or found["names, tfidf"]
+
+
 def _compared(tests: Mapping[str, Any], row: str) -> str:
     p = "" if row == "before" else f"; {probability(tests['nDCG@5'])}"
     return f"{percent(tests['nDCG@5']['a'])} ({percent(tests['P@1']['a'])} / {percent(tests['P@5']['a'])}{p})"
@@ -409,7 +431,7 @@ def _seconds(row: Mapping[str, Any]) -> str:
 
 def _supervised(row: Mapping[str, Any]) -> Sequence[str]:
     measures = ("nDCG@5", "R@100", "PSP@5", "macro-F1@5", "macro-F1-tail@5")
-    unseen = row["slices"]["unseen"]["P@1"]
+    unseen = row["slices"].get("unseen", {}).get("P@1")
     return [slashed(row, ("P@1", "P@3", "P@5")), *map(percent, map(row.get, measures)), percent(unseen), _seconds(row)]
 
 
@@ -428,10 +450,29 @@ def _weighted(part: str) -> str:
     return f"{weight} {said(stage)}" if weight.replace(".", "").isdigit() else said(part)
 
 
-_INTERVALS = {
-    name: tuple(heading for heading, found in result(name).items() if isinstance(found, dict) and _rows(found))
-    for name in ("unsupervised", "metadata", "fulltext", "supervised", "descriptions")
-}
+def _headings(name: str) -> list[str]:
+    content = figures.read(figures.RESULTS / f"{name}.json")
+    return [heading for heading, found in content.items() if isinstance(found, dict) and _rows(found)]
+
+
+ROW_BY_ROW = ("unsupervised", "metadata", "fulltext", "supervised", "descriptions")
+"Results of which each part is a table of its own."
+
+
+def tables() -> dict[str, Callable[[], Iterable[str]]]:
+    """Name -> what makes the lines of a table of quality."""
+    headings = {name: _headings(name) for name in ROW_BY_ROW}
+    return {
+        **TABLES,
+        **{f"full papers, {heading}": partial(full_papers, heading) for heading in headings["fulltext"]},
+        **{f"supervised, {heading}": partial(supervised, heading) for heading in headings["supervised"]},
+        **{
+            f"intervals of {name}, {heading}": partial(intervals, name, heading)
+            for name, each in headings.items()
+            for heading in each
+        },
+    }
+
 
 TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "overview": overview,
@@ -441,8 +482,6 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "fused choice": partial(choice, "fuse-choice"),
     "unsupervised": unsupervised,
     "metadata": metadata,
-    **{f"full papers, {heading}": partial(full_papers, heading) for heading in _INTERVALS["fulltext"]},
-    **{f"supervised, {heading}": partial(supervised, heading) for heading in _INTERVALS["supervised"]},
     "descriptions": descriptions,
     "label-free": label_free,
     "score maps": score_maps,
@@ -456,9 +495,4 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "rankers": rankers,
     "costs of rankers": costs_of_rankers,
     "labelled, in brief": labelled_in_brief,
-    **{
-        f"intervals of {name}, {heading}": partial(intervals, name, heading)
-        for name, headings in _INTERVALS.items()
-        for heading in headings
-    },
 }

@@ -122,7 +122,8 @@ def many_documents() -> Iterator[str]:
 
 def batches() -> Iterator[list[str]]:
     """Most documents first."""
-    for documents, run in sorted(result("million")["runs"].items(), key=lambda item: -int(item[0])):
+    found = result("million")
+    for documents, run in sorted(found["runs"].items(), key=lambda item: -int(item[0])):
         once, killed = run["undisturbed"], run.get("killed")
         measured = (
             f"{once['documents/s']:,.0f} documents per second, {once['documents per processor second']:.0f} per second "
@@ -132,7 +133,8 @@ def batches() -> Iterator[list[str]]:
             same = f"{len(run['different files'])} files differ" if run["different files"] else "the same files"
             measured += f"; killed {_times(killed['kills'])} and continued: {same}"
         processes = "one process" if run["processes"] == 1 else f"{run['processes']} processes"
-        what = f"`batch` of {int(documents):,} abstracts, 26,983 labels, names, words and static encoder, {processes}"
+        labels = f"{found.get('labels', 26_983):,} labels"
+        what = f"`batch` of {int(documents):,} abstracts, {labels}, names, words and static encoder, {processes}"
         yield [what, measured, "`python -m benchmarks million --work FOLDER`"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from benchmarks import figures
 from benchmarks.markdown import conditions, percent, probability, result, table
 from benchmarks.scale_tables import batches
 
@@ -36,17 +37,27 @@ def brief() -> Iterator[str]:
 def speed() -> Iterator[str]:
     """All that was timed."""
     parts = (first_tag, commands, encoding, name_matching, nearest_labels, classifiers, papers, reranking, training)
-    yield from table(["what", "measured", "command"], (line for part in parts for line in part()))
+    yield from table(["what", "measured", "command"], (line for part in parts for line in _measured(part)))
+
+
+def _measured(part: Callable[[], Iterable[Line]]) -> list[Line]:
+    """The lines of a part; none where it has not been measured."""
+    try:
+        return [*part()]
+    except (FileNotFoundError, KeyError):
+        return []
 
 
 def first_tag() -> Iterator[Line]:
     """One document and a large vocabulary, nothing cached."""
-    found, weights = result("first")["seconds"], result("weights")
-    times = "; ".join(
-        f"{corpus}, {weights[corpus]['labels']:,} labels: {each['as it is']['median']} s"
-        f" (held to AVX2 {each['AVX2']['median']}, to {VNNI} {each[VNNI]['median']})"
-        for corpus, each in found.items()
-    )
+    weights = figures.read(figures.RESULTS / "weights.json")
+
+    def said(corpus: str, times: Mapping[str, Any]) -> str:
+        labels = f", {weights[corpus]['labels']:,} labels" if corpus in weights else ""
+        held = [f"to {level} {times[level]['median']}" for level in ("AVX2", VNNI) if level in times]
+        return f"{corpus}{labels}: {times['as it is']['median']} s (held {', '.join(held)})"
+
+    times = "; ".join(said(*each) for each in result("first")["seconds"].items())
     yield Line("the first tag: one document, nothing cached, start-up included, median of 3", times, _of("first"))
 
 
@@ -79,16 +90,21 @@ def encoding() -> Iterator[Line]:
     """The packaged encoder against sentence-transformers with its defaults."""
     found = result("encode")["speed"]
 
-    def times(level: str, precision: str) -> str:
-        documents, labels = (
-            found[level][kind][precision]["times_as_fast"]["median"] for kind in ("documents", "labels")
+    def times(level: str, *precisions: str) -> str:
+        measured = [precision for precision in precisions if precision in found[level]["documents"]]
+        each = (
+            [found[level][kind][name]["times_as_fast"]["median"] for kind in ("documents", "labels")]
+            for name in measured
         )
-        return f"{documents:.1f} and {labels:.1f} times ({precision})"
+        return ", ".join(f"{a:.1f} and {b:.1f} times ({name})" for (a, b), name in zip(each, measured, strict=True))
 
+    held = [(VNNI, ("int8", "float32")), ("AVX2", ("float32",))]
     yield Line(
         "encoding documents and labels, against `SentenceTransformer.encode` with its defaults (float32)",
-        f"{times('as it is', 'int8')}, {times('as it is', 'bfloat16')}, {times('as it is', 'float32')}; held to {VNNI} "
-        f"{times(VNNI, 'int8')}, {times(VNNI, 'float32')}; held to AVX2 {times('AVX2', 'float32')}",
+        "; ".join(
+            [times("as it is", *FAST, "float32")]
+            + [f"held to {level} {times(level, *precisions)}" for level, precisions in held if level in found]
+        ),
         _of("encode"),
     )
 
@@ -96,10 +112,12 @@ def encoding() -> Iterator[Line]:
 def name_matching() -> Iterator[Line]:
     """Names of labels found in texts."""
     found = result("names")
+    ours = found.get("ExactMatch") or found["Names"]
+    made_up = found.get("made up") or {"names": 1_000_000, **found["Names, a million"]}
     yield Line(
         f"finding {found['names']:,} names in full papers, one core",
-        f"{found['Names']['MB/s']:.0f} MB/s; a dictionary of n-grams {found['dictionary of n-grams']['MB/s']} MB/s; "
-        f"a million names {found['Names, a million']['MB/s']} MB/s",
+        f"{ours['MB/s']:.0f} MB/s; a dictionary of n-grams {found['dictionary of n-grams']['MB/s']} MB/s; "
+        f"{made_up['names']:,} made-up names {made_up['MB/s']} MB/s",
         _of("names"),
     )
 
@@ -107,7 +125,7 @@ def name_matching() -> Iterator[Line]:
 def nearest_labels() -> Iterator[Line]:
     """The index over labels."""
     found = result("dense")
-    index = found["IVF2048,SQ8"]
+    index = next(each for name, each in found.items() if name.startswith("IVF") and name.endswith("SQ8"))
     chosen = index["by effort"][str(index["chosen"])]
     alone, batch = (chosen[f"ms, batches of {size}"] for size in (1, 32))
     yield Line(
@@ -127,7 +145,7 @@ def classifiers() -> Iterator[Line]:
         f"{_training(svm)}; omikuji's Parabel {_training(trees)}",
         _of("linear"),
     )
-    for part in ("some labels", "some documents"):
+    for part in [part for part in ("some labels", "some documents") if part in found]:
         ours, theirs = found[part]["SVM"], found[part]["scikit-learn"]
         yield Line(
             f"the same, {ours['labels']:,} labels and {ours['documents']:,} documents, against scikit-learn's "
@@ -141,6 +159,8 @@ def papers() -> Iterator[Line]:
     """Full papers by their section tree."""
     found = result("fulltext")
     for encoder, name in (("minilm", "MiniLM"), ("static", "static encoder")):
+        if f"speed, {encoder}" not in found:
+            continue
         cold, warm = ([each[state] for each in _papers(found[f"speed, {encoder}"])] for state in ("cold", "warm"))
         paces = [each["seconds per paper"] for each in cold]
         more = ", ".join(str(each["MB at most"] - each["MB before"]) for each in cold)
@@ -172,6 +192,8 @@ def training() -> Iterator[Line]:
         ("static", "training the static encoder, batch 1,024"),
         ("transformer", "training MiniLM on mdn, pairs of up to 128 tokens, batch 192"),
     ):
+        if kind not in found:
+            continue
         ours, plain = found[kind]["ours"], found[kind]["plain"]
         rounds = found[kind]["rounds"]
         yield Line(
@@ -187,9 +209,10 @@ def machines() -> Iterator[str]:
     """What each file of figures was measured on."""
     names = ("first", "encode", "names", "dense", "linear", "fulltext", "rerank", "train", "recorded")
     parts = {"encode": "speed", "fulltext": "speed, minilm"}
-    found = {name: result(name)[parts[name]] if name in parts else result(name) for name in names}
+    read = {name: figures.read(figures.RESULTS / f"{name}.json") for name in names}
+    found = {name: each.get(parts[name]) if name in parts else each for name, each in read.items()}
     yield from table(
-        ["file", "conditions"], ([f"`{name}.json`", conditions(each, name)] for name, each in found.items())
+        ["file", "conditions"], ([f"`{name}.json`", conditions(each, name)] for name, each in found.items() if each)
     )
 
 
@@ -200,6 +223,7 @@ def precision() -> Iterator[str]:
         [corpus, f"{found[corpus]['documents']:,}", f"{found[corpus]['labels']:,}"]
         + [cell for way in WAYS for cell in _lower(found[corpus][way])]
         for corpus in (*CORPORA, "kirja")
+        if corpus in found
     )
     ways = [f"{way}{key}" for way in ("", "encoder alone, ") for key in ("float32", *FAST)]
     yield from table(["nDCG@5", "documents", "labels", *ways], body)
@@ -207,7 +231,7 @@ def precision() -> Iterator[str]:
 
 def _lower(found: Mapping[str, Any]) -> list[str]:
     """float32, and how far the others are from it."""
-    tests = (_against(found[key]["against float32"]["nDCG@5"]) for key in FAST)
+    tests = (_against(found[key]["against float32"]["nDCG@5"]) if key in found else "" for key in FAST)
     return [percent(found["float32"]["nDCG@5"]), *tests]
 
 
@@ -221,6 +245,7 @@ def first_tag_quality() -> Iterator[str]:
             for m in measures
         ]
         for corpus in CORPORA
+        if corpus in found
     )
     yield from table(["proposed labels encoded (less all)", "documents", *measures], body)
 

@@ -14,7 +14,7 @@ import resource
 import subprocess
 import sys
 import time
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -48,6 +48,9 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     corpora.require(("mdn",))
     kinds = options.kind or list(BATCH)
+    for kind in kinds:
+        if (there := sum(1 for _ in islice(rts()(0), BATCH[kind]))) < BATCH[kind]:
+            sys.exit(f"a batch of the {kind} encoder is {BATCH[kind]:,} pairs, and the train documents make {there:,}")
     if options.loop:
         print(json.dumps(measure(kinds[0], options.loop)))
     else:
@@ -64,7 +67,7 @@ def compare(kind: str, rounds: int) -> dict[str, Any]:
         loop: {name: median(one[loop][name] for one in found) for name in found[0][loop]} for loop in loops
     }
     ratios = [one["ours"]["pairs_per_second"] / one["plain"]["pairs_per_second"] for one in found]
-    return {**report, "ours / plain": round(median(ratios), 2), "load": round(os.getloadavg()[0], 1)}
+    return {**report, "rounds": rounds, "ours / plain": round(median(ratios), 2), "load": round(os.getloadavg()[0], 1)}
 
 
 def in_own_process(kind: str, loop: str) -> Figures:
@@ -77,19 +80,29 @@ def in_own_process(kind: str, loop: str) -> Figures:
 def measure(kind: str, loop: str) -> Figures:
     model = (BiEncoder.load(max_length=128) if kind == "transformer" else BiEncoder.load("static")).model
     model.to(best_device())
-    source = rts_pairs(corpora.documents("mdn", "train"), corpora.labels("mdn"))
+    source = rts()
     before = memory_mb(since_now=True)
     if loop == "plain":
-        pairs = list(islice(source(0), BATCH[kind] * STEPS[kind]))
+        pairs = taken(source, kind)
         seconds = plain(model, pairs, BATCH[kind])
     else:
         seconds = ours(model, source, kind, 10**9 if loop == "once" else None)
-        pairs = list(islice(source(0), BATCH[kind] * STEPS[kind]))
+        pairs = taken(source, kind)
     trained = BATCH[kind] * (STEPS[kind] - 1)
     figures = {"pairs_per_second": round(trained / seconds, 1), "peak_mb": memory_mb(), "mb_before": before}
     if model.device.type == "cuda":
         figures |= on_gpu(model, pairs[BATCH[kind] :], seconds)
     return figures
+
+
+def rts() -> Source:
+    """The pairs of the train documents."""
+    return rts_pairs(corpora.documents("mdn", "train"), corpora.labels("mdn"))
+
+
+def taken(source: Source, kind: str) -> list[Pair]:
+    """As many pairs as all steps need, from as many epochs as it takes."""
+    return list(islice(chain.from_iterable(map(source, count())), BATCH[kind] * STEPS[kind]))
 
 
 def ours(model: SentenceTransformer, source: Source, kind: str, activation_token_budget: int | None) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,22 +46,28 @@ def test_one_corpus_stands_for_every_name_and_a_folder_for_its_own(
     assert corpora.folder("mdn") == tmp_path / "mdn"
     own_corpus.write(tmp_path)
     assert corpora.folder("mdn") == corpora.folder("tib") == tmp_path
-    assert (len(corpora.documents("tib", "train")), len(corpora.documents("mdn", "dev", 5))) == (42, 5)
-    assert len(corpora.corpus("epmc", "train", "dev")) == 60
-    assert len(corpora.labels("arxiv")) == 12
+    assert (len(corpora.documents("tib", "train")), len(corpora.documents("mdn", "dev", 5))) == (120, 5)
+    assert len(corpora.corpus("epmc", "train", "dev")) == 180
+    assert len(corpora.labels("arxiv")) == 80
 
 
-def test_benchmarks_run_on_a_corpus_of_ones_own(tmp_path: Path) -> None:
+def test_benchmarks_run_on_a_corpus_of_ones_own_and_their_tables_are_printed(tmp_path: Path) -> None:
     own_corpus.write(tmp_path)
-    start = [sys.executable, "-m", "benchmarks", "--folder", str(tmp_path), "weights", "--corpora", "tib", "mdn"]
-    done = subprocess.run(start, cwd=tables.ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert [path.name for path in (tmp_path / "results").glob("*.json")] == ["weights.json"]
-    found = json.loads((tmp_path / "results" / "weights.json").read_text(encoding="utf-8"))
-    # of 18 dev documents 39 has no labels; two labels of three are named in English or German
-    assert found["tib"]["documents"] == found["mdn"]["documents"] == 17
-    assert found["tib"]["exact_match, tfidf"]["P@1"]["a"] > 0.9
-    assert found["made"][0]["sources"].keys() == set(figures.DEPENDS["weights"])
+
+    def run(*arguments: str) -> str:
+        start = [sys.executable, "-m", "benchmarks", *arguments, "--folder", str(tmp_path)]
+        done = subprocess.run(start, cwd=tables.ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run("names", "--made-up", "100")
+    assert [path.name for path in (tmp_path / "results").glob("*.json")] == ["names.json"]
+    found = json.loads((tmp_path / "results" / "names.json").read_text(encoding="utf-8"))
+    assert (found["names"], found["made up"]["names"]) == (160, 100)  # 80 labels, an English and a German name each
+    assert found["made"][0]["sources"].keys() == set(figures.DEPENDS["names"])
+    printed = run("tables")
+    assert re.findall("^# (.*)$", printed, re.MULTILINE) == ["speed", "machines"]
+    assert "| finding 160 names in full papers, one core |" in printed
 
 
 def test_a_folder_that_is_not_there_is_said() -> None:
