@@ -99,6 +99,11 @@ def test_columns_are_of_tables() -> None:
         Corpus.of(["Bees"], text="body")
 
 
+def test_a_list_that_begins_with_no_text_is_refused_and_not_empty() -> None:
+    with pytest.raises(InputError, match="documents:1: is null, expected a text"):
+        list(to_documents([None, "Bees"]))  # type: ignore[list-item]
+
+
 def test_two_documents_with_one_id_are_refused() -> None:
     with pytest.raises(InputError, match='the id "a" is also that of'):
         Corpus.of([Document("a"), Document("a")])

@@ -98,6 +98,13 @@ def test_the_languages_of_documents_are_those_of_the_last_ones_too() -> None:
     assert set(found.split("+")) == {"german", "english"}
 
 
+def test_titles_alone_do_not_add_a_language() -> None:
+    """Both titles alone are taken for English or Spanish."""
+    taxes = Document("1", "Kunnan verotus", "Verotus kiristyi viime vuonna, ja koulut saavat enemmän rahaa.")
+    fishing = Document("2", "Kalastus talvella", "Kalastus on suosittua myös talvella, kun järvet ovat jäässä.")
+    assert language.likely([taxes, fishing]) == "finnish"
+
+
 def test_what_auto_became_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "tagwright"):
         resolve("auto", labels("kalastus", "kirjastot", "taidehistoria"), [Document("d", FINNISH[0])])

@@ -55,14 +55,13 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
         )
     if rows.has_columns(documents):
         return from_rows(enumerate(rows.of_table(documents), 1), "table", columns)
-    items = iter(rows.items(documents, "documents are", "a text, a list, a column, a table, a Corpus or a Path"))
-    first = next(items, None)
+    listed = rows.items(documents, "documents are", "a text, a list, a column, a table, a Corpus or a Path")
+    listed, first = rows.peeked(listed)
     if isinstance(first, Mapping):
-        return from_rows(rows.records(chain([first], items), "records"), "records", columns)
+        return from_rows(rows.records(listed, "records"), "records", columns)
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the documents are no table and no records")
-    every = () if first is None else chain([first], items)
-    return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(every, 1))
+    return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(listed, 1))
 
 
 def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterator[Document]:

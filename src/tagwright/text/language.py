@@ -158,9 +158,8 @@ def vocabulary_names(labels: Sequence[Label]) -> list[str]:
 
 
 def document_texts(documents: Iterable[Document]) -> list[str]:
-    """The texts that show the language of documents: titles and abstracts of the first ones."""
-    first = islice(documents, TEXTS // 2)
-    return [text for document in first for text in (document.title_and_abstract or document.text).split("\n")]
+    """The texts that show the language of documents: title and abstract of each of the first ones, as one text."""
+    return [document.title_and_abstract or document.text for document in islice(documents, TEXTS // 2)]
 
 
 def recognise(texts: Sequence[str]) -> Mapping[str, float]:
