@@ -25,7 +25,14 @@ def main(arguments: list[str]) -> None:
         os.environ["TAGWRIGHT_CORPORA"] = str(own.folder.resolve())
     if not arguments or arguments[0] not in NAMES:
         sys.exit(f"{USAGE} {', '.join(NAMES)}")
-    importlib.import_module(f"benchmarks.{arguments[0]}").main(arguments[1:])
+    try:
+        importlib.import_module(f"benchmarks.{arguments[0]}").main(arguments[1:])
+    except Exception as error:
+        from tagwright.errors import TagwrightError  # where parsers are attacked, nothing may be imported before
+
+        if isinstance(error, TagwrightError):
+            sys.exit(str(error))
+        raise
 
 
 main(sys.argv[1:])

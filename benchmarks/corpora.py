@@ -1,7 +1,7 @@
 """The corpora that quality is measured on: `python -m benchmarks corpora FOLDER` verifies the files of a folder.
 
-They lie beside the project. `python -m benchmarks --folder FOLDER NAME ...` takes others of the same shape: FOLDER has
-a folder for each name, or is itself one corpus, which then stands for every name.
+They lie beside the project. `python -m benchmarks NAME --folder FOLDER` takes others of the same shape: FOLDER has a
+folder for each name, or is itself one corpus, which then stands for every name.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ NAMES = ("mdn", "tib", "epmc", "arxiv")
 FROM_DEV = ("epmc",)
 "Corpora whose train documents have no labels: labelled ones are drawn from dev, and the rest of it is scored."
 
+FILES = ("train.jsonl.gz", "dev.jsonl.gz", "labels.jsonl.gz")
+"What a corpus consists of."
+
 DIGESTS = figures.COMMITTED / "corpora.json"
 "Corpus -> file -> SHA-256, of the files that the figures were made with."
 
@@ -31,7 +34,10 @@ DIGESTS = figures.COMMITTED / "corpora.json"
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks corpora", description=__doc__)
     parser.add_argument("folder", type=Path)
-    found = verified(parser.parse_args(arguments).folder, digests())
+    folder = parser.parse_args(arguments).folder
+    if not folder.is_dir():
+        sys.exit(f"{folder}: not a folder; expected one with a folder for each of {', '.join(digests())}")
+    found = verified(folder, digests())
     for file, state in found.items():
         print(f"{file}: {state}")
     sys.exit(any(state != "right" for state in found.values()))
@@ -73,9 +79,9 @@ def folder(name: str) -> Path:
 
 def require(names: tuple[str, ...]) -> None:
     """Stop, saying so, where a corpus is missing."""
-    missing = [name for name in names if not (folder(name) / "dev.jsonl.gz").is_file()]
+    missing = [name for name in names if not all((folder(name) / file).is_file() for file in FILES)]
     if missing:
-        sys.exit(f"skipped: {', '.join(missing)} not found under {FOLDER}")
+        sys.exit(f"skipped: {', '.join(missing)} not found under {FOLDER}; expected {', '.join(FILES)} of each")
 
 
 def labels(name: str) -> Vocabulary:

@@ -13,6 +13,7 @@ import json
 import os
 import random
 import resource
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,7 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from tagwright.encoders.model_folder import PACKAGED, find
-from tagwright.stages.dense.index import Index, Vectors, index_name, recall
+from tagwright.stages.dense.index import INDEX_MINIMUM, Index, Vectors, index_name, recall
 from tagwright.text.words import sentence_spans, word_spans
 from tagwright.types import Floats, Run
 
@@ -44,6 +45,8 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     corpora.require(NAMES)
     size = options.size
+    if size < INDEX_MINIMUM:
+        sys.exit(f"{size:,} labels: none is indexed below {INDEX_MINIMUM:,}")
     embed = word_vectors()
     labels = embed(label_texts(size))
     queries = embed(query_texts())
@@ -145,7 +148,7 @@ def label_texts(size: int) -> list[str]:
             texts[text[start:end]] = texts[text[start + spans[first][0] : start + spans[last][1]]] = None
         if len(texts) >= size:
             return list(texts)[:size]
-    raise SystemExit(f"the corpora hold {len(texts)} texts, {size} are wanted")
+    sys.exit(f"the corpora hold {len(texts):,} sentences and phrases, {size:,} labels are wanted")
 
 
 def query_texts() -> list[str]:

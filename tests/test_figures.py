@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gzip
 import json
 import re
 import subprocess
@@ -37,6 +38,8 @@ def test_each_file_is_right_differs_or_is_missing(
     with pytest.raises(SystemExit) as stopped:
         corpora.main([str(tmp_path)])
     assert stopped.value.code == 0
+    with pytest.raises(SystemExit, match="nowhere: not a folder; expected one with a folder for each of one"):
+        corpora.main([str(tmp_path / "nowhere")])
 
 
 def test_one_corpus_stands_for_every_name_and_a_folder_for_its_own(
@@ -70,11 +73,18 @@ def test_benchmarks_run_on_a_corpus_of_ones_own_and_their_tables_are_printed(tmp
     assert "| finding 160 names in full papers, one core |" in printed
 
 
-def test_a_folder_that_is_not_there_is_said() -> None:
-    start = [sys.executable, "-m", "benchmarks", "--folder", "no such folder", "weights"]
-    done = subprocess.run(start, cwd=tables.ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "no such folder: not a folder" in done.stderr
+def test_what_cannot_be_measured_on_is_said_in_one_line(tmp_path: Path) -> None:
+    def said(folder: Path) -> str:
+        start = [sys.executable, "-m", "benchmarks", "--folder", str(folder), "names", "--made-up", "10"]
+        done = subprocess.run(start, cwd=tables.ROOT, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+        return done.stderr
+
+    assert "nowhere: not a folder" in said(tmp_path / "nowhere")
+    assert "epmc not found under" in said(tmp_path)
+    own_corpus.write(tmp_path)
+    (tmp_path / "labels.jsonl.gz").write_bytes(gzip.compress(b'{"id": "1"\n'))
+    assert "labels.jsonl.gz:1" in said(tmp_path)
 
 
 def test_wording_does_not_change_a_digest_and_a_constant_does() -> None:
