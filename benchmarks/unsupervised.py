@@ -75,7 +75,7 @@ def learnt(task: Task, module: Any, share: float = 1.0, pairs_of: Any = None, **
     assert isinstance(encoder, BiEncoder)
     if task.encoder != "static":
         encoder.model.max_seq_length = BiEncoder.load(task.encoder).model.max_seq_length
-    return plain(task, partial(BiEncoder.of, encoder.model))
+    return plain(task, partial(BiEncoder.of, encoder.trainable()))
 
 
 def table_4(task: Task, parts: Sequence[str], **options: Any) -> Tagger:

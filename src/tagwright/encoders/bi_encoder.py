@@ -7,11 +7,12 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from tagwright.core.progress import bar
+from tagwright.core.scratch import scratch_folder
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.compiled import Computed, is_installed
@@ -34,6 +35,9 @@ from tagwright.types import Floats, Mask
 if TYPE_CHECKING:
     import tokenizers
     from sentence_transformers import SentenceTransformer
+
+EncoderModel: TypeAlias = "SentenceTransformer | TokenTable"
+"An encoder in memory, whose weights can be trained in place."
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +67,7 @@ class BiEncoder:
     """
 
     def __init__(
-        self, name: str, source: Path | SentenceTransformer, architecture: Architecture, precision: Precision = "auto"
+        self, name: str, source: Path | EncoderModel, architecture: Architecture, precision: Precision = "auto"
     ) -> None:
         self.name, self._source, self._architecture, self.asked = name, source, architecture, precision
         self.cached, self.saved, self._device = False, False, chosen_device()
@@ -131,9 +135,9 @@ class BiEncoder:
         return encoder
 
     @classmethod
-    def of(cls, model: SentenceTransformer, name: str = "in memory") -> BiEncoder:
+    def of(cls, model: EncoderModel, name: str = "in memory") -> BiEncoder:
         """An encoder with the weights that `model` has when the first text is encoded; not cached."""
-        return cls(name, model, architecture_of(model))
+        return cls(name, model, model.architecture if isinstance(model, TokenTable) else architecture_of(model))
 
     def encode(
         self, texts: Sequence[str], *, role: Role | None = None, progress: str = "", keep: bool = True
@@ -213,6 +217,8 @@ class BiEncoder:
             for file in model_files(self._source):
                 if file.stat().st_size:
                     content.update(f"{file.relative_to(self._source).as_posix()} {digest(file)} ".encode())
+        elif isinstance(self._source, TokenTable):
+            content.update(self._source.tokenizer.to_str().encode() + self._source.table.tobytes())
         else:
             content.update(repr(self._source.tokenizer).encode())
             for name, weights in sorted(self._source.state_dict().items()):
@@ -234,6 +240,8 @@ class BiEncoder:
         """None for a model with another kind of tokenizer."""
         import tokenizers
 
+        if isinstance(self._source, TokenTable):
+            return self._source.tokenizer
         file = self._source / "tokenizer.json" if isinstance(self._source, Path) else None
         if file and file.is_file():
             return tokenizers.Tokenizer.from_file(str(file))
@@ -244,8 +252,22 @@ class BiEncoder:
     def model(self) -> SentenceTransformer:
         """The sentence-transformers model, loaded when asked for. After training it, make an encoder `of` it."""
         self._check_unchanged()
-        with on_device(self._device):
-            return load_model(self._source, self._architecture) if isinstance(self._source, Path) else self._source
+        with on_device(self._device), scratch_folder() as folder:
+            if isinstance(self._source, TokenTable):
+                self._source.save(folder)
+            elif not isinstance(self._source, Path):
+                return self._source
+            return load_model(self._source if isinstance(self._source, Path) else folder, self._architecture)
+
+    def trainable(self) -> EncoderModel:
+        """What is trained: of a static encoder a table of its own, which needs no sentence-transformers."""
+        if isinstance(self._source, TokenTable):
+            return self._source
+        if isinstance(self._source, Path) and self._architecture.modules == ("StaticEmbedding",):
+            self._check_unchanged()
+            if found := TokenTable.read(self._source, self._architecture):
+                return found
+        return self.model
 
     def save(self, folder: Path | str) -> None:
         """Write in the sentence-transformers format, which any tool of that ecosystem loads.
@@ -254,7 +276,9 @@ class BiEncoder:
         """
         forward, _ = self._forward, self.cache  # its own folder may be the one that is replaced
         source, target = self._source, Path(folder)
-        if (
+        if isinstance(source, TokenTable):
+            source.save(target)
+        elif (
             isinstance(source, Path)
             and "model" not in vars(self)  # one that was loaded may have been trained since
             and isinstance(forward, TokenTable | Transformer)
@@ -317,7 +341,9 @@ class BiEncoder:
     def _made_forward(self) -> Forward:
         """How vectors are computed: without torch where that gives exactly what the model is."""
         own: Forward | None = None
-        if isinstance(self._source, Path) and self._architecture.is_token_table:
+        if isinstance(self._source, TokenTable):
+            own = self._source
+        elif isinstance(self._source, Path) and self._architecture.is_token_table:
             own = TokenTable.read(self._source, self._architecture)
         elif isinstance(self._source, Path) and self._architecture.is_other and is_installed() and not uses_gpu():
             own = Transformer.read_exported(self._source, self._architecture, self.precision)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from io import BytesIO
@@ -22,6 +21,7 @@ from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.layers import normalize
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find
 from tagwright.encoders.precision import resolve
+from tagwright.encoders.token_table import TokenTable
 from tagwright.encoders.tokens import read_tokenizer
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ModelError
@@ -32,12 +32,6 @@ if TYPE_CHECKING:
 
 DIM = 256
 "Length of a vector, or that of the transformer's if it is shorter."
-
-SETTINGS = {
-    "modules.json": [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}],
-    "config_sentence_transformers.json": {"model_type": "SentenceTransformer", "similarity_fn_name": "cosine"},
-}
-"The files by which sentence-transformers knows a static encoder."
 
 KIND = "static encoder"
 "Its name in the cache."
@@ -85,8 +79,6 @@ def distil(folder: Path, name: str = PACKAGED) -> Path:
     for the same encoder and machine. Special and unused tokens get zeros. folder: a new one, or an empty one.
     Raises ModelError as `find` does, and for a model that is no BERT.
     """
-    from safetensors.numpy import save_file
-
     source = find(name)
     architecture = read_architecture(source)
     precision = resolve("auto", quantisable=False)
@@ -101,11 +93,7 @@ def distil(folder: Path, name: str = PACKAGED) -> Path:
     vectors = main_directions(_encode(transformer, tokenizer, used), DIM) * rarity(len(used))[:, None]
     table = np.zeros((tokenizer.get_vocab_size(), vectors.shape[1]), np.float32)
     table[used] = vectors
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file({"embedding.weight": table}, folder / "model.safetensors")
-    tokenizer.save(str(folder / "tokenizer.json"))
-    for file, content in SETTINGS.items():
-        (folder / file).write_text(json.dumps(content, indent=2), encoding="utf-8")
+    TokenTable(tokenizer, table).save(folder)
     return folder
 
 

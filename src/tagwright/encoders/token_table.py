@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,6 +51,26 @@ class TokenTable:
             raise ModelError(f"{weights}: damaged (it has fewer vectors than tokens); get the model again")
         after = read_layers(folder, architecture)
         return None if after is None else cls(tokenizer, table, architecture.prompts, after)
+
+    @property
+    def architecture(self) -> Architecture:
+        """That of a table without maps of the means."""
+        return Architecture(("StaticEmbedding",), {}, "", None, self.prompts)
+
+    def save(self, folder: Path) -> None:
+        """Write a table without maps of the means in the sentence-transformers format."""
+        from safetensors.numpy import save_file
+
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file({"embedding.weight": self.table}, folder / "model.safetensors")
+        self.tokenizer.save(str(folder / "tokenizer.json"))
+        module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
+        settings: dict[str, Any] = {"model_type": "SentenceTransformer", "similarity_fn_name": "cosine"}
+        if self.prompts != NONE:
+            named = {**self.prompts.by_role, "default": self.prompts.default}
+            settings |= {"prompts": named, "default_prompt_name": "default" if self.prompts.default else None}
+        for file, content in {"modules.json": [module], "config_sentence_transformers.json": settings}.items():
+            (folder / file).write_text(json.dumps(content, indent=2), encoding="utf-8")
 
     def __call__(
         self, texts: Sequence[str], done: Callable[[int], object] = lambda _: None, role: Role | None = None

@@ -31,7 +31,7 @@ from tagwright.stages.dense.index import Search, Vectors
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
-from tagwright.training.encoder import EncoderOptions, count_steps, load, settle
+from tagwright.training.encoder import EncoderOptions, count_steps, settle, untrained
 from tagwright.training.gold_labels import gold_of_texts, without_validation
 from tagwright.training.label_objectives import (
     DualEncoder,
@@ -271,7 +271,7 @@ class _Material:
 
         recipe, own, seed = config.recipe, config.training, config.training.seed
         first = not isinstance(config, DeRetConfig)
-        model = encoder(start.documents.model if start else load(config))
+        model = encoder((start.documents if start else untrained(config)).model)
         texts = [] if first else label_texts(self.labels, self.keywords, config.options, tokenizer_of(model))
         hard = self.gold.top(0) if first else self.hard
         sampler = LabelSampler(self.gold, hard, len(self.labels), config.sampled_labels or recipe.sampled, seed)

@@ -130,7 +130,7 @@ def fit(
         pseudo = sum(guesses[1:], guesses[0])  # line 17; grouped by label, not by document
         second = replace(settle(config.training, own, pseudo), steps=plan.steps)
         loss = eq_2(config.temperature)
-        encoder = train_model(encoder.model, pseudo, loss, second, steps.within("stage-2"))  # line 18
+        encoder = train_model(encoder.trainable(), pseudo, loss, second, steps.within("stage-2"))  # line 18
     return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})
 
 
@@ -171,7 +171,7 @@ def fine_tune(
     if not isinstance(dense, Dense) or not isinstance(dense.encoder, BiEncoder):
         raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; fine-tuning needs one called dense")
     pairs = labelled_pairs(documents, tagger.vocabulary, gold, seed=config.training.seed)
-    model = copy.deepcopy(dense.encoder.model)
+    model = copy.deepcopy(dense.encoder.trainable())
     plan = config.training.over(FEW_STATIC if is_static(model) else FEW_TRANSFORMER)
     if config.training.batch is None:  # half of the pairs where they are fewer
         plan = replace(plan, batch=max(2, min(plan.batch, len(gold.labels) // 2)))

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tagwright.core.checked import AtLeastOne, Checked, Range
 from tagwright.core.steps import Steps
 from tagwright.encoders.architecture import read_architecture
-from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.bi_encoder import BiEncoder, EncoderModel
 from tagwright.encoders.device import uses_gpu
 from tagwright.encoders.library import is_module, module_class
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find, pinned
 from tagwright.encoders.prompts import Role, check_prompts
+from tagwright.encoders.token_table import TokenTable
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import DenseOptions, LabelText
 from tagwright.training.batching import Batches, SamplerState
@@ -24,7 +25,6 @@ from tagwright.types import PairSource
 
 if TYPE_CHECKING:
     import torch
-    from sentence_transformers import SentenceTransformer
 
 BATCHES = 8
 "Minimum batches per epoch: with fewer, the few steps are all warm-up."
@@ -133,7 +133,7 @@ def train_encoder(
 
 
 def train_model(
-    model: SentenceTransformer,
+    model: EncoderModel,
     pairs: PairSource,
     objective: Objective,
     plan: TrainingPlan,
@@ -146,11 +146,13 @@ def train_model(
     return BiEncoder.of(model)
 
 
-def load(options: EncoderOptions, seed: int = 0) -> SentenceTransformer:
+def load(options: EncoderOptions, seed: int = 0) -> EncoderModel:
     """Load the encoder to train. seed: of the projection. Raises ModelError if there is no encoder of this name."""
-    model = untrained(options).model
-    if projection := getattr(options, "projection", None):
-        model.append(_projection(int(model.get_embedding_dimension() or 0), projection, seed))
+    encoder, projection = untrained(options), getattr(options, "projection", None)
+    if not projection:
+        return encoder.trainable()
+    model = encoder.model
+    model.append(_projection(int(model.get_embedding_dimension() or 0), projection, seed))
     return model
 
 
@@ -160,9 +162,9 @@ def untrained(options: EncoderOptions) -> BiEncoder:
     return BiEncoder.load(options.encoder_name, max_length=options.max_length, pooling=pooling, prompts=options.prompts)
 
 
-def is_static(model: SentenceTransformer) -> bool:
+def is_static(model: EncoderModel) -> bool:
     """Whether the model averages token vectors."""
-    return is_module(model[0], "StaticEmbedding")
+    return isinstance(model, TokenTable) or is_module(model[0], "StaticEmbedding")
 
 
 def check_batch(pairs: PairSource, plan: TrainingPlan) -> None:

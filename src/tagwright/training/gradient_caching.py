@@ -69,6 +69,10 @@ class GradientCache:
             room -= tokens if keep else 0
             with torch.set_grad_enabled(keep):
                 parts.append(self._embed(texts, rows, step))
+        if self.accelerator.num_processes == 1 and all(part.requires_grad for part in parts):
+            value = loss(self._gather(parts, chunks, len(texts.tokens)))
+            torch.autograd.backward(value)
+            return value.item()
         vectors = self._gather([part.detach() for part in parts], chunks, len(texts.tokens)).requires_grad_()
         value = loss(vectors)
         torch.autograd.backward(value)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tagwright.core.atomic import replace_file, writing
 from tagwright.core.progress import bar, silence
 from tagwright.core.steps import LOG, State, Steps
-from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.bi_encoder import BiEncoder, EncoderModel
 from tagwright.errors import TagwrightError
 from tagwright.training.batching import Batches, SamplerState, ahead
 from tagwright.training.config import TrainingPlan, lasting_options
@@ -30,7 +30,9 @@ from tagwright.types import Floats, Longs, Pair, PairSource
 if TYPE_CHECKING:
     import torch
     from accelerate import Accelerator
-    from sentence_transformers import CrossEncoder, SentenceTransformer
+    from sentence_transformers import CrossEncoder
+
+    from tagwright.training.optimiser import AdamW
 
 
 Row: TypeAlias = Mapping[str, float]
@@ -47,7 +49,7 @@ class History:
 
 
 def train(
-    model: SentenceTransformer | CrossEncoder,
+    model: EncoderModel | CrossEncoder,
     pairs: PairSource,
     objective: Objective,
     training: TrainingPlan | None = None,
@@ -66,12 +68,12 @@ def train(
     import torch
 
     training = training or TrainingPlan()
-    accelerator = join_processes()
-    model.to(accelerator.device)
+    accelerator, encoder = join_processes(), trainable_encoder(model)
+    encoder.model.to(accelerator.device)
     batches = Batches(pairs, training.batch, training.validation, training.seed)
     length = training.steps or max(1, round(training.epochs * batches.count()))
     training_log = TrainingLog(steps.folder if steps.writes else None)
-    run = _Run(trainable_encoder(model), batches, objective, training, length, accelerator, training_log)
+    run = _Run(encoder, batches, objective, training, length, accelerator, training_log)
     state = steps.latest(run.config)
     with torch.random.fork_rng(), run.encoder.ready(), silence(not accelerator.is_main_process):
         run.resume(state) if state else run.begin()
@@ -197,12 +199,14 @@ class _Run:
         """Give the model the weights with the lowest validation loss, if it was measured."""
         _copy(self.best, self.weights)
         self.encoder.model.eval()
+        self.encoder.write_back()
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """(texts, dim) unit vectors of parts of documents; each process encodes its share."""
         import torch
 
-        encoder = BiEncoder.of(self.encoder.model)  # type: ignore[arg-type]  # a cross-encoder has no vectors
+        self.encoder.write_back()
+        encoder = BiEncoder.of(self.encoder.given)  # type: ignore[arg-type]  # a cross-encoder has no vectors
         vectors = torch.zeros(len(texts), encoder.dim)
         mine = slice(self.accelerator.process_index, None, self.accelerator.num_processes)
         vectors[mine] = torch.from_numpy(encoder.encode(texts[mine], role="query"))
@@ -247,7 +251,6 @@ class _Run:
             raise TagwrightError(f"the loss of step {self.step + 1} is {loss}; lower learning_rate, now {rate:.2g}")
         norm = torch.nn.utils.clip_grad_norm_(self.weights.values(), self.training.clip)
         self.optimiser.step()
-        self.optimiser.zero_grad()
         self.step, self.state = self.step + 1, step.state
         if self.step % self.training.log_every == 0 or self.step == self.steps:
             self._log(loss=loss, learning_rate=rate, gradient_norm=norm.item())
@@ -321,9 +324,9 @@ class _Step:
     texts: Texts
 
 
-def _optimiser(weights: Iterable[OwnWeight], training: TrainingPlan) -> torch.optim.AdamW:
-    """AdamW (Loshchilov and Hutter, 2019) without decay of biases and norm weights, which are vectors."""
-    import torch
+def _optimiser(weights: Iterable[OwnWeight], training: TrainingPlan) -> AdamW:
+    """AdamW without decay of biases and norm weights, which are vectors."""
+    from tagwright.training.optimiser import AdamW
 
     def kind(weight: OwnWeight) -> tuple[bool, float]:
         return weight.parameter.ndim < 2, weight.rate
@@ -333,10 +336,11 @@ def _optimiser(weights: Iterable[OwnWeight], training: TrainingPlan) -> torch.op
             "params": [weight.parameter for weight in group],
             "weight_decay": 0.0 if undecayed else training.weight_decay,
             "rate": rate,
+            "lr": training.learning_rate,
         }
         for (undecayed, rate), group in groupby(sorted(weights, key=kind), kind)
     ]
-    return torch.optim.AdamW(groups, lr=training.learning_rate, fused=True)
+    return AdamW(groups)
 
 
 def _copy(source: Mapping[str, torch.Tensor], target: Mapping[str, torch.Tensor]) -> None:

@@ -1,4 +1,4 @@
-"""Make a sentence-transformers model trainable: tokens, chunks of texts, vectors with gradients."""
+"""Make an encoder in memory trainable: tokens, chunks of texts, vectors with gradients."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from tagwright.encoders.architecture import prompts_of
+from tagwright.encoders.bi_encoder import EncoderModel
 from tagwright.encoders.cross_encoder import LONGEST
 from tagwright.encoders.device import best_dtype
 from tagwright.encoders.library import is_module
 from tagwright.encoders.pair_tokenizer import PairTokenizer
-from tagwright.encoders.prompts import Role
+from tagwright.encoders.prompts import Prompts, Role
+from tagwright.encoders.token_table import TokenTable
 from tagwright.encoders.tokens import Tokens, tokenizer_of
 from tagwright.encoders.transformer import SECOND
 from tagwright.errors import ConfigError
@@ -35,12 +37,16 @@ SMALL_CHUNK = 512
 
 
 class TrainableEncoder(ABC):
-    """An encoder in training. model: the module to train."""
+    """An encoder in training. given: the encoder; model: its module to train."""
 
     has_dropout = True
+    model: Any
+    prompts: Prompts
 
-    def __init__(self, model: SentenceTransformer | CrossEncoder) -> None:
-        self.model, self.prompts = model, prompts_of(model)
+    def __init__(self, given: EncoderModel | CrossEncoder) -> None:
+        self.given = given
+        if not isinstance(given, TokenTable):
+            self.model, self.prompts = given, prompts_of(given)
 
     def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:
         """The texts after the model's prompt for them."""
@@ -59,13 +65,19 @@ class TrainableEncoder(ABC):
     def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
         """(rows, dim) vectors of these texts, with their graph where gradients are on."""
 
+    def write_back(self) -> None:
+        """Give the encoder the weights of the module, where it has not the same."""
+        return
+
     @abstractmethod
     def ready(self) -> AbstractContextManager[None]:
         """A context in which the model is set up for training."""
 
 
-def trainable_encoder(model: SentenceTransformer | CrossEncoder) -> TrainableEncoder:
+def trainable_encoder(model: EncoderModel | CrossEncoder) -> TrainableEncoder:
     """The model as the trainer needs it: static, transformer, or a transformer that reads two texts."""
+    if isinstance(model, TokenTable):
+        return Static(model)
     import sentence_transformers
 
     if isinstance(model, sentence_transformers.CrossEncoder):
@@ -79,10 +91,18 @@ class Static(TrainableEncoder):
 
     has_dropout = False
 
-    def __init__(self, model: SentenceTransformer) -> None:
-        super().__init__(model)
-        embedding: Any = model[0]
-        self._tokenize = tokenizer_of(embedding.tokenizer)
+    def __init__(self, given: EncoderModel) -> None:
+        super().__init__(given)
+        if isinstance(given, TokenTable):
+            from tagwright.training.static_model import StaticModel
+
+            self.model, self.prompts = StaticModel(given), given.prompts
+        self._tokenize = tokenizer_of(given.tokenizer if isinstance(given, TokenTable) else self.model[0].tokenizer)
+
+    def write_back(self) -> None:
+        """Of a table: its vectors, which may be on a GPU."""
+        if isinstance(self.given, TokenTable):
+            self.model.write_back()
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """Without special tokens, however many there are."""
@@ -98,9 +118,8 @@ class Static(TrainableEncoder):
 
         taken = tokens.take(rows)
         features = {"input_ids": torch.from_numpy(taken.ids), "offsets": torch.from_numpy(taken.starts)}
-        vectors: torch.Tensor = self.model({k: v.to(self.model.device) for k, v in features.items()})[
-            "sentence_embedding"
-        ]
+        device = self.model.device
+        vectors: torch.Tensor = self.model({k: v.to(device) for k, v in features.items()})["sentence_embedding"]
         return vectors
 
     @contextmanager
