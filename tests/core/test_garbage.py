@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from tagwright.core.garbage import uncollected
+from tagwright.core.garbage import SELDOM, seldom_collected, uncollected
 
 
 def test_the_search_is_paused_inside_and_goes_on_after_an_error() -> None:
@@ -24,3 +24,12 @@ def test_a_search_that_was_off_stays_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_a_search_is_seldom_inside_and_as_often_as_before_after_an_error() -> None:
+    before, inside = gc.get_threshold(), list[int]()
+    with pytest.raises(ValueError, match="stop"), seldom_collected():
+        inside.append(gc.get_threshold()[0])
+        raise ValueError("stop")
+    assert inside == [SELDOM]
+    assert gc.get_threshold() == before

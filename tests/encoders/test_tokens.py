@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.tiny import VOCABULARY
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
-from tagwright.encoders.tokens import Tokens, WordTokenizer, tokenizer_of, tokenizes_words_independently
+from tagwright.encoders.tokens import TextCache, Tokens, WordTokenizer, tokenizer_of, tokenizes_words_independently
 from tagwright.text.words import clean
 from tagwright.training.trainable_encoder import chunks
 
@@ -38,10 +41,48 @@ def test_a_tokenizer_with_a_token_of_two_words_is_asked_for_the_whole_text() -> 
     assert not tokenizes_words_independently(tokenizer)
 
 
-def test_a_tokenizer_that_truncates_is_asked_for_the_whole_text() -> None:
+@given(st.lists(st.text("behony was."), max_size=6), st.integers(1, 4), st.sampled_from(["left", "right"]))
+def test_texts_are_cut_as_the_tokenizer_cuts_them(texts: list[str], most: int, direction: str) -> None:
     tokenizer = Tokenizer.from_str(TOKENIZER.to_str())
-    tokenizer.enable_truncation(1)
-    assert tokenizer_of(tokenizer)(["bee wasp"]).ids.tolist() == [VOCABULARY.index("bee")]
+    tokenizer.enable_truncation(most, direction=direction)
+    expected = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+    assert tokenizes_words_independently(tokenizer) == (direction == "right")
+    tokens = tokenizer_of(tokenizer)(texts)
+    assert tokens.ids.tolist() == [token for ids in expected for token in ids]
+    assert tokens.lengths.tolist() == list(map(len, expected))
+    assert (tokenizer.truncation or {})["max_length"] == most
+
+
+@given(st.lists(st.lists(st.sampled_from(["bee", "wasp bee", "", "honey bee wasp"]), max_size=5), max_size=5))
+def test_tokens_of_texts_that_come_again_are_the_same(batches: list[list[str]]) -> None:
+    tokenize = tokenizer_of(TOKENIZER)
+    asked = list[str]()
+
+    def counted(texts: Sequence[str]) -> Tokens:
+        asked.extend(texts)
+        return tokenize(texts)
+
+    cached = TextCache(counted)
+    for batch in batches:
+        found, expected = cached(batch), tokenize(batch)
+        assert found.ids.tolist() == expected.ids.tolist()
+        assert found.lengths.tolist() == expected.lengths.tolist()
+        assert found.starts.tolist() == (np.cumsum(expected.lengths) - expected.lengths).tolist()
+    assert sorted(asked) == sorted({text for batch in batches for text in batch})
+
+
+def test_texts_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwright.encoders.tokens.MAX_CACHED_TOKENS", 2)
+    asked = list[list[str]]()
+
+    def counted(texts: Sequence[str]) -> Tokens:
+        asked.append(list(texts))
+        return tokenizer_of(TOKENIZER)(texts)
+
+    cached = TextCache(counted)
+    for text in ("bee wasp", "bee wasp", "honey", "bee wasp"):
+        cached([text])
+    assert asked == [["bee wasp"], [], ["honey"], ["bee wasp"]]  # three tokens are more than two
 
 
 def test_words_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

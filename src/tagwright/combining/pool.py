@@ -45,6 +45,7 @@ class CandidatePool:
     stages: Mapping[str, Stage]
     readings: Mapping[str, Any]
     _scores: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
+    _trust: dict[tuple[str, float], Floats | None] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -86,8 +87,10 @@ class CandidatePool:
         return run if self.stages[stage].distribution == "normal" else run.keep(run.scores > 0)
 
     def trust(self, stage: str, weight: float) -> Floats | None:
-        """Return how well the stage knows each document's language, (documents,): see `Stage.trust`."""
-        return self.stages[stage].trust(self.readings[stage], weight)
+        """Return how well the stage knows each document's language, (documents,), computed once: see `Stage.trust`."""
+        if (stage, weight) not in self._trust:
+            self._trust[stage, weight] = self.stages[stage].trust(self.readings[stage], weight)
+        return self._trust[stage, weight]
 
     def without(self, stage: str) -> Self:
         """Return the same candidates without this stage."""

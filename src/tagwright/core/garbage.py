@@ -1,4 +1,4 @@
-"""Pause Python's search for unused cycles while very many objects are made that form none."""
+"""Search for unused cycles less often while very many objects are made that form none."""
 
 import gc
 from collections.abc import Iterator
@@ -15,3 +15,18 @@ def uncollected() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+SELDOM = 100_000
+"So many objects are made between two searches, in place of some hundreds."
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Few searches for unused cycles: of `train auto` with a large vocabulary they take a twentieth of the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(SELDOM, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

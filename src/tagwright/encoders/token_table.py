@@ -52,6 +52,10 @@ class TokenTable:
         after = read_layers(folder, architecture)
         return None if after is None else cls(tokenizer, table, architecture.prompts, after)
 
+    def __deepcopy__(self, _: object) -> TokenTable:
+        """Return a table with vectors of its own, to train them; the tokenizer is not changed."""
+        return TokenTable(self.tokenizer, self.table.copy(), self.prompts, self.after)
+
     @property
     def architecture(self) -> Architecture:
         """That of a table without maps of the means."""

@@ -18,6 +18,9 @@ from tagwright.types import Longs
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+MAX_CACHED_TOKENS = 1 << 22
+"When the texts of a `TextCache` have more tokens than this, which take about 60 MB with the texts, they are forgotten."
+
 MAX_CACHED_WORDS = 1 << 18
 "When the cache has more words than this, about 50 MB, the next call clears it first."
 
@@ -67,14 +70,17 @@ def tokenizer_of(tokenizer: Tokenizer) -> Tokenize:
 
 
 def tokenizes_words_independently(tokenizer: Tokenizer) -> bool:
-    """Whether tokenising each word between spaces by itself gives the tokens of the whole text, as in BERT."""
+    """Whether tokenising each word between spaces by itself gives the tokens of the whole text, as in BERT.
+
+    A text that is too long may be cut after its first tokens.
+    """
     normalizer, pre_tokenizer = (type(part).__name__ for part in (tokenizer.normalizer, tokenizer.pre_tokenizer))
     added = (token.content for token in tokenizer.get_added_tokens_decoder().values())
     return (
         pre_tokenizer in {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
         and normalizer in {"BertNormalizer", "Lowercase", "NFC", "NFKC", "NoneType"}
         and not any(text.split() != [text] for text in added)
-        and not tokenizer.truncation
+        and (tokenizer.truncation or {"direction": "right"})["direction"] == "right"
     )
 
 
@@ -85,6 +91,11 @@ class WordTokenizer:
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
+        self._longest: int | None = None
+        if tokenizer.truncation:
+            self._longest = tokenizer.truncation["max_length"]
+            tokenizer = tokenizer.from_str(tokenizer.to_str())
+            tokenizer.no_truncation()
         self.tokenizer = tokenizer
         self._rows: dict[str, int] = {}  # of each word, in self._tokens
         self._tokens, self._lock = Tokens.of([]), threading.Lock()
@@ -101,7 +112,10 @@ class WordTokenizer:
             tokens = self._of_words(words)
         ends_of_words = np.concatenate([[0], np.cumsum(tokens.lengths)])
         ends = ends_of_words[np.cumsum([0, *map(len, split)])]  # the words of a text are next to each other
-        return Tokens(tokens.ids, ends[:-1], np.diff(ends))
+        lengths = np.diff(ends)
+        if self._longest is None or lengths.max(initial=0) <= self._longest:
+            return Tokens(tokens.ids, ends[:-1], lengths)
+        return Tokens(tokens.ids, ends[:-1], np.minimum(lengths, self._longest)).take(np.arange(len(lengths)))
 
     def _of_words(self, words: Sequence[str]) -> Tokens:
         if len(self) > MAX_CACHED_WORDS:
@@ -119,6 +133,29 @@ class WordTokenizer:
         cached = self._tokens
         lengths = np.concatenate([cached.lengths, new.lengths])
         self._tokens = Tokens(np.concatenate([cached.ids, new.ids]), _starts(lengths), lengths)
+
+
+class TextCache:
+    """Tokenises texts that come again and again, as segments of documents in training, by another function.
+
+    It keeps the tokens of the latest texts.
+    """
+
+    def __init__(self, tokenize: Tokenize) -> None:
+        self._tokenize, self._known, self._size = tokenize, dict[str, Longs](), 0
+
+    def __call__(self, texts: Sequence[str]) -> Tokens:
+        """Tokenise texts, those that are not known together."""
+        if self._size > MAX_CACHED_TOKENS:
+            self._known, self._size = {}, 0
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        tokens = self._tokenize(new)
+        self._size += len(tokens.ids)
+        for text, start, length in zip(new, tokens.starts.tolist(), tokens.lengths.tolist(), strict=True):
+            self._known[text] = tokens.ids[start : start + length]
+        ids = list(map(self._known.__getitem__, texts))
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        return Tokens(np.concatenate([np.zeros(0, np.int64), *ids]), _starts(lengths), lengths)
 
 
 def read_tokenizer(file: Path) -> Tokenizer:

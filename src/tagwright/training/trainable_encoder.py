@@ -17,7 +17,7 @@ from tagwright.encoders.library import is_module
 from tagwright.encoders.pair_tokenizer import PairTokenizer
 from tagwright.encoders.prompts import Prompts, Role
 from tagwright.encoders.token_table import TokenTable
-from tagwright.encoders.tokens import Tokens, tokenizer_of
+from tagwright.encoders.tokens import TextCache, Tokens, tokenizer_of
 from tagwright.encoders.transformer import SECOND
 from tagwright.errors import ConfigError
 from tagwright.types import Longs
@@ -97,7 +97,8 @@ class Static(TrainableEncoder):
             from tagwright.training.static_model import StaticModel
 
             self.model, self.prompts = StaticModel(given), given.prompts
-        self._tokenize = tokenizer_of(given.tokenizer if isinstance(given, TokenTable) else self.model[0].tokenizer)
+        tokenizer = given.tokenizer if isinstance(given, TokenTable) else self.model[0].tokenizer
+        self._tokenize = TextCache(tokenizer_of(tokenizer))
 
     def write_back(self) -> None:
         """Of a table: its vectors, which may be on a GPU."""

@@ -377,6 +377,23 @@ def test_the_machine_is_probed_without_reading_labels(tmp_path: Path) -> None:
     assert calibrate(tagger, hidden, encoded=True).document == 0
 
 
+def test_where_encoding_alone_takes_too_long_no_candidates_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
+    tagger, asked = zero_shot.fit(LABELS, config.zero_shot), list[Rates]()
+    monkeypatch.setattr(Tagger, "candidates", lambda *_: pytest.fail("candidates"))
+
+    def too_slow(rates: Rates) -> bool:
+        asked.append(rates)
+        return True
+
+    rates = calibrate(tagger, LABELLED, encoded=False, too_slow=too_slow)
+    assert rates == Rates(document=rates.document)
+    assert rates.document > 0
+    assert asked == [rates]
+
+
 def test_what_does_not_fit_into_the_time_is_left_out() -> None:
     held = Holdings(documents=9000, labelled=9000, labels=5000, used=5000)
     work = Work(encode_labels=0, encode_documents=0, corpus=100, examples=100, folds=1)

@@ -25,6 +25,7 @@ from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
+from tagwright.core.garbage import seldom_collected
 from tagwright.core.progress import note
 from tagwright.core.saved import pack, unpack
 from tagwright.core.scratch import scratch_folder
@@ -204,6 +205,7 @@ def _gain(lost: Doubles) -> str:
     return f"{points} (kept: {'without trees only' if clear else 'within noise'})"
 
 
+@seldom_collected()
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
@@ -292,10 +294,19 @@ def make_plan(data: Data, start: Tagger, config: Config, language: str, started:
         examples=len(data.chosen),
         folds=len(parts(data.chosen, len(data.labelled) - len(data.synthetic))) if len(data.chosen) else 0,
     )
-    encoded = not (work.encode_documents or work.encode_labelled)
-    rates = speed.calibrate(start, data.documents, encoded=encoded) if len(data.documents) else speed.Rates()
-    rates = replace(rates, start=min(time.perf_counter() - started[0], time.process_time() - started[1]))
-    return plan.plan(holdings, work, rates, config.minutes, dim=dense.encoder.dim if dense else 0)
+    encoded, dim = not (work.encode_documents or work.encode_labelled), dense.encoder.dim if dense else 0
+
+    def planned(rates: speed.Rates) -> Plan:
+        passed = min(time.perf_counter() - started[0], time.process_time() - started[1])
+        return plan.plan(holdings, work, replace(rates, start=passed), config.minutes, dim=dim)
+
+    if not len(data.documents):
+        return planned(speed.Rates())
+    return planned(
+        speed.calibrate(
+            start, data.documents, encoded=encoded, too_slow=lambda rates: "combiner" in planned(rates).too_slow
+        )
+    )
 
 
 def _read(data: Data, config: Config) -> Longs:

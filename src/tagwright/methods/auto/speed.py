@@ -47,11 +47,14 @@ class Rates:
     start: float = 0.0
 
 
-def calibrate(tagger: Tagger, documents: Sequence[Document], *, encoded: bool) -> Rates:
+def calibrate(
+    tagger: Tagger, documents: Sequence[Document], *, encoded: bool, too_slow: Callable[[Rates], bool] = lambda _: False
+) -> Rates:
     """Measure the speed of this machine, by tagging a few documents and learning from them once.
 
     Labels of documents are not read: the combiner is trained as if the first candidate of each were right. encoded:
-    whether the vectors of all documents are known, so that it does not matter how long encoding one takes.
+    whether the vectors of all documents are known, so that it does not matter how long encoding one takes. too_slow:
+    whether encoding alone takes too long; nothing else is measured then.
     """
     some = [documents[place] for place in np.linspace(0, len(documents) - 1, CALIBRATION, dtype=int)]
     dense = next((stage for stage in tagger.retrievers.values() if isinstance(stage, Dense)), None)
@@ -62,6 +65,8 @@ def calibrate(tagger: Tagger, documents: Sequence[Document], *, encoded: bool) -
         label = _to_encode(dense, [text for each in labels for text in dense.texts_of(each)])
     if dense and not encoded:
         document = _to_encode(dense, [each.read_as(dense.options.text_field) for each in some])
+    if (label or document) and too_slow(encoding := Rates(label=label, document=document)):
+        return encoding
     some = some[:FEW] if dense and dense.missing else some  # labels are encoded for it that no cache knows
     assert isinstance(tagger.combiner, WeightedSum)
     described = CandidateFeatures(replace(tagger.combiner, confidence="none"), tagger.vocabulary)
