@@ -105,6 +105,14 @@ def test_titles_alone_do_not_add_a_language() -> None:
     assert language.likely([taxes, fishing]) == "finnish"
 
 
+def test_the_languages_that_names_are_said_to_be_in_are_not_guessed() -> None:
+    """Of five names two are Finnish and two Swedish, as the file says of the names that are searched."""
+    birds = Label("1", ("Linnut", "Fåglar"), languages=(("fi", "Linnut"), ("sv-fi", "Fåglar"), ("en", "Birds")))
+    bees = Label("2", ("Pölyttäjät", "Bin", "Apis"), languages=(("fi", "Pölyttäjät"), ("sv", "Bin"), ("en", "Bees")))
+    assert resolve("auto", [birds, bees]) == "finnish+swedish"
+    assert resolve("auto", [birds, *labels("Honey bees", "Taxes", "The law", "Rain in summer")]) == "english"
+
+
 def test_what_auto_became_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "tagwright"):
         resolve("auto", labels("kalastus", "kirjastot", "taidehistoria"), [Document("d", FINNISH[0])])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -125,20 +126,30 @@ def check(text: str) -> None:
 def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document] = ()) -> str:
     """The languages recognised for "auto", as `spelled` writes them; any other language in its one spelling.
 
-    Names are found in their own languages, so the vocabulary decides. If it has little text, that of the documents is
-    added; of little text in all, only the most frequent language counts; without any text, English.
+    Names are found in their own languages, so the vocabulary decides: by what it says of them, or else by its texts. If
+    these are few, those of the documents are added; of few in all, only the most frequent language counts; without any
+    text, English.
     """
     if language != AUTO:
         return spelled(parse_all(language))
     texts = vocabulary_texts(labels)
-    if len(texts) < FEW:
-        texts += document_texts(documents)
-    found = main_languages(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
+    if not (found := _said(labels)):
+        texts += document_texts(documents) if len(texts) < FEW else []
+        found = main_languages(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
     other = f"{option('language')} names another"
     said = f"language: {' and '.join(map(str, found))} (recognised in texts and vocabulary; {other})"
     _log.info(said)
     hint(said)
     return spelled(found)
+
+
+def _said(labels: Sequence[Label]) -> tuple[Language, ...]:
+    """The main languages that most of the searched names are said to be in, largest first; none where few are."""
+    some = _spread(labels)
+    said = Counter(tag.partition("-")[0] for each in some for tag, name in each.languages if name in each.names)
+    names = sum(len(label.names) for label in some)
+    shares = {code: count / names for code, count in said.most_common()}
+    return main_languages(shares) if sum(shares.values()) > 0.5 else ()
 
 
 def likely(documents: Sequence[Document]) -> str:
