@@ -245,7 +245,7 @@ def stop_words(languages: Collection[Language], names: Iterable[str] = ()) -> fr
     lists = [_stop_words(language.code) for language in languages]
     if len(lists) < 2:
         return frozenset().union(*lists)
-    alone = {fold(words[0]) for words in map(raw_words, names) if len(words) == 1}
+    alone = {fold(words[0]) for name in names if " " not in name and len(words := raw_words(name)) == 1}
     return frozenset.union(*lists) - (alone - frozenset.intersection(*lists))
 
 
