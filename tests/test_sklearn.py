@@ -79,6 +79,12 @@ def test_y_is_an_indicator_or_lists(form: Callable[[Any], Any]) -> None:
     assert classifier.predict(["A law of tax"]).tolist() == [[0, 0, 1]]
 
 
+def test_an_svm_predicts_the_labels_on_the_right_side_of_its_boundary() -> None:
+    classifier = TaggerClassifier("svm", labels=NAMES).fit(TEXTS, indicator())
+    np.testing.assert_array_equal(classifier.predict(TEXTS), indicator())  # and not each label for each document
+    assert classifier.set_params(min_score=0).predict(["A law of tax"]).tolist() == [[1, 1, 1]]
+
+
 def test_labels_may_be_those_of_y() -> None:
     pandas = pytest.importorskip("pandas")
     assert TaggerClassifier(**WORDS).fit(TEXTS, Y).classes_.tolist() == NAMES
@@ -158,10 +164,10 @@ def test_it_is_pickled_fitted_and_not() -> None:
 
 
 def test_a_grid_finds_the_better_parameter() -> None:
-    # no document has all three labels, so that the SVM's prediction is right for none with 3, with 1 for some
-    search = GridSearchCV(TaggerClassifier("svm", labels=NAMES), {"max_labels": [1, 3]}, cv=2)
+    # no document has all three labels, which is what the SVM predicts where every score is enough
+    search = GridSearchCV(TaggerClassifier("svm", labels=NAMES), {"min_score": [-1.0, 1.0]}, cv=2)
     search.fit(TEXTS, indicator())
-    assert search.best_params_["max_labels"] == 1
+    assert search.best_params_["min_score"] == 1
     named = GridSearchCV(
         TaggerClassifier(labels=NAMES, **WORDS), {"max_labels": [1, 2], "candidates": np.array([50])}, cv=2
     )
@@ -192,10 +198,10 @@ def test_a_search_for_a_cut_trains_once_for_each_fold(tmp_path: Path, monkeypatc
         return tw.train(*given, **options)
 
     monkeypatch.setattr(sklearn, "train", train)
-    search = GridSearchCV(TaggerClassifier("svm", NAMES, memory=tmp_path), {"max_labels": [1, 2, 3]}, cv=2)
+    search = GridSearchCV(TaggerClassifier("svm", NAMES, memory=tmp_path), {"max_labels": [1, 2]}, cv=2)
     search.fit([f"{text} {number}" for number, text in enumerate(TEXTS)], indicator())
     assert len(trained) == 3  # two folds and the whole
-    assert search.best_params_["max_labels"] == 1
+    assert search.best_params_["max_labels"] == 2
     TaggerClassifier("svm", NAMES, memory=tmp_path).fit(TEXTS, Y)
     assert len(trained) == 4
     again = TaggerClassifier("svm", NAMES, memory=str(tmp_path), min_score=1e9).fit(TEXTS, Y)

@@ -23,6 +23,7 @@ from tagwright.data.in_memory import Texts, is_indicator, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.methods.table import ZERO_SHOT, method_name, named
+from tagwright.stages.linear.classifiers import BOUNDARY
 from tagwright.tagger import Tagger, batches
 from tagwright.types import Run
 
@@ -35,8 +36,9 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any method of Tagwright for pipelines, grid search and cross-validation.
 
     method: as in `tagwright.train`. labels: names, Labels, a Vocabulary, a table or a file; None: the labels of y, by
-    name. max_labels: the most labels that `predict` gives a document; min_score, min_confidence, best_cut: which of
-    them, as for `Tagger.suggest`. depth: the most labels of a document that get a probability above 0. sparse_output:
+    name. max_labels: the labels that `predict` gives a document; min_score, min_confidence, best_cut: fewer of them, as
+    for `Tagger.suggest`. Without these, the SVM gives those on the right side of its boundary only, as in scikit-learn:
+    min_score is then 1. depth: the most labels of a document that get a probability above 0. sparse_output:
     whether `predict` and `predict_proba` give sparse matrices, for very many labels. memory: a folder where trained
     taggers are kept, so that a search over the parameters above trains once for each fold and not for each of their
     values; one that was trained on the same data with the same options is loaded. options: those of the method.
@@ -172,8 +174,9 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Vocabulary(sorted({name for row in y for name in _names(row)}))
 
     def _rules(self) -> SuggestOptions:
-        names = ("min_score", "min_confidence", "best_cut", "only", "without", "hierarchy", "per_branch")
-        return SuggestOptions(k=self.max_labels, **{name: getattr(self, name) for name in names})
+        names = ("min_confidence", "best_cut", "only", "without", "hierarchy", "per_branch")
+        least = BOUNDARY if self.min_score is None and method_name(self.method) == "svm" else self.min_score
+        return SuggestOptions(k=self.max_labels, min_score=least, **{name: getattr(self, name) for name in names})
 
     def _trained(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
         """Train the method, or load what it gave before for the same documents, labels and options."""

@@ -18,6 +18,9 @@ from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, 
 SPANS = 5
 "The most evidence spans of a label."
 
+BOUNDARY = 1.0
+"The score of a label whose decision value is 0."
+
 
 class Linear(Retriever):
     """Candidates by a linear SVM. A types.Retriever.
@@ -40,11 +43,11 @@ class Linear(Retriever):
         """The k labels of largest score that had training documents; none for a document without known words."""
         run = self.model.scores(reading, self.k)
         found = run.keep((run.scores > -1) & (np.diff(reading.indptr) > 0)[run.rows])
-        return found.rescored(found.scores + 1)
+        return found.rescored(found.scores + BOUNDARY)
 
     def score(self, reading: Matrix, candidates: Run) -> Floats:
         """(suggestions,) the score of each candidate; 0 for a label that no training document had."""
-        return np.maximum(self.model.score(reading, candidates) + 1, 0)
+        return np.maximum(self.model.score(reading, candidates) + BOUNDARY, 0)
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """For each label the first occurrence of the up to 5 words that add most to the score, with what they add."""
