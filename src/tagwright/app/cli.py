@@ -407,7 +407,7 @@ def main() -> None:
         code = _say(str(error))
     except _USAGE_ERROR as error:
         problem = error.format_message().replace("Value error, ", "")  # a prefix of the library that parses values
-        code = _say(f"{problem} (tagwright --help)")
+        code = _say(f"{problem} ({error.ctx.command_path if error.ctx else 'tagwright'} --help)")
     except KeyboardInterrupt:
         code = interrupted()
     except BrokenPipeError:  # the reader of our output has closed the pipe
