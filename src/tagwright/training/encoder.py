@@ -115,7 +115,9 @@ def settle(config: TrainingConfig, plan: TrainingPlan, pairs: PairSource) -> Tra
     an epoch do not fill a batch; no more of them are drawn than necessary.
     """
     settled = config.over(plan)
-    while config.batch is None and settled.batch > 2 and not has_batches(pairs, settled, BATCHES):
+    while config.batch is None and settled.batch > 2:
+        if has_batches(pairs, settled, BATCHES):
+            return settled  # and no pairs are drawn again to see that they fill one
         settled = replace(settled, batch=settled.batch // 2)
     check_batch(pairs, settled)
     return settled
