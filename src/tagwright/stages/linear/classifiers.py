@@ -47,7 +47,8 @@ class Linear(Retriever):
 
     def score(self, reading: Matrix, candidates: Run) -> Floats:
         """(suggestions,) the score of each candidate; 0 for a label that no training document had."""
-        return np.maximum(self.model.score(reading, candidates) + BOUNDARY, 0)
+        scores: Floats = np.maximum(self.model.score(reading, candidates) + BOUNDARY, 0)
+        return scores
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """For each label the first occurrence of the up to 5 words that add most to the score, with what they add."""
