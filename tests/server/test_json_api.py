@@ -100,6 +100,24 @@ def test_a_field_that_is_unknown_is_refused_with_the_nearest_one(
     assert far.startswith("unknown field 'qqq'; known are id, title, abstract, text, sections, model")
 
 
+@pytest.mark.parametrize(
+    ("address", "form", "said"),
+    [
+        ("", {"fil": "x"}, "unknown field 'fil'; did you mean 'file'?"),
+        ("", {"treshold": "0.5"}, "unknown field 'treshold'; known are file"),
+        ("", {"limit": "1"}, "'limit' is an option, expected in the address: /api/files?limit="),
+        ("?limt=1", {}, "unknown field 'limt'; did you mean 'limit'?"),
+        ("?threshold=0.5", {}, "unknown field 'threshold'; known are model, limit, language, evidence, only, without, "
+         "hierarchy, per_branch"),
+    ],
+)  # fmt: skip
+def test_a_field_beside_a_file_that_is_unknown_is_refused(
+    client: TestClient, address: str, form: dict[str, str], said: str
+) -> None:
+    answer = client.post(f"/api/files{address}", data=form, files={"file": ("a.txt", b"Bees")})
+    assert (answer.status_code, answer.json()["detail"]) == (400, said)
+
+
 def test_labels_are_restricted_and_excluded(client: TestClient) -> None:
     whole = suggest(client)
     assert sorted(whole) == ["1", "2", "3", "4"]

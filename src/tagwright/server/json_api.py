@@ -78,6 +78,8 @@ _OPTIONS = {
     "evidence": schema("boolean", "Say why: reasons by what they add, and stage by stage, with positions in the text."),
 }
 _REQUEST = closed(object_({**_DOCUMENT, **_OPTIONS}, ()))
+_ADDRESS = {name: _OPTIONS[name] for name in ("model", "limit", "language", "evidence", *CONDITIONS, *HIERARCHY)}
+_FORM = closed(object_({"file": {"type": "string", "format": "binary"}}))
 _SPAN = object_({"start": _COUNT, "end": _COUNT, "text": _TEXT, "weight": _NUMBER})
 _EVIDENCE = object_({"stage": _TEXT, "rank": _COUNT, "score": _NUMBER, "spans": array(_SPAN)})
 _REASON = object_({"name": _TEXT, "added": _NUMBER, "rank": _COUNT, "remark": _TEXT}, ("name",))
@@ -121,11 +123,8 @@ class JsonApi:
             Operation("POST", "/api/suggest", self.suggest, _SUGGESTED, body=_REQUEST),
             Operation(
                 "POST", "/api/files", self.suggest_for_file, object_({"documents": array(_SUGGESTED)}),
-                parameters=(
-                    model, limit, query("language", _OPTIONS["language"]), query("evidence", _YES),
-                    *(query(name, each) for name, each in {**CONDITIONS, **HIERARCHY}.items()),
-                ),
-                body=object_({"file": {"type": "string", "format": "binary"}}), body_type="multipart/form-data",
+                parameters=[query(name, each) for name, each in _ADDRESS.items()],
+                body=_FORM, body_type="multipart/form-data",
             ),
             Operation(
                 "GET", "/api/labels", self.search_labels, object_({"labels": array(_LABEL), "version": _VERSION}),
@@ -162,8 +161,13 @@ class JsonApi:
         if media_type(request) != "multipart/form-data":
             raise unsupported(request, "multipart/form-data")
         check_charset(request)
+        check_names(dict(request.query_params), closed(object_(_ADDRESS)))
         options = Options.of_address(request.query_params)
         async with request.form(max_files=1, max_fields=10) as form:
+            for name in form:
+                if name in _ADDRESS:
+                    raise bad_request(f"'{name}' is an option, expected in the address: /api/files?{name}=")
+            check_names(dict(form), _FORM)
             file = form.get("file")
             if not isinstance(file, UploadFile):
                 raise bad_request("'file' is a required part")
