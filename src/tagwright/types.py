@@ -134,6 +134,11 @@ class Label:
         return _in_language(self.descriptions, language, self.description)
 
     @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names, then those in languages that are not searched."""
+        return tuple(dict.fromkeys((*self.names, *(name for _, name in self.languages))))
+
+    @property
     def searched(self) -> tuple[str, ...]:
         """The names by which texts find the label: translated ones first, as most texts are in their language."""
         return (*self.translated, *self.names)

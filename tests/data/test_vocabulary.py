@@ -91,6 +91,24 @@ def test_a_label_is_resolved_by_id_then_preferred_name_then_any_name() -> None:
     assert {value: vocabulary.resolve(value) for value in given_and_found} == given_and_found
 
 
+def test_names_in_languages_that_are_not_searched_count_last(tmp_path: Path) -> None:
+    vocabulary = Vocabulary(
+        [
+            Label("1", ("Poison",), languages=(("en", "Poison"), ("de", "Gift"), ("de", "Bank"))),
+            Label("2", ("Gift", "Present"), languages=(("en", "Gift"), ("en", "Present"), ("de", "Geschenk"))),
+            Label("3", ("Bank",), languages=(("en", "Bank"), ("de", "Geldhaus"))),
+            Label("4", ("Benches",), languages=(("en", "Benches"), ("sv", "Pall"))),
+            Label("5", ("Stools",), languages=(("en", "Stools"), ("sv", "Pall"))),
+            Label("6", ("Lids",), languages=(("en", "Lids"), ("sv", "Lock"), ("sv", "Geldhaus"))),
+        ]
+    )
+    vocabulary.save(tmp_path)
+    found = {"GESCHENK": 1, "Gift": 1, "Bank": 2, "Geldhaus": 2, "Geschenk -- Sweden": 1, "pall": None, "Tack": None}
+    for each in (vocabulary, Vocabulary.load(tmp_path)):
+        assert {name: each.resolve(name) for name in found} == found
+        assert each.ambiguous(["Gift", "Bank", "pall", "Tack"]) == {"pall": ["4", "5"]}
+
+
 def test_gold_labels_are_counted_once_and_documents_without_labels_keep_their_row() -> None:
     gold = ZOO.gold([Document("a", labels=("3", "owls", "1")), Document("b"), Document("c", labels=("<2>",))])
     assert gold.indptr.tolist() == [0, 2, 2, 3]

@@ -65,6 +65,11 @@ def test_ids_that_are_addresses(query: str, expected: list[int]) -> None:
     assert LabelSearch([*labels, Label("3", ("Either/or",))])(query) == expected
 
 
+def test_names_in_languages_that_are_not_searched_are_found() -> None:
+    labels = [Label("1", ("Wasps",)), Label("2", ("Bees",), languages=(("en", "Bees"), ("de", "Bienen")))]
+    assert LabelSearch(labels)("biene") == [1]
+
+
 def test_no_more_than_k_and_no_label_twice() -> None:
     search = LabelSearch([Label(str(i), tuple(f"Bee {i} {j}" for j in range(20))) for i in range(5)])
     assert search("bee", k=3) == [0, 1, 2]

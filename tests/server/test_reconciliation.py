@@ -27,7 +27,7 @@ ZOO = Vocabulary(
         Label(f"{BASE}turkey-bird", ("Turkey",), types=(ANIMAL,)),
         Label(f"{BASE}turkey-land", ("Turkey",), types=(PLACE,), schemes=("http://x.org/places",)),
         Label(f"{BASE}zurich", ("Zürich", "Apis <b>"), types=(PLACE,)),
-        Label(f"{BASE}tax", ("Tax law",)),
+        Label(f"{BASE}tax", ("Tax law",), languages=(("en", "Tax law"), ("sv", "Skatterätt"))),
     ]
 )
 
@@ -110,6 +110,7 @@ def test_a_batch_of_queries(client: TestClient) -> None:
         ("zurich", [("zurich", 95, False)]),
         ("Turkey", [("turkey-bird", 100, False), ("turkey-land", 100, False)]),
         (f"{BASE}tax", [("tax", 100, True)]),
+        ("Skatterätt", [("tax", 99, True)]),  # in a language that is not searched
     ],
 )
 def test_names(client: TestClient, query: str, expected: list[tuple[str, float, bool]]) -> None:

@@ -223,9 +223,7 @@ class Vocabulary(Sequence[Label]):
         >>> Vocabulary([birds, Label("2", ("Owls",))]).languages
         ('en', 'sv')
         """
-        if isinstance(self._labels, StoredLabels):
-            return tuple(sorted({text.partition(" ")[0] for texts in self._labels.each("languages") for text in texts}))
-        return tuple(sorted({code for label in self._labels for code, _ in label.languages}))
+        return tuple(sorted({code for _, code, _ in self._tagged()}))
 
     def restrict(self, only: Iterable[str] = (), without: Iterable[str] = ()) -> Vocabulary:
         """Only the labels that fulfil conditions, in the order of this vocabulary.
@@ -250,7 +248,7 @@ class Vocabulary(Sequence[Label]):
         Names are compared without case; an ambiguous name, which several labels prefer, or several have and none
         prefers, matches none; then it may be a notation. Of a reference as catalogues have it, `<id> <id> name`, an
         id counts first, also by its last part or as an exact match, then the name; a subdivided heading that the
-        vocabulary lacks is its main heading.
+        vocabulary lacks is its main heading. Names in languages that are not searched count last.
         """
         value = value.strip()
         for label_id in (value, bare_id(value)):
@@ -279,17 +277,30 @@ class Vocabulary(Sequence[Label]):
         >>> Vocabulary([Label("1", ("Mercury",)), Label("2", ("Mercury",))]).ambiguous(["mercury", "Venus"])
         {'mercury': ['1', '2']}
         """
-        known = self._names
-        if isinstance(known, StoredNames):
-            unknown = [name for name in names if known.get(_folded(name)) is None]
-            found = {name: sorted(known.labels_with(_folded(name))) for name in unknown}
+        known, others = self._names, self._names_by_language
+        unknown = {name: _folded(name) for name in names if self.resolve(name) is None}
+        places, shared = {each: set[int]() for each in unknown.values()}, set[str]()
+        for each, found in places.items():
+            if isinstance(known, StoredNames):
+                found |= known.labels_with(each)
+            elif known.get(each, -1) is None:
+                shared.add(each)
+            if others.get(each, -1) is None:
+                shared.add(each)
+        for place, label in enumerate(self if shared else ()):
+            for each in shared.intersection(map(_folded, label.all_names)):
+                places[each].add(place)
+        several = {name: sorted(places[each]) for name, each in unknown.items() if len(places[each]) > 1}
+        return {name: [self.ids[place] for place in found] for name, found in several.items()}
+
+    def _tagged(self) -> Iterator[tuple[int, str, str]]:
+        """The position of the label, the code and the name of each name whose language is known."""
+        if isinstance(self._labels, StoredLabels):
+            for position, texts in enumerate(self._labels.each("languages")):
+                yield from ((position, code, name) for code, _, name in (text.partition(" ") for text in texts))
         else:
-            places = {_folded(name): list[int]() for name in names if known.get(_folded(name), -1) is None}
-            for place, label in enumerate(self if places else ()):
-                for name in set(map(_folded, label.names)) & places.keys():
-                    places[name].append(place)
-            found = {name: places.get(_folded(name), []) for name in names}
-        return {name: [self.ids[place] for place in shared] for name, shared in found.items() if len(shared) > 1}
+            for position, label in enumerate(self._labels):
+                yield from ((position, code, name) for code, name in label.languages)
 
     def own(self, documents: Sequence[Document]) -> Longs:
         """(documents,) the label that has the id of the document, such as a page that is a label too; -1 for none.
@@ -377,6 +388,14 @@ class Vocabulary(Sequence[Label]):
         return _unambiguous(self._preferred_names())
 
     @cached_property
+    def _names_by_language(self) -> Mapping[str, int | None]:
+        """Folded name in any language -> position, as `_names`: the first name of a label in a language is preferred."""
+        named = [(position, code, _folded(name)) for position, code, name in self._tagged()]
+        preferred = {(position, code): name for position, code, name in reversed(named)}
+        first = _unambiguous((name, position) for (position, _), name in preferred.items())
+        return {**_unambiguous((name, position) for position, _, name in named), **first}
+
+    @cached_property
     def _last_parts(self) -> Mapping[str, int | None]:
         """Last part of an id -> position, None where several ids share it."""
         return _unambiguous((last_part(label_id), position) for position, label_id in enumerate(self.ids))
@@ -407,6 +426,7 @@ class Vocabulary(Sequence[Label]):
             (self._exact_matches.get(each) for each in ids),
             (self._notations.get(each) for each in [name] if each),
             (self._names.get(_folded(each)) for each in (name, main_heading(name)) if each),
+            (self._names_by_language.get(_folded(each)) for each in (name, main_heading(name)) if each),
         )
         return next((position for position in known if position is not None), None)
 

@@ -31,7 +31,7 @@ FEWEST_KEPT = 20_000
 KIND = "label search"
 "The name of the indexes in the cache."
 
-FORMAT = 3
+FORMAT = 4
 "Increased whenever an index is built otherwise than before."
 
 _LAST = "\U0010ffff"
@@ -167,20 +167,20 @@ def _build(database: sqlite3.Connection, labels: Sequence[Label]) -> None:
 
 
 def _digest(labels: Iterable[Label]) -> bytes:
-    """Return a key of a vocabulary that depends on names, notations, ids and positions of its labels."""
+    """Return a key of a vocabulary that depends on all names, notations, ids and positions of its labels."""
     digest = blake2b(digest_size=16)
     for label in labels:
-        digest.update(repr((label.id, label.names, label.notation)).encode("utf-8", "surrogatepass"))
+        digest.update(repr((label.id, label.all_names, label.notation)).encode("utf-8", "surrogatepass"))
     return digest.digest()
 
 
 def _names(labels: Sequence[Label]) -> Iterator[tuple[int, bool, str, int, bool]]:
     """Length, whether it is not the preferred name, folded name, position of the label, whether a whole address.
 
-    A notation and an id are names too; of an id that is an address, so is the last part.
+    Names in all languages count, and notation and id are names too; of an id that is an address, so is the last part.
     """
     for position, label in enumerate(labels):
-        first, *others = label.names
+        first, *others = label.all_names
         last = re.split("[/#]", label.id)[-1]
         names = [(False, first), *((True, name) for name in dict.fromkeys([*others, label.notation, last, label.id]))]
         for other, name in names:

@@ -69,6 +69,7 @@ class NameMatcher:
         values = dict(near)
         found = [self.vocabulary[position] for position in self._positions(text, query, values)]
         exact = [label for label in found if text and (text == label.id or text in _plain(label.names))]
+        exact = exact or [label for label in found if text in _plain(label.all_names)]
         rated = [_rated(label, text, values.get(label.id, 0.0), exact) for label in found if _is_of(label, query.types)]
         judged = [self._judged(each, query.properties) for each in rated]
         return sorted(judged, key=lambda each: -each.score)[: query.limit]
@@ -77,7 +78,7 @@ class NameMatcher:
         """Whether the query is a name or id of a label, up to case and accents."""
         wanted = folded(text[:LONGEST])
         labels = (self.vocabulary[position] for position in self.search(wanted, 1))
-        return any(wanted in map(folded, (label.id, *label.names)) for label in labels)
+        return any(wanted in map(folded, (label.id, *label.all_names)) for label in labels)
 
     @cached_property
     def types(self) -> list[str]:
@@ -111,7 +112,7 @@ class NameMatcher:
 
 def _rated(label: Label, text: str, near: float, exact: Sequence[Label]) -> Candidate:
     """Rate a label by its best name. near: how near a tagger finds it; exact: the labels that have the name exactly."""
-    names, similarity = _plain(label.names), _similarity(label, text)
+    names, similarity = _plain(label.all_names), _similarity(label, text)
     others = [folded(name) for name in names]
     if text in (names[0], label.id):
         score = _EXACT
@@ -133,7 +134,7 @@ def _plain(names: Iterable[str]) -> list[str]:
 def _similarity(label: Label, text: str) -> float:
     """The greatest similarity of a name to the text, from 0 to 1: the share of characters in common runs."""
     wanted = folded(text)
-    return max(SequenceMatcher(None, wanted, folded(name[:LONGEST])).ratio() for name in label.names[:_NAMES])
+    return max(SequenceMatcher(None, wanted, folded(name[:LONGEST])).ratio() for name in label.all_names[:_NAMES])
 
 
 def _is_of(label: Label, types: frozenset[str]) -> bool:
