@@ -88,7 +88,8 @@ LabelFile = Annotated[
     Path | None, typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or a name or path per line.")
 ]
 Language = Annotated[
-    str, typer.Option(help="Language for stemming and stop words: fi, finnish, de+en, none. Recognised by default.")
+    str,
+    typer.Option(help="Language for stemming, stop words and names: fi, finnish, de+en, none. Recognised by default."),
 ]
 
 

@@ -110,7 +110,8 @@ def suggest(
         found = tagger.suggestions(corpus, options, explain=explain)
     if monitor:
         found = inputs.recorded(found, monitor, chosen.model, tagger)
-    for line in suggestion_lines(found, tagger, output, paths=paths):
+    names = inputs.named(chosen, tagger.vocabulary)
+    for line in suggestion_lines(found, tagger, output, names, paths=paths):
         print(line)
 
 

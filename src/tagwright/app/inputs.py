@@ -21,8 +21,10 @@ from tagwright.errors import ConfigError
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
+from tagwright.readers.labels.languages import choose_languages
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Suggestion, Tagger, batches
+from tagwright.text.language import ALL, AUTO, NONE
 from tagwright.types import Document, Run
 
 if TYPE_CHECKING:
@@ -123,6 +125,18 @@ def vocabulary(chosen: Chosen, documents: Sequence[Document] = ()) -> Vocabulary
         read_manifest(chosen.model, "tagger")  # explains what is wrong if there is no tagger
         return Vocabulary.load(chosen.model / VOCABULARY)
     return _vocabulary(chosen.labels, chosen.language, documents)
+
+
+def named(chosen: Chosen, labels: Vocabulary) -> Vocabulary:
+    """Return the labels of a tagger with the names to print: of a saved one, in the language that was asked for.
+
+    A label without a name in it keeps its preferred name, as in the replies of the server. Raises ConfigError for a
+    language in which no label has a name.
+    """
+    if not chosen.model or chosen.labels or chosen.language in ("", AUTO, NONE, ALL):
+        return labels
+    code, *_ = *choose_languages(labels.languages, chosen.language, chosen.model), ""
+    return Vocabulary(replace(label, names=(label.name_in(code),)) for label in labels) if code else labels
 
 
 def evaluate(run: Run, task: "EvaluationSet", per_label_file: Path | None = None) -> "Scores":

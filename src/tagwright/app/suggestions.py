@@ -3,7 +3,7 @@
 import json
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from tagwright.app.render import WIDTH, one_line, shortened
@@ -32,16 +32,23 @@ _INDENT = " " * 10
 
 
 def suggestion_lines(
-    found: Iterable[tuple[Document, list[Suggestion]]], tagger: Tagger, output: "Format", *, paths: bool = False
+    found: Iterable[tuple[Document, list[Suggestion]]],
+    tagger: Tagger,
+    output: "Format",
+    names: Vocabulary | None = None,
+    *,
+    paths: bool = False,
 ) -> Iterator[str]:
     """The suggestions as lines: text for people, a run file (jsonl, trec), or a table with a header (tsv).
 
     spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
-    paths: names with those of broader labels, which ambiguous names always have.
+    names: the same labels with the names to print, by default those of the tagger. paths: names with those of broader
+    labels, which ambiguous names always have.
     """
+    names = names or tagger.vocabulary
     lines: Iterator[str]
     if output == "jsonl":
-        lines = (run_line(document, suggested, tagger) for document, suggested in found)
+        lines = (run_line(document, suggested, tagger, names) for document, suggested in found)
     elif output == "trec":
         lines = (
             line
@@ -49,17 +56,19 @@ def suggestion_lines(
             for line in trec.run_lines(document.id, ((each.id, each.score) for each in suggested))
         )
     elif output == "text":
-        lines = _texts(found, tagger, paths=paths)
+        lines = _texts(found, tagger, names, paths=paths)
     else:
-        lines = _table(found, tagger.vocabulary, paths=paths, spreadsheet=output == "spreadsheet")
+        lines = _table(found, names, paths=paths, spreadsheet=output == "spreadsheet")
     return map(escaped, lines)
 
 
-def _texts(found: Iterable[tuple[Document, list[Suggestion]]], tagger: Tagger, *, paths: bool) -> Iterator[str]:
+def _texts(
+    found: Iterable[tuple[Document, list[Suggestion]]], tagger: Tagger, names: Vocabulary, *, paths: bool
+) -> Iterator[str]:
     """Each document with its labels; the names of their reasons are explained where they are first shown."""
     explained = set[str]()
     for document, suggested in found:
-        yield from as_text(document, suggested, tagger.vocabulary, paths=paths)
+        yield from as_text(document, suggested, names, paths=paths)
         new = [line for line in legend(_reasons(suggested), tagger.meanings) if line not in explained]
         explained.update(new)
         if new:
@@ -111,9 +120,10 @@ def reason_line(reason: Reason, document: Document) -> str:
     return line
 
 
-def run_line(document: Document, suggested: Sequence[Suggestion], tagger: Tagger) -> str:
+def run_line(document: Document, suggested: Sequence[Suggestion], tagger: Tagger, names: Vocabulary) -> str:
     """A document and its labels as a line of a run file; with the reasons and their meanings, if there are any."""
-    content = document_record(document.id, document.title, [_record(each, document) for each in suggested])
+    labels = (replace(each, name=names[names.index[each.id]].name) for each in suggested)
+    content = document_record(document.id, document.title, [_record(each, document) for each in labels])
     known = meanings(_reasons(suggested), tagger.meanings)
     return json.dumps({**content, "meanings": known} if known else content, ensure_ascii=False)
 

@@ -40,5 +40,5 @@ def enrich(
         tagger = inputs.tagger(chosen, corpus)
         tagger.check(options)
         vocabulary, found = tagger.vocabulary, Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
-    added = write_copy(records, output, suggested_by(found, corpus.ids, vocabulary), provenance)
+    added = write_copy(records, output, suggested_by(found, corpus.ids, inputs.named(chosen, vocabulary)), provenance)
     print(f"{many(added.subjects, 'subject')} added to {many(added.records, 'record')}: {output}")
