@@ -161,6 +161,18 @@ def test_the_record_is_plain_json(tmp_path: Path) -> None:
     assert version.record["labels"] == 3
 
 
+def test_a_version_that_estimates_no_confidences_is_promoted_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    models, plain = tw.Models(tmp_path / "models"), word_tagger()
+    for tagger in (plain, replace(plain, combiner=WeightedSum(confidence="fitted", curve=(1.0, 0.0))), plain):
+        models.add(tagger)
+    for version in (2, 2, 3, 1):
+        models.promote(version)
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith("version 0003 estimates no confidences, as 0002 does: it refuses thresholds")
+
+
 def test_any_two_versions_are_compared_and_a_worse_one_is_promoted_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -135,11 +135,12 @@ class Models:
         return dataset.compare(runs, task)
 
     def promote(self, version: str | int) -> Version:
-        """Put a version in use; warn of others measured better on the same documents.
+        """Put a version in use; warn of others measured better on the same documents, and where confidences end.
 
         Raises ConfigError for one that is not there.
         """
         _warn_of_better(self[version], self)
+        _warn_of_confidences(self[version], self.current)
         return _version(self._versions.promote(version))
 
     def rollback(self) -> Version:
@@ -191,12 +192,26 @@ def _warn_of_better(version: Version, others: Iterable[Version]) -> None:
                 )  # fmt: skip
 
 
+def _warn_of_confidences(version: Version, before: Version) -> None:
+    """Warn if a version estimates no confidences, where the one before does."""
+    if _recorded(before).get("confidences") and _recorded(version).get("confidences") is False:
+        _log.warning(
+            "version %s estimates no confidences, as %s does: it refuses thresholds of confidence; train auto, with "
+            "labelled documents, gives a tagger that estimates them",
+            version.name, before.name,
+        )  # fmt: skip
+
+
 def _scores(version: Version) -> Sequence[Any]:
-    """The scores in the record of a version; none where it cannot be read, which stops no promotion."""
+    return cast("Sequence[Any]", _recorded(version).get("scores", []))
+
+
+def _recorded(version: Version) -> Mapping[str, Any]:
+    """The record of a version; empty where it cannot be read, which stops no promotion."""
     try:
-        return cast("Sequence[Any]", version.record["scores"])
+        return version.record
     except ModelError:
-        return []
+        return {}
 
 
 def _warn_of_training(version: Version, documents: str) -> None:

@@ -38,6 +38,7 @@ def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
         "labels": len(labels),
         "languages": [language.name.capitalize() for language in languages],
         "stages": tagger.meanings,
+        "confidences": tagger.combiner.estimates_confidence,
         "trainings": [{name: each[name] for name in CARRIED if name in each} for each in trainings],
         "scores": [],
     }

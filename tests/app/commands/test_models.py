@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.app.conftest import Command
+from tests.app.conftest import DOCUMENTS, Command, write
 
 from tagwright import Models, zero_shot
 
@@ -45,6 +45,17 @@ def test_versions_are_added_compared_promoted_rolled_back_and_pruned(folder: str
         run("models", folder, "add", "new")
     assert run("models", folder, "prune", "--keep", "1").out == "removed: 0002, 0003, 0004\nin use: 0001\n"
     assert run("models", folder, "prune", "--keep", "1", "--json").out == '{"removed": [], "current": "0001"}\n'
+
+
+def test_the_table_shows_the_score_on_the_most_documents(folder: str, run: Command) -> None:
+    models = Models(folder)
+    models.add("old")
+    models.add("new")
+    write("one.jsonl", DOCUMENTS[:1])
+    for documents in ("docs.jsonl", "one.jsonl"):
+        assert run("models", folder, "compare", "2", "--test", documents).code == 0
+    rows = [line.split() for line in run("models", folder).out.splitlines() if "000" in line]
+    assert [row[-1] for row in rows] == ["3", "3"]
 
 
 def test_a_folder_of_versions_is_a_model_of_every_command(folder: str, run: Command) -> None:

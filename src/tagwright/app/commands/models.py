@@ -93,9 +93,9 @@ def _row(version: "Version", state: str) -> list[str]:
     row = [version.name, state, record["added"][:10], method, f"{record['labels']:,}"]
     if not record["scores"]:
         return [*row, "not measured", ""]
-    last = record["scores"][-1]
-    value, low, high = (100 * last["measures"]["nDCG@5"][part] for part in ("value", "low", "high"))
-    return [*row, f"{value:.1f} ({low:.1f} to {high:.1f})", f"{last['documents']:,}"]
+    best_grounded = max(reversed(record["scores"]), key=lambda each: each["documents"])
+    value, low, high = (100 * best_grounded["measures"]["nDCG@5"][part] for part in ("value", "low", "high"))
+    return [*row, f"{value:.1f} ({low:.1f} to {high:.1f})", f"{best_grounded['documents']:,}"]
 
 
 def _compare(
