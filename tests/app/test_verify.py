@@ -13,6 +13,7 @@ from tagwright.core import saved
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
 from tagwright.server import serving
+from tagwright.types import Label
 
 
 def test_damage_in_a_large_file_is_found_by_verify_and_not_by_loading(
@@ -57,3 +58,13 @@ def test_a_server_says_that_the_labels_changed(desk: Path, capsys: pytest.Captur
     assert (
         "the labels differ from those of the model: 1 label added (Wasps), 0 gone, 0 renamed" in capsys.readouterr().err
     )
+
+
+def test_the_languages_of_the_labels_that_are_compared_are_said(run: Command, desk: Path) -> None:
+    """Nothing is searched, so that it is not said that all are."""
+    labels = [Label("1", ("Bees",), languages=(("en", "Bees"), ("sv", "Bin")))]
+    zero_shot(labels, stages=["exact_match"], language="en").save(desk / "model")
+    Vocabulary(labels).write(desk / "two.jsonl")
+    outcome = run("verify", "model", "--labels", "two.jsonl")
+    assert outcome.err == "tagwright: two.jsonl: names in en, sv; all taken; --language chooses\n"
+    assert outcome.out == "model: whole, 1 label\ncompared with its labels: 0 labels added, 0 gone, 0 renamed\n"

@@ -54,7 +54,7 @@ def verified(model: Path, labels: int, changes: VocabularyChanges | None, *, as_
         known = {} if changes is None else {"changes": changes.to_json()}
         _print_json({"model": str(model), "whole": True, "labels": labels, **known})
         return
-    print(escaped(f"{model}: whole, {labels:,} labels"))
+    print(escaped(f"{model}: whole, {many(labels, 'label')}"))
     if changes is not None:
         print(escaped(f"compared with its labels: {changes}"))
 

@@ -148,7 +148,7 @@ def say_chosen(labels: Sequence[Label], path: Path | str, wanted: str | None) ->
     named = ({main(tag) for tag, name in label.languages if name in label.names} for label in several)
     used = Counter(code for each in named for code in each)
     chosen = [code for code in found if 2 * used[code] > len(several)] or found[:1]
-    taken = "all are searched" if wanted == ALL else f"{' and '.join(map(_spoken, chosen))} taken"
+    taken = "all taken" if wanted == ALL else f"{' and '.join(map(_spoken, chosen))} taken"
     told = f"names in {', '.join(found)}; {taken}; {option('language')} chooses"
     if (known := (Path(path).absolute(), told)) not in _TOLD and not is_silent():
         _TOLD.add(known)
