@@ -321,6 +321,13 @@ def test_answers_have_status_type_and_shape_of_the_recorded_ones(client: TestCli
         assert shape(answer.json()) == shape(json.loads(body))
 
 
+def test_a_project_that_does_not_learn_says_which_options_would_let_it(client: TestClient) -> None:
+    answer = client.post("/v1/projects/fixed-en/learn", json=[])
+    said = "Project 'fixed-en' is not configured to allow learning via API"
+    remedy = "start the server with --learn and --reviews FILE.sqlite"
+    assert (answer.status_code, answer.json()["detail"]) == (403, f"{said}; {remedy}")
+
+
 @pytest.mark.parametrize("body", ["[" * 100_000, '{"documents": [NaN]}', '"a"', "null", b"\xff", '{"documents": [[]]}'])
 def test_json_that_makes_no_sense_is_a_bad_request(client: TestClient, body: Any) -> None:
     answer = client.post("/v1/projects/bees-en/suggest-batch", content=body[:3900], headers=JSON)

@@ -154,7 +154,8 @@ class AnnifApi:
         model = self._model(request)
         if not model.learns:
             detail = f"Project '{model.id}' is not configured to allow learning via API"
-            raise Problem(403, detail, "Learning not allowed")
+            remedy = "start the server with --learn and --reviews FILE.sqlite"
+            raise Problem(403, f"{detail}; {remedy}", "Learning not allowed")
         check_role(request, "admin")
         if holder_of(request) is EVERYBODY:
             check_origin(request)  # otherwise any web page could send documents to the model of its visitors
