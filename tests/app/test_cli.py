@@ -59,6 +59,28 @@ def test_a_choice_that_does_not_exist_is_refused_in_plain_words(run: Command) ->
     )
 
 
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("train", "svn", "docs.jsonl"), "svm"),
+        (("options", "micoll"), "micol"),
+        (("train", "omikuji", "docs.jsonl"), "svm"),  # backends and commands of Annif
+        (("index", "docs.jsonl"), "suggest"),
+        (("run",), "serve"),
+        (("suggest", "docs.jsonl", "--format", "json"), "jsonl"),
+        (("evalute",), "evaluate"),
+        (("suggest", "docs.jsonl", "--format", "run"), ""),
+        (("train", "index"), ""),
+    ],
+)
+def test_of_a_name_that_does_not_exist_the_nearest_one_is_said(
+    run: Command, arguments: tuple[str, ...], meant: str
+) -> None:
+    found = run(*arguments)
+    assert found.code == 2
+    assert re.findall(r" Did you mean '(.*?)'\? \(", found.err) == [meant] * bool(meant)
+
+
 def test_suggest_prints_documents_and_their_labels(run: Command, tiny: str) -> None:
     lines = answer(run, "suggest", *ON, "--set", tiny, "--set", "weights=[1.0, 1.0, 0.0]", "-k", "1").splitlines()
     assert lines[0] == "1  Honey of the bees"

@@ -1,9 +1,11 @@
 """The command line: parses options, calls the library, prints. Results go to stdout, progress and errors to stderr."""
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -59,6 +61,14 @@ app = typer.Typer(
     "Columns and keys: id, title, abstract, text, labels (separated by ; or |); usual ones of shops and library "
     "catalogues (name; body; summary; sku; 245$a is a title; subject, 650$a are labels); all others are metadata.",
 )
+
+_OF_ANNIF = {
+    "hyperopt": "describe", "index": "suggest", "learn": "serve", "list-projects": "models", "load-vocab": "labels",
+    "optimize": "evaluate", "run": "serve",
+    "ensemble": "auto", "fasttext": "classifier", "mllm": "zero_shot", "nn_ensemble": "auto", "omikuji": "svm",
+    "svc": "svm", "tfidf": "zero_shot", "xtransformer": "classifier",
+}  # fmt: skip
+"Commands and backends of Annif, and what does their work here."
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it
 
@@ -408,7 +418,7 @@ def main() -> None:
         code = _say(str(error))
     except _USAGE_ERROR as error:
         problem = error.format_message().replace("Value error, ", "")  # a prefix of the library that parses values
-        code = _say(f"{problem} ({error.ctx.command_path if error.ctx else 'tagwright'} --help)")
+        code = _say(f"{problem}{_nearest(problem)} ({error.ctx.command_path if error.ctx else 'tagwright'} --help)")
     except KeyboardInterrupt:
         code = interrupted()
     except BrokenPipeError:  # the reader of our output has closed the pipe
@@ -417,6 +427,21 @@ def main() -> None:
         code = _say(f"{error.filename or 'output'}: {error.strerror or error}")
     _close_output()
     sys.exit(code)
+
+
+def _nearest(problem: str) -> str:
+    """Return a hint at the name that was meant, where a problem lists the possible ones or the name is one of Annif's.
+
+    >>> _nearest("'svn' is not one of 'auto', 'svm'."), _nearest("No such command 'index'."), _nearest("No such file")
+    (" Did you mean 'svm'?", " Did you mean 'suggest'?", '')
+    """
+    found = re.search(r"(?:No such command '([^']*)'\.|'([^']*)' is not one of (.*)\.)$", problem)
+    if not found:
+        return ""
+    command, choice, listed = found.groups(default="")
+    known, here = re.findall("'([^']*)'", listed), _OF_ANNIF.get(command or choice)
+    near = [here] if here and (command or here in known) else get_close_matches(choice, known, 1)
+    return f" Did you mean '{near[0]}'?" if near else ""
 
 
 def _say(problem: str) -> int:
