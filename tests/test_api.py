@@ -185,6 +185,8 @@ def test_an_unknown_option_is_refused_with_the_nearest() -> None:
         tw.zero_shot(NAMES, encodr="minilm")
     with pytest.raises(tw.ConfigError, match='no method "bert"; there are zero_shot, auto, rts'):
         tw.train("bert", [BEES], NAMES)
+    with pytest.raises(tw.ConfigError, match='no method "svn"; did you mean "svm"'):
+        tw.train("svn", [BEES], NAMES)
     with pytest.raises(tw.ConfigError, match=r"guesses=\.\.\. is accepted by svm"):
         tw.train("rts", [BEES], NAMES, guesses=tw.Run.from_rows([[0]]))
     with pytest.raises(tw.ConfigError, match="device is 'tpu', expected one of auto, cpu, cuda"):

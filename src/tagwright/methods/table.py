@@ -4,6 +4,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
@@ -146,10 +147,12 @@ METHODS: dict[str, Method] = {
 def method_name(method: str) -> str:
     """The name of a method as it is in `METHODS`; "de-ret" means "de_ret", "depl+cls" "depl_cls".
 
-    Raises ConfigError with the names there are.
+    Raises ConfigError with the nearest name, or the names there are.
     """
     if (name := canonical(method)) not in METHODS:
-        raise ConfigError(f"no method {shown(method)}; there are {', '.join(METHODS)}")
+        near = get_close_matches(name, METHODS, 1)
+        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(METHODS)}"
+        raise ConfigError(f"no method {shown(method)}; {hint}")
     return name
 
 
