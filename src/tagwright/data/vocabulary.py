@@ -389,7 +389,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def _names_by_language(self) -> Mapping[str, int | None]:
-        """Folded name in any language -> position, as `_names`: the first name of a label in a language is preferred."""
+        """Folded name in any language -> position, as `_names`: the first name in a language is preferred."""
         named = [(position, code, _folded(name)) for position, code, name in self._tagged()]
         preferred = {(position, code): name for position, code, name in reversed(named)}
         first = _unambiguous((name, position) for (position, _), name in preferred.items())

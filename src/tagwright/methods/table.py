@@ -150,7 +150,7 @@ def method_name(method: str) -> str:
     Raises ConfigError with the nearest name, or the names there are.
     """
     if (name := canonical(method)) not in METHODS:
-        near = get_close_matches(name, METHODS, 1)
+        near = get_close_matches(name, METHODS, 1, cutoff=0.61)  # "bert" is not meant as de_ret
         hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(METHODS)}"
         raise ConfigError(f"no method {shown(method)}; {hint}")
     return name

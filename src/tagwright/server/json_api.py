@@ -58,7 +58,7 @@ FILE_DOCUMENTS = 32
 SHOWN_SPAN = 1000
 "Characters of an evidence span whose text is repeated; a text without full stops is one sentence."
 
-_TEXT, _NUMBER, _COUNT, _YES = schema("string"), schema("number"), schema("integer"), schema("boolean")
+_TEXT, _NUMBER, _COUNT = schema("string"), schema("number"), schema("integer")
 _DOCUMENT = {
     "id": _TEXT,
     "title": _TEXT,
