@@ -440,7 +440,7 @@ def _nearest(problem: str) -> str:
         return ""
     command, choice, listed = found.groups(default="")
     known, here = re.findall("'([^']*)'", listed), _OF_ANNIF.get(command or choice)
-    near = [here] if here and (command or here in known) else get_close_matches(choice, known, 1, cutoff=0.61)  # as for methods
+    near = [here] if here and (command or here in known) else get_close_matches(choice, known, 1, cutoff=0.61)
     return f" Did you mean '{near[0]}'?" if near else ""
 
 
