@@ -26,6 +26,8 @@ from benchmarks import corpora, figures
 RESULTS = figures.RESULTS / "million.json"
 CHANGED = 0.1
 "The share of words that are exchanged."
+SAMPLE = 2000
+"Abstracts whose words take their place, at most."
 POLL = 2.0
 "Seconds between two looks at the memory."
 
@@ -39,6 +41,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--work", type=Path, required=True, help="a folder for documents, model and output")
     parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
+    corpora.require(("arxiv", "tib"))
     options.work.mkdir(parents=True, exist_ok=True)
     prepare(options.work, options.documents)
     found = figures.read(options.output) | {"labels": len(corpora.labels("tib"))}
@@ -76,13 +79,17 @@ def prepare(work: Path, documents: int) -> None:
 
 def changed() -> Iterator[dict[str, str]]:
     """Abstracts, again and again, each time with other words exchanged."""
-    with gzip.open(corpora.folder("arxiv") / "train.jsonl.gz", "rt", encoding="utf-8") as lines:
-        records = [json.loads(line) for line in lines]
+    path = corpora.folder("arxiv") / "train.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        records = [record for record in map(json.loads, lines) if record.get("abstract")]
+    if not records:
+        sys.exit(f"{path}: no train document has an abstract; million repeats abstracts")
     rng = random.Random(0)
-    words = [word for record in rng.sample(records, 2000) for word in record["abstract"].split()]
+    sample = rng.sample(records, min(SAMPLE, len(records)))
+    words = [word for record in sample for word in record["abstract"].split()]
     for number, record in enumerate(cycle(records)):
         text = [rng.choice(words) if rng.random() < CHANGED else word for word in record["abstract"].split()]
-        yield {"id": str(number), "title": record["title"], "abstract": " ".join(text)}
+        yield {"id": str(number), "title": record.get("title", ""), "abstract": " ".join(text)}
 
 
 def watched(options: argparse.Namespace, name: str, end: Callable[[], bool] = lambda: False) -> dict[str, Any]:

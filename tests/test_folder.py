@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import re
 import shlex
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from benchmarks import corpora, figures, tables
+from benchmarks import corpora, figures, million, tables
 from tests import own_corpus
 
 
@@ -83,6 +85,20 @@ def test_a_command_makes_its_tables(command: str, results: Path) -> None:
     assert {*COMMANDS[command].tables} <= made.keys()
     for each in COMMANDS[command].tables:
         assert any(float(figure) for row in made[each] for figure in re.findall(r"\d+\.\d+", row)), made[each]
+
+
+def test_a_million_documents_come_of_a_small_corpus(results: Path) -> None:
+    made = list(islice(million.changed(), 130))
+    assert len({each["id"] for each in made}) == 130 > len(corpora.corpus("arxiv", "train"))
+    assert all(each["abstract"] for each in made)
+
+
+def test_a_million_documents_need_a_text(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with gzip.open(results / "train.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write('{"id": "1", "title": "Bees"}\n')
+    monkeypatch.setattr(corpora, "folder", lambda _: results)
+    with pytest.raises(SystemExit, match="no train document has an abstract"):
+        next(million.changed())
 
 
 def test_what_the_page_says_of_commands_and_folders() -> None:
