@@ -16,7 +16,7 @@ import tagwright as tw
 from tagwright.app.cli import app
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods import futex, micol, rts
+from tagwright.methods import futex, maclr, micol, rts
 from tagwright.methods.table import METHODS, configuration
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
@@ -101,6 +101,34 @@ def test_settings_come_after_those_of_the_paper() -> None:
     assert configuration("rts", {"training": TrainingConfig(batch=8)}, paper=True).training == replace(
         rts.paper().training, batch=8
     )
+
+
+@pytest.mark.parametrize("method", ["rts", "maclr", "ict", "simcse"])
+def test_a_static_encoder_is_trained_as_the_method_trains_one(
+    method: str, data: list[str], encoder: dict[str, str], tmp_path: Path
+) -> None:
+    settings = [f"encoder={encoder['static']}", *ONE_STEP, *QUICK.get(method, [])]
+    tagger = train(method, data, tmp_path / "M", settings)
+    [run] = [each for name, each in tagger.training["runs"].items() if name != "stage-2"]
+    assert (run["learning_rate"], run["weight_decay"]) == (1e-2, 0.0)
+    assert tagger.training["options"]["label_text"] == "text"
+
+
+def test_what_a_static_encoder_has_of_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    config = configuration("rts", {"encoder": "static", "training": {"learning_rate": 0.1}}, paper=True)
+    training = TrainingConfig(learning_rate=0.1, warmup=0.0, decay=0.9, validation=0.0)
+    assert config == replace(rts.paper(), encoder="static", pooling=None, training=training)
+    assert "for which pooling, batch, epochs, learning_rate, dropout are the method's own" in capsys.readouterr().err
+    config = configuration("maclr", {"encoder": Path("static")}, paper=True)
+    assert (config.clusters, config.projection, config.max_length) == (2048, None, None)
+    assert config.training.over(maclr.STATIC) == replace(maclr.STATIC, validation=0.0)
+    with pytest.raises(ConfigError, match="pooling, max_length, projection and prompts are of transformers"):
+        configuration("rts", {"encoder": "static", "pooling": "cls"}, paper=True)
+
+
+def test_the_cross_encoder_of_futex_is_trained_as_in_the_paper_beside_a_static_encoder() -> None:
+    config = configuration("futex", {"encoder": "static"}, paper=True)
+    assert (config.max_length, config.pooling, config.training) == (None, None, futex.paper().training)
 
 
 def test_epochs_that_are_named_come_before_the_steps_of_the_paper() -> None:

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from tagwright.core.checked import build, canonical, shown
+from tagwright.core.progress import note
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.device import gpu_name, threads, uses_gpu
@@ -19,7 +20,7 @@ from tagwright.encoders.model_folder import encoder_name
 from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError, option
 from tagwright.tagger import Tagger
-from tagwright.training.config import TrainingConfig, lasting_options
+from tagwright.training.config import OF_ENCODER, TrainingConfig, lasting_options
 from tagwright.types import Document, Run
 
 Learns: TypeAlias = Literal["nothing", "texts", "labels", "either"]
@@ -164,10 +165,11 @@ def named(method: str) -> Method:
 def configuration(method: str, values: Mapping[str, Any], language: str = "", *, paper: bool = False) -> Any:
     """Return the options of a method with these values, each checked; the others keep their defaults.
 
-    language: for a method that has this option, unless the values name one. paper: the others are the paper's. An
-    encoder may be a Path or a model of sentence-transformers as well, see `encoder_name`.
-    Options of the training are in a table: `{"training": {"epochs": 2}}`. Raises ConfigError for an unknown method or
-    option, with the nearest known one, and for a bad value.
+    language: for a method that has this option, unless the values name one. paper: the others are the paper's, but
+    for those that do not fit a static encoder. An encoder may be a Path or a model of sentence-transformers as well,
+    see `encoder_name`. Options of the training are in a table: `{"training": {"epochs": 2}}`. Raises ConfigError for an
+    unknown method or option, with the nearest known one, and for a bad value; ModelError for an encoder that is neither
+    here nor to be fetched, with paper.
 
     >>> configuration("zero_shot", {"stages": ["exact_match"], "candidates": 20}).candidates
     20
@@ -175,11 +177,11 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "", *,
     kind = named(method).config
     if language and "language" in {field.name for field in fields(kind)}:
         values = {"language": language, **values}
+    if "encoder" in values:
+        values = {**values, "encoder": encoder_name(values["encoder"])}
     if paper:
         values = _over_the_paper(method, values)
-    return build(
-        kind, {key: encoder_name(value) if key == "encoder" else _plain(value) for key, value in values.items()}
-    )
+    return build(kind, {key: _plain(value) for key, value in values.items()})
 
 
 def _over_the_paper(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,6 +190,8 @@ def _over_the_paper(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
         methods = ", ".join(name for name, each in METHODS.items() if each.paper)
         raise ConfigError(f"{option('paper', python='paper=True')} is accepted by {methods}, not by {method}")
     table = asdict(paper())
+    if "encoder" in values:
+        _follow_encoder(table, method, values["encoder"])
     for name, value in values.items():
         if isinstance(value, TrainingConfig):  # what it leaves unset is the paper's
             value = {key: each for key, each in asdict(value).items() if each is not None}
@@ -195,6 +199,25 @@ def _over_the_paper(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
         if name == "training" and isinstance(value, Mapping):
             table[name] |= {paper: None for own, paper in _INSTEAD.items() if own in value and paper not in value}
     return table
+
+
+def _follow_encoder(table: dict[str, Any], method: str, encoder: str) -> None:
+    """Unset what the paper says of a transformer where the encoder is static, so that the method's own holds.
+
+    FuTex and MICoL train a cross-encoder by `training`, and DEPL's paper does not state it: they keep it.
+    """
+    from tagwright.training.encoder import OF_TRANSFORMERS, EncoderOptions, RetrievalOptions
+
+    if not EncoderOptions(encoder=encoder).is_static:
+        return
+    unset = [name for name in OF_TRANSFORMERS if table.get(name)]
+    table |= dict.fromkeys(unset)
+    if issubclass(named(method).config, RetrievalOptions):
+        unset += [name for name in OF_ENCODER if table["training"][name] is not None]
+        table["training"] |= dict.fromkeys(OF_ENCODER)
+    if unset:
+        paper = option("paper", python="paper=True")
+        note(f"{paper}: the encoder is static, for which {', '.join(unset)} are the method's own, not the paper's")
 
 
 _INSTEAD = {"epochs": "steps", "warmup": "warmup_steps"}  # the second has precedence over the first

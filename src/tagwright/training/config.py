@@ -25,6 +25,9 @@ BatchSize: TypeAlias = Annotated[int, Range(least=2)]
 FREE_TO_CHANGE = frozenset({"log_every", "checkpoint_seconds"})
 "Options that a resumed run may change, since they do not affect the weights."
 
+OF_ENCODER = ("batch", "epochs", "steps", "learning_rate", "weight_decay", "dropout")
+"Options for which a method has other values for a static encoder than for a transformer."
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig(Checked):

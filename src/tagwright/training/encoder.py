@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 BATCHES = 8
 "Minimum batches per epoch: with fewer, the few steps are all warm-up."
 
+OF_TRANSFORMERS = ("pooling", "max_length", "projection", "prompts")
+"Options that a static encoder does not have."
+
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderOptions(Checked):
