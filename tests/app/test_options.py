@@ -44,6 +44,8 @@ def test_without_settings_the_defaults_hold() -> None:
         ("layers=[3]", Options(layers=(3,))),
         ("layers=[]", Options(layers=())),
         ("limit=3", Options(limit=3)),
+        ("limit=none", Options(limit=None)),
+        ("name=none", Options(name="none")),
         ("name=a=b", Options(name="a=b")),
         ("weights={abstract = 4.0, body = 1}", Options(weights={"abstract": 4.0, "body": 1})),
         ("name=x\ny = 1", Options(name="x\ny = 1")),
@@ -69,7 +71,8 @@ def test_a_value_is_read_as_toml_or_else_as_text(setting: str, expected: Options
         ("mode=both", 'mode is "both", expected one of cross, bi, such as "cross"'),
         ("layers=1", "layers is 1, expected a list, each a whole number, such as [1, 2]"),
         ('layers=[1, "a"]', 'layers is [1, "a"], expected a list'),
-        ("limit=all", 'limit is "all", expected a whole number'),
+        ("limit=all", 'limit is "all", expected a whole number, or none'),
+        ("steps=none", 'steps is "none", expected a whole number, such as 10'),
         ("mdoe=bi", 'unknown option "mdoe"; did you mean "mode"?'),
         ("zzz=bi", 'unknown option "zzz"; known are name, steps, rate, fast, mode, layers, limit, weights'),
         ("mode", '--set "mode": expected KEY=VALUE'),
@@ -109,7 +112,7 @@ def test_options_are_listed_with_the_text_under_each_even_where_only_the_default
     assert options_of(Larger) == [
         Option("size", "a whole number", "9", "How many there are."),
         Option("kind", "one of a, b", '"a"', "Of which kind."),
-        Option("limit", "a whole number", "none (not set)", "At most so many."),
+        Option("limit", "a whole number, or none", "none (not set)", "At most so many."),
     ]
     assert options_of(Documented)[1] == Option("kind", "one of a, b", '"a"', "Of which kind.")
 
@@ -127,6 +130,14 @@ def test_options_of_a_held_table_have_a_dot() -> None:
     values = values_of(None, ["held.size=5", "own=2", "held.kind=b"])
     assert values == {"held": {"size": 5, "kind": "b"}, "own": 2}
     assert build(Holding, values) == Holding(own=2, held=Larger(size=5, kind="b"))
+
+
+def test_none_unsets_what_the_file_sets(tmp_path: Path) -> None:
+    file = tmp_path / "options.toml"
+    file.write_text("[held]\nlimit = 4\n")
+    assert build(Holding, values_of(file, ["held.limit=none"])) == Holding()
+    file.write_text('[held]\nlimit = "none"\n')
+    assert build(Holding, values_of(file, [])) == Holding()
 
 
 def test_settings_go_before_the_table_of_a_file(tmp_path: Path) -> None:

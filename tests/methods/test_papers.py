@@ -98,6 +98,7 @@ def test_settings_come_after_those_of_the_paper() -> None:
     assert (config.encoder, config.training.epochs) == ("minilm", 2)
     assert (config.pooling, config.groups, config.training.decay) == ("cls", False, 0.9)
     assert configuration("rts", {}, paper=True) == rts.paper()
+    assert configuration("rts", {"pooling": "none"}, paper=True) == replace(rts.paper(), pooling=None)
     assert configuration("rts", {"training": TrainingConfig(batch=8)}, paper=True).training == replace(
         rts.paper().training, batch=8
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, get_type_hints
 
-from tagwright.core.checked import describe_type, shown
+from tagwright.core.checked import NONE, describe_type, fits, shown
 from tagwright.errors import ConfigError
 from tagwright.methods.table import configuration, put
 
@@ -34,7 +34,8 @@ def options_of(kind: type, within: str = "") -> list[Option]:
         if is_dataclass(held):
             found += options_of(type(default), f"{name}.")
         else:
-            found.append(Option(name, describe_type(held), _written(default), meanings[field.name]))
+            expected = f"{describe_type(held)}, or {NONE}" if fits(None, held) else describe_type(held)
+            found.append(Option(name, expected, _written(default), meanings[field.name]))
     return found
 
 
@@ -94,4 +95,4 @@ def _meanings(kind: type) -> dict[str, str]:
 
 
 def _written(value: object) -> str:
-    return "none (not set)" if value is None else shown(list(value) if isinstance(value, tuple) else value)
+    return f"{NONE} (not set)" if value is None else shown(list(value) if isinstance(value, tuple) else value)

@@ -35,6 +35,9 @@ P = ParamSpec("P")
 LARGEST = sys.float_info.max
 "Beyond it are infinity, NaN, and whole numbers too large for a float."
 
+NONE = "none"
+"How TOML and the command line write None."
+
 
 def canonical(name: str) -> str:
     """The canonical spelling of a name: hyphens and plus signs become underscores.
@@ -135,8 +138,8 @@ class Checked:
 def build(kind: type[C], values: Mapping[str, Any], within: str = "") -> C:
     """The dataclass with these values, parsed from TOML or JSON; the other fields keep their defaults.
 
-    A list becomes a tuple, a table the dataclass that its field is annotated with. within: a prefix of the names in
-    messages. Raises ConfigError for an unknown name, with the nearest known one, and for a value that does not fit.
+    A list becomes a tuple, a table the dataclass that its field is annotated with, and "none" None where the field may
+    be None and no text fits, since TOML has no null. within: a prefix of the names in messages. Raises ConfigError for an unknown name, with the nearest known one, and for a value that does not fit.
     """
     hints = _hints(kind)  # type: ignore[arg-type]
     tables = {name: fields(hint) for name, hint in hints.items() if is_dataclass(hint)}
@@ -145,11 +148,17 @@ def build(kind: type[C], values: Mapping[str, Any], within: str = "") -> C:
     made = {
         name: build(hints[name], value, f"{within}{name}.")
         if is_dataclass(hints[name]) and isinstance(value, Mapping)
-        else _canonicalised(tuple(value) if isinstance(value, list) else value, hints[name])
+        else _read(value, hints[name])
         for name, value in values.items()
     }
     check(kind, made, within)
     return kind(**made)
+
+
+def _read(value: Any, kind: Any) -> Any:
+    if value == NONE and fits(None, kind) and not fits(value, kind):
+        return None
+    return _canonicalised(tuple(value) if isinstance(value, list) else value, kind)
 
 
 class UnknownOptionError(ConfigError, TypeError):
@@ -208,7 +217,8 @@ def check(kind: type, values: Mapping[str, object], within: str = "") -> None:
         if wanted := expected(values[name], hints[name]):
             default = defaults[name]
             example = "" if default is MISSING or default is None else f", such as {shown(default)}"
-            raise ConfigError(f"{within}{name} is {shown(values[name])}, expected {wanted}{example}")
+            unset = f", or {NONE}" if fits(None, hints[name]) else ""
+            raise ConfigError(f"{within}{name} is {shown(values[name])}, expected {wanted}{unset}{example}")
 
 
 @cache
