@@ -398,6 +398,18 @@ def test_a_method_may_be_spelled_with_hyphens_or_a_plus_and_is_shown_in_one_way(
     assert shown in answer(run, "train", "--help").replace("\n", "")
 
 
+def test_options_are_printed_with_those_of_the_paper(run: Command) -> None:
+    said = answer(run, "options", "maclr", "--paper")
+    assert "training.steps = none (not set); paper: 100000\n" in said
+    assert "pseudo_labels = 3\n" in said
+    found = {
+        each["name"]: each["paper"]
+        for each in json.loads(answer(run, "options", "rts", "--paper", "--json"))["options"]
+    }
+    assert (found["groups"], found["temperature"], found["training.learning_rate"]) == ("false", "0.05", "5e-05")
+    assert "--paper is accepted by rts" in run("options", "auto", "--paper").err
+
+
 def test_the_help_of_train_says_where_the_options_are(run: Command) -> None:
     assert "tagwright options METHOD" in " ".join(answer(run, "train", "--help").split())
 

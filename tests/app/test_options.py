@@ -125,6 +125,16 @@ class Holding(Checked):
     "What it holds."
 
 
+def test_options_are_listed_with_the_values_of_the_paper() -> None:
+    paper = Holding(held=Larger(size=4, limit=7))
+    assert [(option.default, option.paper) for option in options_of(Holding, paper)] == [
+        ("1", "1"),
+        ("9", "4"),
+        ('"a"', '"a"'),
+        ("none (not set)", "7"),
+    ]
+
+
 def test_options_of_a_held_table_have_a_dot() -> None:
     assert [option.name for option in options_of(Holding)] == ["own", "held.size", "held.kind", "held.limit"]
     values = values_of(None, ["held.size=5", "own=2", "held.kind=b"])

@@ -17,25 +17,34 @@ from tagwright.methods.table import configuration, put
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option for `--set`: name, expected values, default as it is written, meaning."""
+    """An option for `--set`: name, expected values, default as it is written, meaning.
+
+    paper: the value in the settings of a paper, as it is written, if they are asked for.
+    """
 
     name: str
     expected: str
     default: str
     meaning: str
+    paper: str | None = None
 
 
-def options_of(kind: type, within: str = "") -> list[Option]:
-    """The fields of a dataclass with the text under each in its source, those of a dataclass that it holds as well."""
+def options_of(kind: type, paper: Any = None, within: str = "") -> list[Option]:
+    """The fields of a dataclass with the text under each in its source, those of a dataclass that it holds as well.
+
+    paper: the settings of a paper, to be listed beside the defaults.
+    """
     types, meanings, defaults = get_type_hints(kind, include_extras=True), _meanings(kind), kind()
     found: list[Option] = []
     for field in fields(kind):
         held, default, name = types[field.name], getattr(defaults, field.name), within + field.name
+        in_paper = getattr(paper, field.name, None)
         if is_dataclass(held):
-            found += options_of(type(default), f"{name}.")
+            found += options_of(type(default), in_paper, f"{name}.")
         else:
             expected = f"{describe_type(held)}, or {NONE}" if fits(None, held) else describe_type(held)
-            found.append(Option(name, expected, _written(default), meanings[field.name]))
+            theirs = None if paper is None else _written(in_paper)
+            found.append(Option(name, expected, _written(default), meanings[field.name], theirs))
     return found
 
 

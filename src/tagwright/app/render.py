@@ -38,12 +38,13 @@ def lines(found: Iterable[str]) -> None:
 
 
 def options(found: Sequence["Option"], *, as_json: bool) -> None:
-    """Print the options of a method: names, values, meanings."""
+    """Print the options of a method: names, values, those of the paper that differ, meanings."""
     if as_json:
         _print_json({"options": [asdict(option) for option in found]})
         return
     for option in found:
-        print(escaped(f"{option.name} = {option.default}"))
+        paper = "" if option.paper in (None, option.default) else f"; paper: {option.paper}"
+        print(escaped(f"{option.name} = {option.default}{paper}"))
         _wrapped(option.expected, 4)
         _wrapped(option.meaning, 4)
 

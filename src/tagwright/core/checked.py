@@ -139,7 +139,8 @@ def build(kind: type[C], values: Mapping[str, Any], within: str = "") -> C:
     """The dataclass with these values, parsed from TOML or JSON; the other fields keep their defaults.
 
     A list becomes a tuple, a table the dataclass that its field is annotated with, and "none" None where the field may
-    be None and no text fits, since TOML has no null. within: a prefix of the names in messages. Raises ConfigError for an unknown name, with the nearest known one, and for a value that does not fit.
+    be None and no text fits, since TOML has no null. within: a prefix of the names in messages. Raises ConfigError for
+    an unknown name, with the nearest known one, and for a value that does not fit.
     """
     hints = _hints(kind)  # type: ignore[arg-type]
     tables = {name: fields(hint) for name, hint in hints.items() if is_dataclass(hint)}

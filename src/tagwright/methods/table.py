@@ -184,12 +184,17 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "", *,
     return build(kind, {key: _plain(value) for key, value in values.items()})
 
 
-def _over_the_paper(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of the method's paper with these values. Raises ConfigError for a method that is of no paper."""
+def settings_of_paper(method: str) -> Any:
+    """The options of the method's paper. Raises ConfigError for a method that is of no paper."""
     if (paper := named(method).paper) is None:
         methods = ", ".join(name for name, each in METHODS.items() if each.paper)
         raise ConfigError(f"{option('paper', python='paper=True')} is accepted by {methods}, not by {method}")
-    table = asdict(paper())
+    return paper()
+
+
+def _over_the_paper(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of the method's paper with these values. Raises ConfigError for a method that is of no paper."""
+    table = asdict(settings_of_paper(method))
     if "encoder" in values:
         _follow_encoder(table, method, values["encoder"])
     for name, value in values.items():

@@ -108,10 +108,15 @@ def train(
     print(escaped(f"saved {output}"))
 
 
-def options(method: Annotated[Method, typer.Argument(help="A method of train.")], as_json: Json = False) -> None:
+def options(
+    method: Annotated[Method, typer.Argument(help="A method of train.")],
+    paper: Annotated[bool, typer.Option("--paper", help="Show the settings of its paper where they differ.")] = False,
+    as_json: Json = False,
+) -> None:
     """Print the options of a method for --set: names, values, defaults, meanings."""
     from tagwright.app import render
     from tagwright.app.options import options_of
-    from tagwright.methods.table import named
+    from tagwright.methods.table import named, settings_of_paper
 
-    render.options(options_of(named(method).config), as_json=as_json)
+    settings = settings_of_paper(method) if paper else None
+    render.options(options_of(named(method).config, settings), as_json=as_json)
