@@ -15,6 +15,7 @@ from tests.tiny import tiny_encoder
 from tests.training.launching import start
 from tests.training.training_run import TRAINING, Redrawing, logged, pairs, plain_loss, resume_alone, run, state
 
+from tagwright.core.progress import silence
 from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
@@ -168,6 +169,23 @@ def test_training_brings_pairs_together_that_were_not(kind: str, request: pytest
     training = TrainingPlan(batch=4, steps=60, learning_rate=1e-2, validation=0.0)
     train(model, lambda _: source, Contrastive(plain_loss), training)
     assert nearest() == [0, 1, 2, 3]
+
+
+def test_without_a_terminal_one_line_says_how_long_and_where_the_log_is(
+    static: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(static, tmp_path)
+    assert capsys.readouterr().err == f"tagwright: training: 24 steps, logged in {tmp_path / 'log.jsonl'}\n"
+    run(static, tmp_path, resume=True)
+    assert capsys.readouterr().err == ""  # nothing is left to do
+    run(static, None)
+    assert capsys.readouterr().err == "tagwright: training: 24 steps\n"
+    with silence():
+        run(static, None)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    run(static, None)
+    assert "steps" not in capsys.readouterr().err
 
 
 def test_without_held_out_pairs_the_last_weights_are_kept(encoder: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.core.atomic import replace_file, writing
-from tagwright.core.progress import bar, silence
+from tagwright.core.progress import bar, note, silence
 from tagwright.core.steps import LOG, State, Steps
 from tagwright.encoders.bi_encoder import BiEncoder, EncoderModel
 from tagwright.errors import TagwrightError
@@ -78,6 +79,9 @@ def train(
     with torch.random.fork_rng(), run.encoder.ready(), silence(not accelerator.is_main_process):
         run.resume(state) if state else run.begin()
         accelerator.wait_for_everyone()  # no process writes a state while another still reads it
+        if run.step < length and not sys.stderr.isatty():  # no bar is shown there
+            log = f", logged in {training_log.file}" if training_log.file else ""
+            note(f"training: {length - run.step:,} steps{log}")
         saved = time.monotonic()
         for _ in run.steps_from_here():
             if steps.writes and time.monotonic() - saved >= training.checkpoint_seconds:
