@@ -59,6 +59,13 @@ def write_half(path: Path, text: str, **_: Any) -> None:
     raise Killed
 
 
+def test_a_refused_training_leaves_nothing_behind_not_even_the_folders_above(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(ConfigError), resumable(tmp_path / "mine" / "new" / "M", START, resume=False):
+        raise ConfigError("too few documents")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]
+
+
 def test_a_kill_while_a_resumed_training_records_itself_costs_no_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -158,14 +158,15 @@ class Start:
 def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[Steps]:
     """Yield the store of a training's steps, in the folder OUTPUT.training; the caller removes it after saving.
 
-    Without an output nothing is stored. An interrupted training leaves the folder, unless there is nothing to resume.
-    Raises ConfigError if the folder holds a training with other options or data, or one and resume is False;
-    TagwrightError if the folder is something else.
+    Without an output nothing is stored. An interrupted training leaves the folder; where there is nothing to resume, as
+    when it is refused, neither it nor folders made for it are left. Raises ConfigError if the folder holds a training
+    with other options or data, or one and resume is False; TagwrightError if the folder is something else.
     """
     if output is None:
         yield Steps()
         return
     folder = beside(output)
+    made = [parent for parent in folder.parents if not parent.exists()]
     if is_first():
         _prepare(folder, start, resume=resume)
     folder.mkdir(parents=True, exist_ok=True)
@@ -174,6 +175,9 @@ def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[St
     except (TagwrightError, KeyboardInterrupt) as stop:
         if not _waits(folder):
             remove_folder(folder)
+            with contextlib.suppress(OSError):  # another process may have put something there
+                for parent in made:
+                    parent.rmdir()
         elif isinstance(stop, KeyboardInterrupt):
             _say(f"{folder}: interrupted; continue with --resume")
         raise
