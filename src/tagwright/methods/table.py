@@ -77,7 +77,8 @@ ZERO_SHOT, AUTO_METHOD, FINETUNE, COMBINE = "zero_shot", "auto", "finetune", "co
 _FUSED = frozenset({"fuse", "fuse_with"})  # the stages alone determine the ranking, so fusing is possible
 _LABELLED = _FUSED | {"guesses"}
 _CONTINUED = frozenset({"model"})
-_TORCH = ("torch", "sentence_transformers", "accelerate")
+_TORCH = ("torch", "accelerate")
+_LIBRARY = (*_TORCH, "sentence_transformers")  # also of a static encoder; of others whoever loads one asks for it
 
 
 def _zero_shot(documents: Sequence[Document], labels: Vocabulary, config: Any, _steps: Steps) -> Tagger:
@@ -128,7 +129,7 @@ METHODS: dict[str, Method] = {
     "rts": Method("rts", "texts", accepts=_FUSED, needs=_TORCH),
     "maclr": Method("maclr", "texts", accepts=_FUSED, needs=_TORCH),
     "micol": Method("micol", "texts", needs=_TORCH),
-    "futex": Method("futex", "texts", needs=_TORCH),
+    "futex": Method("futex", "texts", needs=_LIBRARY),
     "ict": Method("contrastive", "texts", accepts=_FUSED, needs=_TORCH),
     "simcse": Method("contrastive", "texts", accepts=_FUSED, needs=_TORCH, adapter=_simcse),
     FINETUNE: Method(
@@ -137,10 +138,10 @@ METHODS: dict[str, Method] = {
     ),
     COMBINE: Method("auto.combine", "labels", _OF_NO_PAPER, _CONTINUED | {"reviews"}, adapter=_combine),
     "svm": Method("svm", "labels", accepts=_LABELLED),
-    "classifier": Method("depl", "labels", ("ClassifierConfig", "classifier_paper"), _LABELLED, _TORCH),
-    "de_ret": Method("depl", "labels", ("DeRetConfig", "de_ret_paper"), _LABELLED, _TORCH),
-    "depl": Method("depl", "labels", accepts=_WORDS, needs=_TORCH),
-    "depl_cls": Method("depl", "labels", ("ClsConfig", "cls_paper"), _WORDS, _TORCH),
+    "classifier": Method("depl", "labels", ("ClassifierConfig", "classifier_paper"), _LABELLED, _LIBRARY),
+    "de_ret": Method("depl", "labels", ("DeRetConfig", "de_ret_paper"), _LABELLED, _LIBRARY),
+    "depl": Method("depl", "labels", accepts=_WORDS, needs=_LIBRARY),
+    "depl_cls": Method("depl", "labels", ("ClsConfig", "cls_paper"), _WORDS, _LIBRARY),
 }  # fmt: skip
 "All methods by name."
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,20 @@ def run(*arguments: str, settings: list[str] | None = None, check: bool = False)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
+
+
+def test_a_static_encoder_is_trained_without_sentence_transformers_and_others_ask_for_it(
+    data: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = encoders(tmp_path)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    train = ["train", "rts", *data, "--output", str(tmp_path / "M")]
+    run(*train, settings=[*QUICK, f"encoder={own['static']}", "training.epochs=1"])
+    assert Tagger.load(tmp_path / "M").tag(UNSEEN[:1]).labels.size
+    with pytest.raises(ConfigError, match="needs sentence_transformers, which is not installed"):
+        run(*train, "--overwrite", settings=[*QUICK, f"encoder={own['transformer']}"])
+    with pytest.raises(ConfigError, match="training by depl_cls needs sentence_transformers"):
+        run("train", "depl_cls", *train[2:], "--overwrite", settings=[f"encoder={own['static']}"])
 
 
 def test_rts_is_trained_saved_and_leaves_nothing_beside_the_tagger(

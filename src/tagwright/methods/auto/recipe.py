@@ -16,7 +16,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
 from typing import Annotated, Any
 
 import numpy as np
@@ -36,7 +35,6 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
 from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError
-from tagwright.evaluation.advice import STATIC as STATIC_NEEDS
 from tagwright.evaluation.advice import next_step
 from tagwright.llm.options import LlmOptions
 from tagwright.methods import depl, rts, zero_shot
@@ -241,10 +239,10 @@ def fit(
     if len(labelled) and config.encoder == AUTO and has_packaged() and "dense" in config.stages:
         slow = np.array(["combiner" in found.too_slow])  # stored: a resumed training may find another speed
         if steps.once("speed", lambda: State({"slow": slow})).arrays["slow"][0]:
-            lighter = begin(_without_transformer(config), steps.within("lighter"))
+            lighter = begin(replace(config, encoder=STATIC), steps.within("lighter"))
             if "combiner" in lighter[-1].stages:
                 why = f"with {PACKAGED} no label could be used in {config.minutes:g} minutes on this machine"
-                note(f"encoder {lighter[0].encoder if 'dense' in lighter[0].stages else 'none'}: {why}")
+                note(f"encoder {STATIC}: {why}")
                 config, data, start, found = lighter
     for line in found.lines():
         note(line)
@@ -267,13 +265,6 @@ def fit(
     measured = {name: round(value, 4) for name, value in report.measured.items()}
     brought = {name: round(float(lost.mean()), 4) for name, lost in report.brought.items()}
     return replace(tagger, training={"auto": {**record, "nDCG@5": measured, "brought": brought}})
-
-
-def _without_transformer(config: Config) -> Config:
-    """The same with the static encoder, or where that cannot be made here, without the dense stage."""
-    if all(find_spec(package) for package in STATIC_NEEDS):
-        return replace(config, encoder=STATIC)
-    return replace(config, stages=tuple(name for name in config.stages if name != "dense"))
 
 
 def make_plan(data: Data, start: Tagger, config: Config, language: str, started: tuple[float, float]) -> Plan:
