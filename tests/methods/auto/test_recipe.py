@@ -15,13 +15,14 @@ from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation import advice
 from tagwright.methods import auto, depl, rts, zero_shot
 from tagwright.methods.auto import combine, examples, plan, recipe, speed
 from tagwright.methods.auto.combine import judged_only
 from tagwright.methods.auto.plan import Holdings, Work
-from tagwright.methods.auto.speed import Rates, calibrate
-from tagwright.stages.dense import Dense
+from tagwright.methods.auto.speed import CALIBRATION, Rates, calibrate
+from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
@@ -372,6 +373,24 @@ def test_the_machine_is_probed_without_reading_labels(tmp_path: Path) -> None:
     assert rates.label == 0  # all labels are encoded
     assert rates.find >= 0  # a difference of two times, which other programs blur
     assert calibrate(tagger, hidden, encoded=True).document == 0
+
+
+def test_a_text_that_occurs_twice_counts_once_in_the_time_of_encoding(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    encoder, read = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny"))), list[list[str]]()
+    names = ("bees", "wasps", "honey", "market", "stock", "river")
+    labels = [Label(f"{name} {i}", (f"{name} {i}",)) for i, name in enumerate(names * 4)]
+    labels[0] = replace(labels[0], description="They fly.")  # of the others name and text are the same
+    dense = Dense(labels, encoder, DenseOptions(proposed=1))
+    assert dense.missing == len(labels)
+    monkeypatch.setattr(encoder, "encode_raw", lambda texts: read.append([*texts]))
+    calibrate(Tagger(Vocabulary(labels), {"dense": dense}), LABELLED, encoded=True, too_slow=lambda _: True)
+    [_, timed] = read
+    assert len(timed) == len({*timed}) == CALIBRATION + 1
+    assert (
+        plan.not_encoded(dense, [Document("a", abstract="Nobody read this."), Document("b", "Nobody read this.")]) == 1
+    )
 
 
 def test_where_encoding_alone_takes_too_long_no_candidates_are_asked_for(

@@ -166,8 +166,8 @@ def survey(
 
 
 def not_encoded(dense: Dense, documents: Sequence[Document]) -> int:
-    """Number of documents that are not in the encoder's cache."""
-    texts = [document.read_as(dense.options.text_field) for document in documents]
+    """Number of different texts of documents that are not in the encoder's cache."""
+    texts = list({document.read_as(dense.options.text_field): None for document in documents})
     known = getattr(dense.encoder, "known", None)
     return len(texts) - int(known(texts, "query")[1].sum()) if known else len(texts)
 

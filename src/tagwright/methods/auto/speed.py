@@ -62,7 +62,7 @@ def calibrate(
     if dense and dense.missing:
         places = np.linspace(0, len(tagger.vocabulary) - 1, CALIBRATION, dtype=int)
         labels = [tagger.vocabulary[place] for place in places.tolist()]
-        label = _to_encode(dense, [text for each in labels for text in dense.texts_of(each)])
+        label = _to_encode(dense, [text for each in labels for text in dict.fromkeys(dense.texts_of(each))])
     if dense and not encoded:
         document = _to_encode(dense, [each.read_as(dense.options.text_field) for each in some])
     if (label or document) and too_slow(encoding := Rates(label=label, document=document)):
