@@ -229,5 +229,5 @@ def test_xml_that_cannot_be_copied(tmp_path: Path, content: str | bytes, problem
 
 @pytest.mark.parametrize("code", ["", "gnd$", "g d"])
 def test_codes_that_would_break_a_field(code: str) -> None:
-    with pytest.raises(ConfigError, match="expected a code of letters and digits"):
+    with pytest.raises(ConfigError, match="expected MARC's code of the vocabulary, of letters and digits"):
         Provenance(source=code, date="20260131")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tagwright import __version__
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, option
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.documents.sections import one_line
 from tagwright.types import Run
@@ -57,10 +57,14 @@ class Provenance:
     method: str = f"tagwright {__version__}"
 
     def __post_init__(self) -> None:
-        for name, code in (("source", self.source), ("agency", self.agency or "none")):
+        for name, code, of, example in (
+            ("source", self.source, "vocabulary", "gnd, or local for one that has none"),
+            ("agency", self.agency or "none", "library", "DE-101"),
+        ):
             if not _CODE.fullmatch(code):
+                given = f"{option(name)} is {code[:40]!r}"
                 raise ConfigError(
-                    f"{name} is {code[:40]!r}, expected a code of letters and digits, such as gnd or DE-101"
+                    f"{given}, expected MARC's code of the {of}, of letters and digits, such as {example}"
                 )
 
 

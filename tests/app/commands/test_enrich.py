@@ -95,7 +95,10 @@ def test_what_cannot_be(run: Command) -> None:
         "tagwright: in.mrc: the copy would replace the records; name another file\n",
     )
     assert Path("in.mrc").read_bytes() == RECORDS
-    outcome = run(*call, "out.mrc", "--source", "my zoo")
-    assert (
-        outcome.err == "tagwright: source is 'my zoo', expected a code of letters and digits, such as gnd or DE-101\n"
+    said = "expected MARC's code of the vocabulary, of letters and digits, such as gnd, or local for one that has none"
+    assert run(*call, "out.mrc", "--source", "my zoo").err == f"tagwright: --source is 'my zoo', {said}\n"
+    assert run(*call[:-3], "--output", "out.mrc").err == f"tagwright: --source is '', {said}\n"
+    outcome = run(*call, "out.mrc", "--agency", "DE 101")
+    assert outcome.err == (
+        "tagwright: --agency is 'DE 101', expected MARC's code of the library, of letters and digits, such as DE-101\n"
     )

@@ -14,7 +14,10 @@ def enrich(
     chosen: Chosen,
     cut: Cut,
     output: Annotated[Path, typer.Option("--output", help="The copy to write.")],
-    source: Annotated[str, typer.Option("--source", metavar="CODE", help="MARC's code of the vocabulary: gnd, lcsh.")],
+    source: Annotated[
+        str,
+        typer.Option("--source", metavar="CODE", help="MARC's code of the vocabulary: gnd, lcsh; local for others."),
+    ] = "",
     agency: Annotated[str, typer.Option(metavar="CODE", help="MARC's code of the library that adds them.")] = "",
     run: Annotated[Path | None, typer.Option(help="A run file with the suggestions, instead of tagging.")] = None,
     _quiet: Quiet = False,
