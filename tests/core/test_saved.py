@@ -216,6 +216,16 @@ def test_a_change_in_small_files_is_found_at_once_and_one_in_large_files_when_as
         check_files(tmp_path, known)
 
 
+def test_a_file_that_is_missing_is_named_with_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "items").mkdir()
+    (tmp_path / "items" / "data.npy").write_bytes(b"12")
+    known = digests(tmp_path)
+    (tmp_path / "items" / "data.npy").unlink()
+    with pytest.raises(ModelError) as raised:
+        check_files(tmp_path, known)
+    assert str(raised.value) == f"{tmp_path / 'items' / 'data.npy'}: is missing; save the model again"
+
+
 def test_a_large_file_that_is_cut_off_is_found_by_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "large").write_bytes(b"12345678")
     monkeypatch.setattr(saved, "CHECKED", 4)

@@ -176,7 +176,7 @@ def check_files(folder: Path, expected: object, *, whole: bool = False) -> None:
     files = _files(folder)
     for name, (size, _) in known.items():
         if name not in files:
-            raise ModelError(f"{folder / Path(name).name}: is missing; save the model again")
+            raise ModelError(f"{folder / name}: is missing; save the model again")
         if files[name].stat().st_size != size:
             raise ModelError(f"{files[name]}: damaged (its size differs); save the model again")
     total = 0
