@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import re
@@ -249,6 +250,19 @@ def test_evaluate_writes_a_page_and_a_table_of_labels(run: Command, desk: Path) 
     assert 'Bees <span class="words">(bees, bee, honey)</span>' in page
     rows = [line.split("\t") for line in (desk / "labels.tsv").read_text().splitlines()]
     assert ["bee", "Bees"] in [row[:2] for row in rows]
+
+
+def test_a_page_and_a_table_of_labels_have_notations(run: Command, desk: Path) -> None:
+    labels = [{"id": "bee", "name": "Bees", "notation": "595.79"}, {"id": "bank", "name": "Banks", "notation": "332"}]
+    write("classes.jsonl", [*labels, {"id": "rain", "name": "Rain"}])
+    on = ("evaluate", "docs.jsonl", "--labels", "classes.jsonl")
+    answer(run, *on, "--run", "wrong.jsonl", "--report", "page.html", "--per-label", "labels.tsv")
+    page = (desk / "page.html").read_text()
+    assert "Missed: Banks 332" in page
+    assert "</b> Bees 595.79</li>" in page
+    assert '<th scope="row">Banks 332</th>' in page
+    rows = csv.DictReader((desk / "labels.tsv").read_text().splitlines(), delimiter="\t")
+    assert {row["label"]: row["notation"] for row in rows} == {"bee": "595.79", "bank": "332", "rain": ""}
 
 
 @pytest.mark.parametrize("command", [("evaluate", *RIGHT), ("compare", *RIGHT, "--run", "wrong.jsonl")])

@@ -147,7 +147,7 @@ def evaluate(run: Run, task: "EvaluationSet", per_label_file: Path | None = None
 
     if per_label_file:
         rows = per_label(run, task.gold, train=task.train)
-        write_per_label(rows, [(label.id, label.name) for label in task.vocabulary], per_label_file)
+        write_per_label(rows, task.vocabulary, per_label_file)
     return dataset.score(run, task)
 
 

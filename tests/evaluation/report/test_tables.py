@@ -9,6 +9,7 @@ from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores
 from tagwright.evaluation.significance import Comparison, Difference, comparison_rows
 from tagwright.evaluation.text_tables import Rows, score_rows
+from tagwright.types import Label
 
 HALF = Score(0.5, 0.25, 0.75)
 SCORES = Scores(1234, {"P@1": HALF, "nDCG@3": HALF}, {"tail": Scores(56, {"P@1": HALF})})
@@ -60,9 +61,10 @@ def test_a_score_table_prints_each_measure_with_its_interval() -> None:
 
 def test_the_table_per_label_quotes_names_with_tabs(tmp_path: Path) -> None:
     rows = [LabelScore(1, None, 1, 1, 0, 0.5, 1.0, 2 / 3), LabelScore(0, 4, 0, 0, 1, 0.0, 0.0, 0.0)]
-    write_per_label(rows, [("a", "ants"), ("b", "bees\tand wasps")], tmp_path / "labels.tsv")
+    labels = [Label("a", ("ants",)), Label("b", ("bees\tand wasps",), notation="595.79")]
+    write_per_label(rows, labels, tmp_path / "labels.tsv")
     assert (tmp_path / "labels.tsv").read_text().splitlines() == [
-        "label\tname\ttrain\ttp\tfp\tfn\tprecision\trecall\tf1",
-        'b\t"bees\tand wasps"\t\t1\t1\t0\t0.5000\t1.0000\t0.6667',
-        "a\tants\t4\t0\t0\t1\t0.0000\t0.0000\t0.0000",
+        "label\tname\ttrain\ttp\tfp\tfn\tprecision\trecall\tf1\tnotation",
+        'b\t"bees\tand wasps"\t\t1\t1\t0\t0.5000\t1.0000\t0.6667\t595.79',
+        "a\tants\t4\t0\t0\t1\t0.0000\t0.0000\t0.0000\t",
     ]

@@ -22,8 +22,9 @@ def details(
     notes: Mapping[str, str],
 ) -> Details:
     """Collect the content of an evaluation page. tagger: the tagger of the run, if known, to show evidence."""
-    missed = [(task.vocabulary[each.label].name, each) for each in most_missed(run, task.gold, MISSED)]
-    return Details(notes, _examples(task, run, tagger), missed, curves({"this run": run}, task))
+    names = [f"{label.name} {label.notation}".rstrip() for label in task.vocabulary]
+    missed = [(names[each.label], each) for each in most_missed(run, task.gold, MISSED)]
+    return Details(notes, _examples(task, run, tagger, names), missed, curves({"this run": run}, task))
 
 
 def origin(task: EvaluationSet, documents: str, labels: str) -> dict[str, str]:
@@ -49,8 +50,7 @@ def curves(runs: Mapping[str, Run], task: EvaluationSet) -> dict[str, list[Bin]]
     return {name: by_frequency(run, task.gold, task.train) for name, run in runs.items()} if task.train else {}
 
 
-def _examples(task: EvaluationSet, run: Run, tagger: Tagger | None) -> list[Example]:
-    names = [label.name for label in task.vocabulary]
+def _examples(task: EvaluationSet, run: Run, tagger: Tagger | None, names: Sequence[str]) -> list[Example]:
     shown = []
     for row in spread(len(task.kept), EXAMPLES).tolist():
         document = task.corpus[int(task.kept[row])]

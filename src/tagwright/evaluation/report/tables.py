@@ -16,6 +16,8 @@ from tagwright.evaluation.text_tables import Rows, percent
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from tagwright.types import Label
+
 
 def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
     """From which confidence on suggestions are to be accepted to keep a bound, and how many these are.
@@ -101,14 +103,15 @@ def table(rows: Rows, title: str = "") -> Table:
     return made
 
 
-def write_per_label(scores: Iterable[LabelScore], labels: Sequence[tuple[str, str]], path: Path | str) -> None:
-    """Write one line per label as TSV, under a line that names the columns. labels: id and name of each label.
+def write_per_label(scores: Iterable[LabelScore], labels: Sequence[Label], path: Path | str) -> None:
+    """Write one line per label as TSV, under a line that names the columns.
 
     Raises TagwrightError when it cannot be written.
     """
     with replace_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerow(["label", "name", *LabelScore._fields[1:]])
+        writer.writerow(["label", "name", *LabelScore._fields[1:], "notation"])
         for row in scores:
             shares = (f"{share:.4f}" for share in (row.precision, row.recall, row.f1))
-            writer.writerow([*labels[row.label], row.train, row.tp, row.fp, row.fn, *shares])
+            label = labels[row.label]
+            writer.writerow([label.id, label.name, row.train, row.tp, row.fp, row.fn, *shares, label.notation])
