@@ -15,9 +15,9 @@ def tagger(*labels: tw.Label | str) -> tw.Tagger:
     return tw.zero_shot(tw.Vocabulary(labels), stages=["exact_match", "tfidf"], language="en")
 
 
-def shown(suggestions: tw.Suggestions) -> ElementTree.Element:
+def shown(value: tw.Suggestions | tw.Tagger | tw.Vocabulary | tw.Corpus) -> ElementTree.Element:
     """The HTML, which is well-formed XML here, and so has each element closed."""
-    return ElementTree.fromstring(f"<body>{suggestions._repr_html_()}</body>")
+    return ElementTree.fromstring(f"<body>{value._repr_html_()}</body>")
 
 
 def cells(page: ElementTree.Element, tag: str) -> list[str]:
@@ -29,6 +29,20 @@ def test_suggestions_are_a_table() -> None:
     page = shown(found)
     assert cells(page, "th") == ["label", "id", "notation", "score", "confidence"]
     assert cells(page, "td") == ["Bees", "b", "638.1", "1.500", "likely", "Tax <law>", "t", "", "0.250", ""]
+
+
+def test_taggers_vocabularies_and_corpora_are_tables_of_what_comes_first() -> None:
+    page = shown(tagger("Bees", "Orchards"))
+    assert cells(page, "caption") == ["Tagger of 2 labels: exact_match 0.5, tfidf 1; combined by evidence"]
+    assert cells(page, "td") == ["exact_match", "its name in the text", "tfidf", "words shared with the label's text"]
+    labels = [tw.Label(str(place), (f"Label <{place}>",), notation="59") for place in range(1200)]
+    page = shown(tw.Vocabulary(labels))
+    assert cells(page, "caption") == ["Vocabulary of 1,200 labels"]
+    assert cells(page, "th") == ["label", "id", "notation"]
+    assert cells(page, "td") == [cell for place in range(5) for cell in (f"Label <{place}>", str(place), "59")]
+    page = shown(tw.Corpus.of([{"id": "a", "title": "Bees & honey", "labels": ["bees", "honey"]}]))
+    assert cells(page, "caption") == ["Corpus of 1 document"]
+    assert cells(page, "td") == ["Bees & honey", "a", "bees, honey"]
 
 
 def test_words_are_to_the_left_and_numbers_to_the_right_in_one_line() -> None:

@@ -7,6 +7,9 @@ _CELL = "padding:.15em .8em;text-align:"
 _NUMBER = f"{_CELL}right;white-space:nowrap"
 _MARK = "background:#ffe58a;color:#1b1b1b"
 
+FIRST = 5
+"Labels or documents that a notebook shows of many."
+
 
 def many(count: int, noun: str) -> str:
     """1 document, 2 documents."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
-from tagwright.core.display import many
+from tagwright.core.display import FIRST, html_table, many
 from tagwright.core.scratch import full_disk_explained
 from tagwright.data import document_file
 from tagwright.data.document_file import DocumentFile
@@ -134,6 +134,10 @@ class Corpus(Sequence[Document]):
 
     def __repr__(self) -> str:
         return f"Corpus of {many(len(self), 'document')}"
+
+    def _repr_html_(self) -> str:
+        rows = [[each.title, each.id, ", ".join(each.labels)] for each in self[:FIRST]]
+        return html_table([["title", "id", "labels"], *rows], repr(self), words=("id", "labels"))
 
     @overload
     def __getitem__(self, position: int) -> Document: ...

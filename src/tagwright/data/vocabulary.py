@@ -21,7 +21,7 @@ import numpy as np
 
 from tagwright.core.cache import user_cache
 from tagwright.core.checked import shown
-from tagwright.core.display import many
+from tagwright.core.display import FIRST, html_table, many
 from tagwright.core.extras import require
 from tagwright.core.garbage import uncollected
 from tagwright.data import rows
@@ -197,6 +197,11 @@ class Vocabulary(Sequence[Label]):
         first = [" ".join(self[place].name.split())[:40] for place in range(min(3, len(self)))]
         rest = ["..."] if len(self) > len(first) else []
         return f"Vocabulary of {many(len(self), 'label')}: {', '.join(first + rest)}"
+
+    def _repr_html_(self) -> str:
+        rows = [[each.name, each.id, each.notation] for each in self[:FIRST]]
+        title = f"Vocabulary of {many(len(self), 'label')}"
+        return html_table([["label", "id", "notation"], *rows], title, words=("id", "notation"))
 
     @overload
     def __getitem__(self, position: int) -> Label: ...

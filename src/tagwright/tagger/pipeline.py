@@ -166,6 +166,9 @@ class Tagger:
     def __repr__(self) -> str:
         return f"Tagger of {many(len(self.vocabulary), 'label')}: {self.combiner.describe(list(self.stages))}"
 
+    def _repr_html_(self) -> str:
+        return html_table([["stage", "what it sees"], *map(list, self.meanings.items())], repr(self), ["what it sees"])
+
     @property
     def stages(self) -> dict[str, Stage]:
         """Return retrievers and re-rankers by name, in this order."""
