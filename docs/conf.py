@@ -126,6 +126,14 @@ def _escaped(line: str) -> str:
     )
 
 
+def plain_signature(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Name an alias alone where Sphinx writes TypeAliasForwardRef('Labels')."""
+    plain = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
+    return signature and plain.sub(r"\1", signature), returned and plain.sub(r"\1", returned)
+
+
 def visit_math(self: Any, node: nodes.math | nodes.math_block) -> None:
     """Formulas as MathML, which browsers show by themselves: nothing is fetched."""
     from docutils.nodes import SkipNode, math_block
@@ -150,4 +158,5 @@ def setup(app: Sphinx) -> None:
     app.connect("build-finished", refuse_remote_files)
     app.connect("source-read", fill_in)
     app.connect("autodoc-process-docstring", plain_docstring)
+    app.connect("autodoc-process-signature", plain_signature)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
