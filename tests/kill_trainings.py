@@ -36,8 +36,7 @@ from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
 from tagwright.training import combiner
 
-FIRST = "0001"
-ASKED = {"title": "belane", "text": "The belane."}  # the first document that is learned from
+FIRST, TEXT = "0001", "The belane."
 
 
 def grow_few(features: Any, scores: Any, gradients: Any, options: BoostingOptions, seed: int) -> BoostedTrees:
@@ -88,7 +87,7 @@ def answer(folder: Path) -> tuple[str, list[str]]:
     """Start a server: the number of the version that answers, and the ids of the labels, best first."""
     app, refitter = served(folder)
     with TestClient(app) as client:
-        found = client.post("/api/suggest", json=ASKED).json()
+        found = client.post("/api/suggest", json={"text": TEXT}).json()
     refitter.review.file.close()
     return found["version"].removeprefix("bees "), [each["id"] for each in found["suggestions"]]
 
