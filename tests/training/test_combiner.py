@@ -131,6 +131,21 @@ def test_a_blend_is_validated_as_it_will_rank() -> None:
         assert each.raw[examples.suggestions(outside)] == pytest.approx(expected, abs=1e-6)
 
 
+def test_no_rounding_decides_where_a_ranker_is_the_opposite_of_the_fixed_sum() -> None:
+    examples = example_documents(20)
+
+    def opposite(training: Examples, options: CombinerOptions) -> CandidateRanker:
+        base, column = training.features.values[:, training.base].astype(np.float64), training.base
+        mean, deviation = np.zeros(training.features.values.shape[1]), np.ones(training.features.values.shape[1])
+        weight = np.zeros(len(mean))
+        mean[column], deviation[column], weight[column] = base.mean(), base.std(), -1 / 3
+        return CandidateRanker(training.features.names, Logistic(mean, deviation, weight, 0.0))
+
+    found = cross_validate(examples, measure, replace(OPTIONS, label_bias=False), opposite)
+    assert set(found[0.5].raw.tolist()) == {0.0}
+    assert len(set(found[0.75].raw.tolist())) > 20
+
+
 def test_a_label_that_people_choose_whatever_the_stages_say_is_learned() -> None:
     examples = example_documents(60, told_by="nothing")
     always = Examples(examples.run, examples.features, Run.from_rows([[7]] * 60), 10)

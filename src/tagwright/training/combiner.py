@@ -228,7 +228,8 @@ def cross_validate(
         predicted = ranker.predict(training.features)
         spread = predicted.std() if len(predicted) else 1.0
         for share in SHARES:
-            scores[share][places] = learned + (1 - share) / share * spread * base
+            # A ranker that is the opposite of the sum cancels it at 1/2: then rounding would decide the order.
+            scores[share][places] = np.round(learned + (1 - share) / share * spread * base, 9)
     return {share: _validation(examples, raw, folds, measure, options) for share, raw in scores.items()}
 
 
