@@ -29,8 +29,10 @@ from benchmarks.markdown import change, probability
 from benchmarks.zeroshot import own_labels, without
 
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders import precision as trial
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.precision import GAIN, Precision, resolve, speeds
+from tagwright.encoders.device import threads
+from tagwright.encoders.precision import GAIN, Precision, resolve
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
@@ -40,6 +42,7 @@ from tagwright.types import Document, Floats, Run
 DEFAULT = figures.RESULTS / "encode.json"
 NAMES = (*corpora.NAMES, "kirja")
 THEIRS = "sentence-transformers"
+ONE_THREAD = "speed, one thread"
 
 FAST: tuple[Precision, ...] = ("int8", "bfloat16")
 
@@ -65,7 +68,7 @@ def main(arguments: list[str]) -> None:
     elif options.job == "speed":
         for name, variables in machine.levels().items():
             found = elsewhere(variables, arguments)
-            write(options.output, "speed", name, found)
+            write(options.output, "speed" if threads() > 1 else ONE_THREAD, name, found)
             show_speed(name, found)
     else:
         for name in options.corpora:
@@ -91,7 +94,7 @@ def here(options: argparse.Namespace) -> dict[str, Any]:
         "labels": [label.text for name in options.corpora[:2] for label in corpora.labels(name)[:labels]],
     }
     encoders = {each: BiEncoder.load(precision=each, cached=False) for each in precisions()}
-    found: dict[str, Any] = {"auto": resolve("auto"), "trial": speeds(), "rounds": rounds}
+    found: dict[str, Any] = {"auto": resolve("auto"), "trial": trial.speeds(), "rounds": rounds}
     return {**found, **{kind: times_as_fast(encoders, some, rounds) for kind, some in texts.items()}}
 
 
@@ -146,7 +149,7 @@ def tag(vocabulary: Vocabulary, documents: Sequence[Document], config: zero_shot
 
 def precisions() -> list[Precision]:
     """float32, and those that this machine computes fast."""
-    return ["float32", *(name for name in FAST if speeds().get(name, 0) >= GAIN)]
+    return ["float32", *(name for name in FAST if trial.speeds().get(name, 0) >= GAIN)]
 
 
 def some_labels(vocabulary: Vocabulary, documents: Sequence[Document], count: int | None) -> Vocabulary:

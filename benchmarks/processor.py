@@ -1,10 +1,12 @@
 """Seconds of the processor: to the first tag, for each document, and for a training; on a vocabulary of 26,983 labels.
 
 `python -m benchmarks processor [CASE...] [--beside FOLDER]`: another checkout takes turns with this one, round after
-round, so that other work on the machine slows both alike. Every process has one thread. Medians are printed.
+round, so that other work on the machine slows both alike. Every process has one thread. Medians are printed, and those
+of this checkout written.
 
 first: from nothing, with an empty cache. second: the same with what the first left in the cache. saved: of a saved
-tagger. documents: a second, of a saved tagger, without the first. train: auto with 50 labelled documents, and with all.
+tagger, with an empty cache. again: the same once more. documents: a second, of a saved tagger, without the first.
+train: auto with 50 labelled documents, and with all. retrain: the former once more, its texts encoded.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import corpora
+from benchmarks import corpora, figures
 from benchmarks.peer_jobs import ONE_THREAD, prepare
 
 HERE = Path(__file__).resolve().parents[1]
@@ -36,8 +38,10 @@ CASES: Mapping[str, Sequence[str]] = {
     "first": ("words", "minilm"),
     "second": ("words", "minilm"),
     "saved": ("words", "static", "minilm", "auto"),
+    "again": ("words", "static", "minilm", "auto"),
     "documents": ("words", "static", "minilm", "auto"),
     "train": ("auto", "all"),
+    "retrain": ("auto",),
 }
 
 BEGIN = """
@@ -63,6 +67,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--beside", type=Path, action="append", default=[], help="another checkout of the project")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--documents", type=int, default=300, help="dev documents, for the pace")
+    parser.add_argument("--output", type=Path, default=figures.RESULTS / "processor.json")
     options = parser.parse_args(arguments)
     corpora.require(("tib",))
     wanted = [name for name in names if not options.cases or {name, name.split()[0]} & set(options.cases)]
@@ -78,6 +83,14 @@ def main(arguments: list[str]) -> None:
             medians = list(map(statistics.median, found.values()))
             ratio = f", ratio {medians[-1] / medians[0]:.3f}" if len(medians) > 1 else ""
             print(f"{name:18} {' -> '.join(f'{each:8.2f}' for each in medians)}{ratio}", flush=True)
+            case, method = name.split()
+            content = figures.read(options.output)
+            content.setdefault(case, {})[method] = {
+                "median": round(medians[-1], 2),
+                "rounds": rounds,
+                "load": round(os.getloadavg()[0], 1),
+            }
+            figures.write(options.output, content)
 
 
 def write(folder: Path, documents: int, *, whole: bool) -> None:
@@ -94,14 +107,15 @@ def measured(name: str, checkout: Path, folder: Path, saved: str) -> float:
     case, method = name.split()
     make, model = f"tagger = {METHODS[method]}\n", folder / f"{saved}-{method}"
     load = f"tagger = tw.load({str(model)!r})\n"
-    if case in ("saved", "documents") and not model.exists():
+    if case in ("saved", "again", "documents") and not model.exists():
         run(checkout, folder, f"{make}tagger.save({str(model)!r})")
     if case == "documents":
         return float(run(checkout, folder, load + PACE)[1])
     with tempfile.TemporaryDirectory() as cache:
-        if case == "second":
-            run(checkout, folder, make + FIRST, cache)
-        return run(checkout, folder, make if case == "train" else (load if case == "saved" else make) + FIRST, cache)[0]
+        code = make if case.endswith("train") else (load if case in ("saved", "again") else make) + FIRST
+        if case in ("second", "again", "retrain"):
+            run(checkout, folder, code, cache)
+        return run(checkout, folder, code, cache)[0]
 
 
 def run(checkout: Path, folder: Path, code: str, cache: str = "") -> tuple[float, str]:

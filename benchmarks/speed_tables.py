@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from benchmarks import figures
+from benchmarks.encode import ONE_THREAD
 from benchmarks.markdown import conditions, percent, probability, result, table
 from benchmarks.scale_tables import batches
 
@@ -16,6 +17,18 @@ FAST = ("int8", "bfloat16")
 WAYS = ("zero_shot", "encoder alone")
 
 VNNI = "AVX-512 with VNNI"
+
+PROCESSOR: Mapping[str, str] = {
+    "first": "first tag, from nothing",
+    "second": "the same with what the first left in the cache",
+    "saved": "first tag of a saved tagger, nothing in the cache",
+    "again": "the same once more",
+    "documents": "documents a second",
+    "train auto": "`train auto`: 50 labelled and 3,000 other documents, nothing in the cache",
+    "retrain auto": "the same with what the first left in the cache",
+    "train all": "`train auto`: all labelled documents",
+}
+"What `benchmarks processor` calls a case, and what the table does."
 
 
 class Line(NamedTuple):
@@ -88,25 +101,25 @@ def commands() -> Iterator[Line]:
 
 def encoding() -> Iterator[Line]:
     """The packaged encoder against sentence-transformers with its defaults."""
-    found = result("encode")["speed"]
+    measured = result("encode")
 
-    def times(level: str, *precisions: str) -> str:
-        measured = [precision for precision in precisions if precision in found[level]["documents"]]
-        each = (
-            [found[level][kind][name]["times_as_fast"]["median"] for kind in ("documents", "labels")]
-            for name in measured
-        )
-        return ", ".join(f"{a:.1f} and {b:.1f} times ({name})" for (a, b), name in zip(each, measured, strict=True))
+    def times(level: str, found: Mapping[str, Any]) -> str:
+        kinds = [found[level][kind] for kind in ("documents", "labels")]
+        each = {
+            name: [kind[name]["times_as_fast"]["median"] for kind in kinds]
+            for name in (*FAST, "float32")
+            if name in kinds[0]
+        }
+        return ", ".join(f"{a:.1f} and {b:.1f} times ({name})" for name, (a, b) in each.items())
 
-    held = [(VNNI, ("int8", "float32")), ("AVX2", ("float32",))]
-    yield Line(
-        "encoding documents and labels, against `SentenceTransformer.encode` with its defaults (float32)",
-        "; ".join(
-            [times("as it is", *FAST, "float32")]
-            + [f"held to {level} {times(level, *precisions)}" for level, precisions in held if level in found]
-        ),
-        _of("encode"),
-    )
+    for found, threads in ((measured["speed"], ""), (measured.get(ONE_THREAD), ", one thread")):
+        if found:
+            held = [f"held to {level} {times(level, found)}" for level in (VNNI, "AVX2") if level in found]
+            yield Line(
+                f"encoding documents and labels{threads}, against `SentenceTransformer.encode` as it is (float32)",
+                "; ".join([times("as it is", found), *held]),
+                _of("encode"),
+            )
 
 
 def name_matching() -> Iterator[Line]:
@@ -207,13 +220,28 @@ def training() -> Iterator[Line]:
 
 def machines() -> Iterator[str]:
     """What each file of figures was measured on."""
-    names = ("first", "encode", "names", "dense", "linear", "fulltext", "rerank", "train", "recorded")
+    names = ("first", "processor", "encode", "names", "dense", "linear", "fulltext", "rerank", "train", "recorded")
     parts = {"encode": "speed", "fulltext": "speed, minilm"}
     read = {name: figures.read(figures.RESULTS / f"{name}.json") for name in names}
     found = {name: each.get(parts[name]) if name in parts else each for name, each in read.items()}
     yield from table(
         ["file", "conditions"], ([f"`{name}.json`", conditions(each, name)] for name, each in found.items() if each)
     )
+
+
+def processor() -> Iterator[str]:
+    """Seconds of the processor with one thread, and documents a second."""
+    found, ways = result("processor"), ("words", "static", "minilm", "auto")
+
+    def row(case: str) -> list[str]:
+        kind, _, only = case.partition(" ")
+        methods = found.get(kind, {})
+        cells = {"auto": methods[only]} if only in methods else {} if only else methods
+        medians = [cells[way]["median"] if way in cells else None for way in ways]
+        return ["" if median is None else f"{median:,.{0 if median >= 100 else 2}f}" for median in medians]
+
+    heads = ["seconds of the processor", "names and words", "static encoder", "MiniLM", "`auto`"]
+    yield from table(heads, ([said, *cells] for case, said in PROCESSOR.items() if any(cells := row(case))))
 
 
 def precision() -> Iterator[str]:
@@ -275,5 +303,6 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "speed": speed,
     "machines": machines,
     "precision": precision,
+    "processor": processor,
     "first tag": first_tag_quality,
 }
