@@ -7,7 +7,7 @@ Texts may be encoded already: time without that is what several draws have in co
 
 DIR keeps the score of each document, so that two states of the sources can be compared: run the former state with
 another DIR and give it as `--before`; means and tests are then written beside each other. What is there is not run
-again.
+again, and what the results have of other draws stays.
 """
 
 from __future__ import annotations
@@ -61,8 +61,10 @@ def main(arguments: list[str]) -> None:
                     path = options.work / f"{name}-{size}-{draw}.npz"
                     if not path.is_file() and (size == "all" or int(size) <= len(task.pool) // 2):
                         print(json.dumps(measure(task.draw(size, draw), path)), flush=True)
-    rows, made = compared(options.work, options.before), states(options.work)
-    figures.write(options.output, {"unlabelled": options.unlabelled, "rows": rows}, made)
+    content = figures.read(options.output)
+    for cell, draws in compared(options.work, options.before).items():
+        content.setdefault("rows", {}).setdefault(cell, {}).update(draws)
+    figures.write(options.output, {**content, "unlabelled": options.unlabelled}, states(options.work))
 
 
 def measure(draw: Draw, path: Path) -> dict[str, Any]:

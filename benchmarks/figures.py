@@ -37,7 +37,7 @@ SERVED = (*ZERO_SHOT, "readers", "review", "server")
 
 DEPENDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("zeroshot", "zeroshot-choice", "fuse-choice", "weights", "encode", "first"), ZERO_SHOT),
-    **dict.fromkeys(("auto", "auto-draws", "curve", "curve-debtags", "curve-methods"), AUTO),
+    **dict.fromkeys(("auto-draws", "curve", "curve-debtags", "curve-methods"), AUTO),
     **dict.fromkeys(("calibration", "parents", "peers", "processor", "rankers", "sample"), AUTO),
     **dict.fromkeys(("attack", "serve"), SERVED),
     "dense": ("encoders", "stages/dense", "text"),

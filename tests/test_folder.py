@@ -53,7 +53,7 @@ COMMANDS = {
 }
 "Command -> what it makes."
 
-SLOW = ("auto", "dense", "first", "linear", "million", "peers", "processor", "rerank", "scale", "serve", "train")
+SLOW = ("dense", "first", "linear", "million", "peers", "processor", "rerank", "scale", "serve", "train")
 "Commands with `--folder` that take longer, start processes or need what is not installed here."
 
 NAME = re.compile(r"`(?:python -m benchmarks )?([a-z_]+)[^`]*`")
