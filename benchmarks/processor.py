@@ -5,8 +5,8 @@ round, so that other work on the machine slows both alike. Every process has one
 of this checkout written.
 
 first: from nothing, with an empty cache. second: the same with what the first left in the cache. saved: of a saved
-tagger, with an empty cache. again: the same once more. documents: a second, of a saved tagger, without the first.
-train: auto with 50 labelled documents, and with all. retrain: the former once more, its texts encoded.
+tagger, with an empty cache. again: the same with what that left there. documents: a second, of a saved tagger, without
+the first. train: auto with 50 labelled documents, and with all. retrain: the former once more, its texts encoded.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import corpora, figures
@@ -32,16 +33,6 @@ METHODS: Mapping[str, str] = {
     "minilm": "tw.zero_shot(labels, offline=True)",
     "auto": "tw.train('auto', Path('train.jsonl'), labels, offline=True)",
     "all": "tw.train('auto', Path('all.jsonl'), labels, offline=True)",
-}
-
-CASES: Mapping[str, Sequence[str]] = {
-    "first": ("words", "minilm"),
-    "second": ("words", "minilm"),
-    "saved": ("words", "static", "minilm", "auto"),
-    "again": ("words", "static", "minilm", "auto"),
-    "documents": ("words", "static", "minilm", "auto"),
-    "train": ("auto", "all"),
-    "retrain": ("auto",),
 }
 
 BEGIN = """
@@ -60,8 +51,33 @@ print(len(documents) / (time.process_time() - start))
 """
 
 
+@dataclass(frozen=True)
+class Case:
+    """What is measured with these methods: of a saved tagger or of one that is made, and what it then does.
+
+    twice: once before, with the same cache.
+    """
+
+    methods: Sequence[str]
+    is_saved: bool = False
+    twice: bool = False
+    then: str = FIRST
+
+
+ALL = ("words", "static", "minilm", "auto")
+CASES: Mapping[str, Case] = {
+    "first": Case(("words", "minilm")),
+    "second": Case(("words", "minilm"), twice=True),
+    "saved": Case(ALL, is_saved=True),
+    "again": Case(ALL, is_saved=True, twice=True),
+    "documents": Case(ALL, is_saved=True, then=PACE),
+    "train": Case(("auto", "all"), then=""),
+    "retrain": Case(("auto",), twice=True, then=""),
+}
+
+
 def main(arguments: list[str]) -> None:
-    names = [f"{case} {method}" for case, methods in CASES.items() for method in methods]
+    names = [f"{name} {method}" for name, case in CASES.items() for method in case.methods]
     parser = argparse.ArgumentParser(prog="python -m benchmarks processor", description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"one of {', '.join(names)}, or its first word")
     parser.add_argument("--beside", type=Path, action="append", default=[], help="another checkout of the project")
@@ -104,18 +120,16 @@ def write(folder: Path, documents: int, *, whole: bool) -> None:
 
 def measured(name: str, checkout: Path, folder: Path, saved: str) -> float:
     """Seconds of one run; of `documents`, documents a second."""
-    case, method = name.split()
-    make, model = f"tagger = {METHODS[method]}\n", folder / f"{saved}-{method}"
-    load = f"tagger = tw.load({str(model)!r})\n"
-    if case in ("saved", "again", "documents") and not model.exists():
-        run(checkout, folder, f"{make}tagger.save({str(model)!r})")
-    if case == "documents":
-        return float(run(checkout, folder, load + PACE)[1])
+    kind, method = name.split()
+    case, make, model = CASES[kind], f"tagger = {METHODS[method]}\n", str(folder / f"{saved}-{method}")
+    if case.is_saved and not Path(model).exists():
+        run(checkout, folder, f"{make}tagger.save({model!r})")
+    code = (f"tagger = tw.load({model!r})\n" if case.is_saved else make) + case.then
     with tempfile.TemporaryDirectory() as cache:
-        code = make if case.endswith("train") else (load if case in ("saved", "again") else make) + FIRST
-        if case in ("second", "again", "retrain"):
+        if case.twice:
             run(checkout, folder, code, cache)
-        return run(checkout, folder, code, cache)[0]
+        seconds, printed = run(checkout, folder, code, cache)
+    return float(printed) if case.then == PACE else seconds
 
 
 def run(checkout: Path, folder: Path, code: str, cache: str = "") -> tuple[float, str]:

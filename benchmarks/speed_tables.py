@@ -22,7 +22,7 @@ PROCESSOR: Mapping[str, str] = {
     "first": "first tag, from nothing",
     "second": "the same with what the first left in the cache",
     "saved": "first tag of a saved tagger, nothing in the cache",
-    "again": "the same once more",
+    "again": "the same with what that left in the cache",
     "documents": "documents a second",
     "train auto": "`train auto`: 50 labelled and 3,000 other documents, nothing in the cache",
     "retrain auto": "the same with what the first left in the cache",
@@ -235,13 +235,18 @@ def processor() -> Iterator[str]:
 
     def row(case: str) -> list[str]:
         kind, _, only = case.partition(" ")
-        methods = found.get(kind, {})
-        cells = {"auto": methods[only]} if only in methods else {} if only else methods
-        medians = [cells[way]["median"] if way in cells else None for way in ways]
-        return ["" if median is None else f"{median:,.{0 if median >= 100 else 2}f}" for median in medians]
+        cells = found.get(kind, {})
+        if only:
+            cells = {"auto": cells[only]} if only in cells else {}
+        return [_rounded(cells[way]["median"]) if way in cells else "" for way in ways]
 
     heads = ["seconds of the processor", "names and words", "static encoder", "MiniLM", "`auto`"]
     yield from table(heads, ([said, *cells] for case, said in PROCESSOR.items() if any(cells := row(case))))
+
+
+def _rounded(seconds: float) -> str:
+    """To hundredths, from 100 on to whole ones."""
+    return f"{seconds:,.{0 if seconds >= 100 else 2}f}"
 
 
 def precision() -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Kill a server while it trains into a new version; the one in use must always be whole, and the next start serves it.
 
 python -m tests.kill_trainings FOLDER 1000 kills 1,000 servers that were asked on the review page to train, each at a
-moment drawn at random, and prints what was counted as a line of JSON. The combiner is trained with fewer trees, to
-take less time.
+moment drawn at random, and prints what was counted as a line of JSON after every 20. The combiner is trained with fewer
+trees, to take less time.
 """
 
 from __future__ import annotations
@@ -129,6 +129,9 @@ def kill(folder: Path, kills: int) -> dict[str, object]:
             then[state] += 1
         except Exception as error:
             damaged.append(f"kill {turn}: {error!r}")
+        if not (turn + 1) % 20:
+            sys.stdout.write(json.dumps({"killed": killed, "then served": dict(then), "damaged": damaged}) + "\n")
+            sys.stdout.flush()
     remove_leftovers(versions.folder / "current.json")
     versions.prune(2)
     left = [path.name for path in versions.folder.rglob(".*")]
