@@ -113,7 +113,11 @@ def prepare(folder: Path) -> tuple[dict[str, list[str]], float]:
 
 
 def kill(folder: Path, kills: int) -> dict[str, object]:
-    """Kill trainings at random moments, and look after each."""
+    """Kill trainings at random moments, and look after each.
+
+    Moments are drawn up to a time that grows after each training that was killed too soon to be served, and shrinks
+    after each other one: however busy the machine, about as many leave the trained version in use as the former.
+    """
     rng, (expected, seconds) = random.Random(0), prepare(folder)
     versions = Versions(folder / "bees")
     killed, damaged, then = 0, list[str](), Counter[str]()
@@ -127,6 +131,7 @@ def kill(folder: Path, kills: int) -> dict[str, object]:
             assert (number, found) == (versions.current.name, expected[state])
             assert all(Tagger.load(versions[name], verify=True) for name in versions.names)
             then[state] += 1
+            seconds *= 1.05 if number == FIRST else 1 / 1.05
         except Exception as error:
             damaged.append(f"kill {turn}: {error!r}")
         if not (turn + 1) % 20:
