@@ -85,6 +85,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--documents", type=int, default=300, help="dev documents, for the pace")
     parser.add_argument("--output", type=Path, default=figures.RESULTS / "processor.json")
     options = parser.parse_args(arguments)
+    if unknown := [case for case in options.cases if case not in (*names, *CASES)]:
+        parser.error(f"no case {unknown[0]!r}; expected {', '.join(names)}, or the first word of one")
     corpora.require(("tib",))
     wanted = [name for name in names if not options.cases or {name, name.split()[0]} & set(options.cases)]
     checkouts = [*(folder.resolve() for folder in options.beside), HERE]

@@ -71,11 +71,15 @@ def _statistics(kind: str, source: Path | None) -> tuple[list[str], list[float],
 
 
 def labelled(documents: Path, folder: Path) -> tuple[Path, Path]:
-    """Write the documents with labels, and the labels: words of middling frequency, each given KEPT times it fits."""
+    """Write the documents with labels, and the labels: words of middling frequency, each given KEPT times it fits.
+
+    Of texts with few words half of these are too frequent.
+    """
     counts = Counter[str]()
     for record in islice(_records(documents), 10_000):
         counts.update(set(record["abstract"].split()))
-    names = {word for word, _ in counts.most_common(FREQUENT + LABELS)[FREQUENT:]}
+    common = counts.most_common(FREQUENT + LABELS)
+    names = {word for word, _ in common[min(FREQUENT, len(common) // 2) :]}
     rng, texts, labels = random.Random(0), folder / "documents.jsonl", folder / "labels.jsonl"
     with texts.open("w", encoding="utf-8") as file:
         for record in _records(documents):
