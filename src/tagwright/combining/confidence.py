@@ -17,7 +17,7 @@ from tagwright.types import Doubles, Longs, Mask
 
 ISOTONIC_FROM = 1000
 """Labelled documents from which on isotonic regression is taken. On the zero-shot scores of four corpora the logistic
-curve was as good or better up to 300 (benchmarks/calibration.py); other scores may need another shape of curve."""
+curve was as good with 50 and 100 (benchmarks/calibration.py); other scores may need another shape of curve."""
 
 FIRST = 20
 """Confidences are fitted on this many first suggestions of each document. With all hundred, few of which are right, the
