@@ -95,7 +95,7 @@ class MonitorLog:
 
 
 def default_processes() -> int:
-    """Half of the processors that this process may use, at least one."""
+    """Half of the processors that this process may use, from one to `MOST_PROCESSES`."""
     return min(MOST_PROCESSES, max(1, usable_cores() // 2))
 
 

@@ -32,7 +32,7 @@ def batch(
         str, typer.Option(metavar="i/n", help="Tag shards i, i + n, i + 2n, ... only: job i of n, from 0.")
     ] = "0/1",
     processes: Annotated[
-        int | None, typer.Option(min=1, help="Processes on this machine; half of the processors if unset.")
+        int | None, typer.Option(min=1, help="Processes on this machine; if unset, half of the processors, at most 8.")
     ] = None,
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help='A Ray cluster, or "local". Needs the extra "ray".')
