@@ -17,7 +17,7 @@ import pytest
 from tests.app.conftest import DOCUMENTS, LABELS, Command, write
 
 from tagwright.app import render
-from tagwright.app.commands.cache import show_cache
+from tagwright.app.commands.cache import cache
 from tagwright.app.options import Option
 from tagwright.methods import zero_shot
 from tagwright.tagger import Tagger
@@ -345,7 +345,7 @@ def test_what_options_advice_and_the_cache_say_is_shown_not_obeyed(
 ) -> None:
     render.options([Option("a\x1b[1m", "b\x1b[1m", "c\x1b[1m", "d\x1b[1m")], as_json=False)
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(desk / "\x1b[31m"))
-    show_cache(clear=False, as_json=False)
+    cache(clear=False, as_json=False)
     said = capsys.readouterr().out
     assert said.count("\\u001b") == 5
     assert "\x1b" not in said

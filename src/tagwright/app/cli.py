@@ -33,6 +33,7 @@ from tagwright.app.arguments import (
     one_spelling,
 )
 from tagwright.app.commands.batch import batch
+from tagwright.app.commands.cache import cache
 from tagwright.app.commands.enrich import enrich
 from tagwright.app.commands.generate import describe_labels, synthesise
 from tagwright.app.commands.models import models
@@ -378,19 +379,7 @@ def verify(
     render.verified(model, len(vocabulary), changes, as_json=as_json)
 
 
-@app.command()
-def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove everything that is kept.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Show what the cache holds: embeddings, parsed vocabularies, indexes of labels, the static encoder.
-
-    TAGWRIGHT_CACHE_LIMIT (2G) limits its size: the least recently used goes first. TAGWRIGHT_CACHE_DOCUMENTS=no keeps
-    documents out of it. TAGWRIGHT_CACHE is its folder.
-    """
-    from tagwright.app.commands.cache import show_cache
-
-    show_cache(clear=clear, as_json=as_json)
+app.command()(cache)
 
 
 @app.command()

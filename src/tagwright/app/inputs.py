@@ -41,11 +41,11 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if chosen.model and not chosen.labels:
         return Tagger.load(chosen.model)
-    from tagwright.app.options import configure  # the methods are loaded only where one is chosen
-    from tagwright.methods.table import ZERO_SHOT
+    from tagwright.app.options import values_of  # the methods are loaded only where one is chosen
+    from tagwright.methods.table import ZERO_SHOT, configuration
     from tagwright.methods.zero_shot import fit as fit_zero_shot
 
-    config = configure(ZERO_SHOT, settings=chosen.settings, language=chosen.language)
+    config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)
     labels = _vocabulary(chosen.labels, config.language, documents)  # before anything heavy is loaded
     if chosen.model:
         loaded = Tagger.load(chosen.model)
@@ -160,12 +160,11 @@ def vocabulary_lines(
     """
     if described and keywords is None:
         raise ConfigError("--described puts keywords into the descriptions; say how many: --keywords 20")
-    if keywords is None and chosen.model:
-        read_manifest(chosen.model, "tagger")  # explains what is wrong if there is no tagger
-        return Vocabulary.load(chosen.model / VOCABULARY).lines(file_format)
     if keywords is None and chosen.labels:
         return Vocabulary.read(chosen.labels, language=chosen.language or None).lines(file_format)
-    if keywords is None or chosen.model is None:
+    if keywords is None:
+        return vocabulary(chosen).lines(file_format)
+    if chosen.model is None:
         raise ConfigError("keywords are those of a saved tagger of `train svm`: --model DIR")
     from tagwright.methods import depl
 

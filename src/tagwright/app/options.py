@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 
 from tagwright.core.checked import NONE, describe_type, fits, shown
 from tagwright.errors import ConfigError
-from tagwright.methods.table import configuration, put
+from tagwright.methods.table import put
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,11 @@ def options_of(kind: type, paper: Any = None, within: str = "") -> list[Option]:
     return found
 
 
-def configure(
-    method: str, file: Path | None = None, settings: Sequence[str] = (), language: str = "", *, paper: bool = False
-) -> Any:
-    """The configuration of a method: its defaults or its paper's settings, then the file's values, then the settings.
-
-    A setting of a held table has a dot: training.epochs=2. language: what --language says, for methods with this
-    option; `--set language=` says the same. Raises ConfigError as `methods.table.configuration` does.
-    """
-    return configuration(method, values_of(file, settings), language, paper=paper)
-
-
 def values_of(file: Path | None, settings: Sequence[str]) -> dict[str, Any]:
-    """Merge the options of a file and of --set in nested tables; --set takes precedence."""
+    """Merge the options of a file and of --set in nested tables; --set takes precedence.
+
+    A setting of a held table has a dot: training.epochs=2. Raises ConfigError.
+    """
     values: dict[str, Any] = dict(_read(file)) if file else {}
     for name, value in map(_setting, settings):
         put(values, name, value)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.tiny import tiny_encoder
 
-from tagwright.app.commands.cache import show_cache
+from tagwright.app.commands.cache import cache
 from tagwright.core.cache import user_cache
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders import static
@@ -33,13 +33,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_cache_shows_all_kinds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kinds = ["embeddings", "label search", "static encoder", "vocabularies"]
-    show_cache(clear=False, as_json=True)
+    cache(clear=False, as_json=True)
     content = json.loads(capsys.readouterr().out)
     assert (content["folder"], content["limit"]) == (str(folder), 2 << 30)
     assert [(kind["name"], kind["entries"]) for kind in content["kinds"]] == list(zip(kinds, (2, 1, 1, 1), strict=True))
     assert content["size"] == sum(path.stat().st_size for path in folder.iterdir())
     assert all(0 < kind["size"] <= content["size"] for kind in content["kinds"])
-    show_cache(clear=False, as_json=False)
+    cache(clear=False, as_json=False)
     first, *lines = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{folder}: ")
     assert first.endswith(" of at most 2,048.0 MB")
@@ -48,10 +48,10 @@ def test_the_cache_shows_all_kinds(folder: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_clear_removes_all_kinds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    show_cache(clear=True, as_json=True)
+    cache(clear=True, as_json=True)
     assert json.loads(capsys.readouterr().out)["freed"] > 0
     assert list(folder.iterdir()) == []
-    show_cache(clear=False, as_json=False)
+    cache(clear=False, as_json=False)
     assert capsys.readouterr().out == f"{folder}: 0.0 MB of at most 2,048.0 MB\n"
 
 

@@ -1,18 +1,13 @@
 """The command `batch`: suggestions for any number of documents, in a file for each shard of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from tagwright.app.arguments import MODEL, Cut, Docs, Json, MonitorLog, Offline, Quiet, Reading, model_in_use
 from tagwright.core.terminal import SOME_FAILED
-
-if TYPE_CHECKING:
-    from tagwright.scale.batch import Summary
 
 
 def batch(
@@ -58,17 +53,11 @@ def batch(
     found = work.run(sources, model, output, options, share, processes=processes, ray=ray, log=log)
     if as_json:
         print(json.dumps({**vars(found), "documents_per_second": round(found.documents_per_second, 1)}))
-        _exit(found)
-        return
-    rate = f"{found.documents_per_second:,.0f} a second"
-    print(f"{found.documents:,} documents in {found.shards:,} shards ({rate}), {found.skipped:,} shards skipped")
+    else:
+        rate = f"{found.documents_per_second:,.0f} a second"
+        print(f"{found.documents:,} documents in {found.shards:,} shards ({rate}), {found.skipped:,} shards skipped")
     if found.errors:
-        have = "document has" if found.errors == 1 else "documents have"
-        print(f"{found.errors:,} {have} no suggestions: see {output / 'errors.jsonl'}")
-    _exit(found)
-
-
-def _exit(found: Summary) -> None:
-    """Exit with an error code if documents were left out."""
-    if found.errors:
+        if not as_json:
+            have = "document has" if found.errors == 1 else "documents have"
+            print(f"{found.errors:,} {have} no suggestions: see {output / 'errors.jsonl'}")
         raise typer.Exit(SOME_FAILED)

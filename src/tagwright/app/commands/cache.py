@@ -2,25 +2,37 @@
 
 import json
 from datetime import UTC, datetime
+from typing import Annotated
 
-from tagwright.core.cache import user_cache
+import typer
+
+from tagwright.app.arguments import Json
 from tagwright.core.terminal import escaped
 
 
-def show_cache(*, clear: bool, as_json: bool) -> None:
-    """Print the entries and sizes of each kind; or clear the cache and print the freed size."""
-    cache = user_cache()
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove everything that is kept.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what the cache holds: embeddings, parsed vocabularies, indexes of labels, the static encoder.
+
+    TAGWRIGHT_CACHE_LIMIT (2G) limits its size: the least recently used goes first. TAGWRIGHT_CACHE_DOCUMENTS=no keeps
+    documents out of it. TAGWRIGHT_CACHE is its folder.
+    """
+    from tagwright.core.cache import user_cache
+
+    kept = user_cache()
     if clear:
-        freed = cache.clear()
+        freed = kept.clear()
         print(json.dumps({"freed": freed}) if as_json else f"freed {megabytes(freed)}")
         return
-    kinds, size = cache.contents(), cache.size()
+    kinds, size = kept.contents(), kept.size()
     if as_json:
         content = [{**kind._asdict(), "used": _when(kind.used)} for kind in kinds]
-        found = {"folder": str(cache.folder), "limit": cache.limit, "size": size, "kinds": content}
+        found = {"folder": str(kept.folder), "limit": kept.limit, "size": size, "kinds": content}
         print(escaped(json.dumps(found, indent=1)))
         return
-    print(escaped(f"{cache.folder}: {megabytes(size)} of at most {megabytes(cache.limit)}"))
+    print(escaped(f"{kept.folder}: {megabytes(size)} of at most {megabytes(kept.limit)}"))
     for kind in kinds:
         print(escaped(f"{kind.name}: {kind.entries:,} entries, {megabytes(kind.size)}, used {_when(kind.used)}"))
 

@@ -76,9 +76,9 @@ def train(
     `tagwright options METHOD` prints what --set knows; `tagwright describe DOCS` says which method suits.
     """
     from tagwright.app import inputs
-    from tagwright.app.options import configure
+    from tagwright.app.options import values_of
     from tagwright.job import Job
-    from tagwright.methods.table import ZERO_SHOT, check_given
+    from tagwright.methods.table import ZERO_SHOT, check_given, configuration
 
     check_given(method, {"minutes": minutes is not None, "synthetic": synthetic is not None})
     values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
@@ -86,7 +86,7 @@ def train(
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
     Job(
         method=method,
-        config=configure(method, config, values, language, paper=paper),
+        config=configuration(method, values_of(config, values), language, paper=paper),
         documents=(lambda: inputs.read_with_synthetic(docs, synthetic, reading)) if docs else (),
         files=[*docs, *filter(None, (config, synthetic))],
         labels=labels,
