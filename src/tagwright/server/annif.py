@@ -72,10 +72,10 @@ CLIENT = "client"
 
 @dataclass(frozen=True)
 class AnnifApi:
-    """The addresses below /v1. store: stores what clients send to learn from."""
+    """The addresses below /v1. store: stores what clients send to learn from; None: nothing does."""
 
     models: Mapping[str, ServedModel]
-    store: Learn
+    store: Learn | None
 
     def operations(self) -> list[Operation]:
         """All operations of this interface."""
@@ -159,7 +159,9 @@ class AnnifApi:
         check_role(request, "admin")
         if holder_of(request) is EVERYBODY:
             check_origin(request)  # otherwise any web page could send documents to the model of its visitors
-        await self.store(model, _indexed(await json_body(request)), current().who or CLIENT)
+        documents = _indexed(await json_body(request))
+        if self.store is not None:
+            await self.store(model, documents, current().who or CLIENT)
         return Response(status_code=204, media_type="application/json")
 
     def _model(self, request: Request) -> ServedModel:

@@ -4,18 +4,17 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import RedirectResponse, Response
+from starlette.requests import ClientDisconnect
+from starlette.responses import RedirectResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -107,7 +106,7 @@ def application(
             if model.workers:
                 await asyncio.to_thread(model.workers.close)
 
-    annif, api = AnnifApi(by_id, learn or _forget).operations(), JsonApi(by_id, counters, readiness)
+    annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters, readiness)
     operations = [
         *api.operations(), *annif, *Reconciliation(by_id, needs_token=not access.is_open).operations(),
     ]  # fmt: skip
@@ -115,7 +114,7 @@ def application(
     routes: list[BaseRoute] = [
         *StartPages(api, operations, sessions).routes(),
         *openapi.routes(operations),
-        Route("/v1", _with_slash, methods=["GET"]),
+        Route("/v1", RedirectResponse("/v1/", 307), methods=["GET"]),
         *_joined_without_slash(annif),
         Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
     ]
@@ -162,14 +161,6 @@ def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route
     return [Route(each.path.replace("/v1/", "/v1", 1), each.answer, methods=[each.method]) for each in below]
 
 
-async def _with_slash(_: Request) -> Response:
-    return RedirectResponse("/v1/", 307)
-
-
-async def _forget(_: ServedModel, __: Sequence[Mapping[str, Any]], ___: str) -> None:
-    """Ignore documents sent by clients, if there is no review file."""
-
-
 class _Guard:
     """Refuses a request without a token, one too many with it, and one whose body is too large.
 
@@ -184,28 +175,28 @@ class _Guard:
             await self.app(scope, receive, send)
             return
         languages.current.set(languages.choose(scope))
-        refusal = self._refusal(scope)
-        app = self.app if refusal is None else refusal
+        app = self.app
+        try:
+            self._check(scope)
+        except Problem as problem:
+            app = answer_to(problem)
         await app(scope, self._limited(receive), send)
 
-    def _refusal(self, scope: Scope) -> Response | None:
-        headers = Headers(scope=scope)
-        if self.hosts is not None and _host(headers) not in self.hosts:
-            return answer_to(Problem(421, "This server answers under the names of its own machine only"))
-        is_open = _is_open(scope["path"])
-        try:
-            holder = self.access.holder("" if is_open else _bearer(headers), address_of(scope))
-            if holder and not is_open:
-                self.access.admit(holder)
-        except Problem as problem:
-            return answer_to(problem)
-        if holder is None and not is_open:
-            return answer_to(Problem(401, "A token is needed", headers={"WWW-Authenticate": "Bearer"}))
+    def _check(self, scope: Scope) -> None:
+        """Raise Problem for a request that is refused."""
+        headers, path = Headers(scope=scope), scope["path"]
+        if self.hosts is not None and re.sub(r":\d*$", "", headers.get("host", "").lower()) not in self.hosts:
+            raise Problem(421, "This server answers under the names of its own machine only")
+        is_open = path in _OPEN or path.startswith(_OPEN_BELOW)
+        holder = self.access.holder("" if is_open else _bearer(headers), address_of(scope))
+        if not is_open:
+            if holder is None:
+                raise Problem(401, "A token is needed", headers={"WWW-Authenticate": "Bearer"})
+            self.access.admit(holder)
         scope.setdefault("state", {})["holder"] = holder
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.max_body:
-            return answer_to(Problem(413, f"The body has {length} bytes, at most {self.max_body} are accepted"))
-        return None
+            raise Problem(413, f"The body has {length} bytes, at most {self.max_body} are accepted")
 
     def _limited(self, receive: Receive) -> Receive:
         """Count the bytes of a body without a stated length, and limit the time to receive a body."""
@@ -226,15 +217,6 @@ class _Guard:
             return message
 
         return limited
-
-
-def _host(headers: Headers) -> str:
-    """Return the host name in a request, without the port."""
-    return re.sub(r":\d*$", "", headers.get("host", "").lower())
-
-
-def _is_open(path: str) -> bool:
-    return path in _OPEN or path.startswith(_OPEN_BELOW)
 
 
 def _bearer(headers: Headers) -> str:

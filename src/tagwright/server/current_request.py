@@ -14,10 +14,6 @@ Limited: TypeAlias = Literal["requests", "documents"]
 "What a token may send a limited number of in a minute."
 
 
-def _unlimited(_: Limited, __: int) -> None:
-    """Count nothing."""
-
-
 @dataclass
 class CurrentRequest:
     """A request that is being answered. path: its address, which is not logged.
@@ -34,7 +30,7 @@ class CurrentRequest:
     version: str = ""
     documents: int = 0
     suggestions: int = 0
-    spend: Callable[[Limited, int], None] = _unlimited
+    spend: Callable[[Limited, int], None] = lambda *_: None
     audit: Audit | None = None
 
     @property

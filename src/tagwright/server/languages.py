@@ -3,11 +3,10 @@
 import gettext
 from contextvars import ContextVar
 from functools import cache
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from urllib.parse import parse_qs
 
-from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 LANGUAGES = {"en": "English", "de": "Deutsch", "fi": "Suomi", "sv": "Svenska", "fr": "Français"}
@@ -22,8 +21,9 @@ current: ContextVar[str] = ContextVar("language", default="en")
 
 def choose(scope: Scope) -> str:
     """Return the language of a request: of `?lang=`, of the reader's last choice, or else the browser's wish."""
-    headers = Headers(scope=scope)
-    return chosen(scope) or _kept(headers.get("cookie", "")) or wished(headers.get("accept-language", ""))
+    request = HTTPConnection(scope)
+    kept = request.cookies.get(COOKIE, "")
+    return chosen(scope) or (kept if kept in LANGUAGES else wished(request.headers.get("accept-language", "")))
 
 
 def chosen(scope: Scope) -> str:
@@ -73,14 +73,6 @@ def _(message: str) -> str:
 def translations(language: str) -> gettext.NullTranslations:
     """The messages of a language; English ones stand in the sources."""
     return gettext.translation("messages", FOLDER, [language], fallback=language == "en")
-
-
-def _kept(cookies: str) -> str:
-    try:
-        kept = SimpleCookie(cookies).get(COOKIE)
-    except CookieError:
-        return ""
-    return kept.value if kept is not None and kept.value in LANGUAGES else ""
 
 
 def _wish(text: str) -> tuple[float, str]:

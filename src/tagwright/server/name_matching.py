@@ -70,7 +70,8 @@ class NameMatcher:
         found = [self.vocabulary[position] for position in self._positions(text, query, values)]
         exact = [label for label in found if text and (text == label.id or text in _plain(label.names))]
         exact = exact or [label for label in found if text in _plain(label.all_names)]
-        rated = [_rated(label, text, values.get(label.id, 0.0), exact) for label in found if _is_of(label, query.types)]
+        fitting = [label for label in found if not query.types or query.types & {CONCEPT, *label.types}]
+        rated = [_rated(label, text, values.get(label.id, 0.0), exact) for label in fitting]
         judged = [self._judged(each, query.properties) for each in rated]
         return sorted(judged, key=lambda each: -each.score)[: query.limit]
 
@@ -135,7 +136,3 @@ def _similarity(label: Label, text: str) -> float:
     """The greatest similarity of a name to the text, from 0 to 1: the share of characters in common runs."""
     wanted = folded(text)
     return max(SequenceMatcher(None, wanted, folded(name[:LONGEST])).ratio() for name in label.all_names[:_NAMES])
-
-
-def _is_of(label: Label, types: frozenset[str]) -> bool:
-    return not types or CONCEPT in types or not types.isdisjoint(label.types)

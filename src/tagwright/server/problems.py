@@ -48,7 +48,12 @@ def not_stored(error: StorageError) -> Problem:
 
 def answer_to(problem: Problem) -> Response:
     """Answer a request with its problem."""
-    return _problem(problem.status, problem.title, problem.detail, problem.headers)
+    status = problem.status
+    title = problem.title or HTTPStatus(status).phrase
+    content = {"type": "about:blank", "title": title, "detail": problem.detail, "status": status}
+    if not current().path.startswith("/v1"):  # Annif's problems have no other fields
+        content["request_id"] = current().id
+    return JSONResponse(content, status, problem.headers, media_type="application/problem+json")
 
 
 async def answer_problem(_: Request, error: Exception) -> Response:
@@ -67,7 +72,7 @@ async def answer_http_error(_: Request, error: Exception) -> Response:
     """Answer if the router refuses a request: an unknown address, a method that is not allowed."""
     assert isinstance(error, HTTPException)
     detail = _NOT_FOUND if error.status_code == HTTPStatus.NOT_FOUND else error.detail
-    return _problem(error.status_code, "", detail, dict(error.headers or {}))
+    return answer_to(Problem(error.status_code, detail, headers=dict(error.headers or {})))
 
 
 async def answer_nobody(_: Request, __: Exception) -> Response:
@@ -77,11 +82,4 @@ async def answer_nobody(_: Request, __: Exception) -> Response:
 
 def failure() -> Response:
     """The answer after an unexpected error; details are in the server's log, never in the answer."""
-    return _problem(500, "", "Internal error; see the log of the server", None)
-
-
-def _problem(status: int, title: str, detail: str, headers: dict[str, str] | None) -> Response:
-    content = {"type": "about:blank", "title": title or HTTPStatus(status).phrase, "detail": detail, "status": status}
-    if not current().path.startswith("/v1"):  # Annif's problems have no other fields
-        content["request_id"] = current().id
-    return JSONResponse(content, status, headers, media_type="application/problem+json")
+    return answer_to(Problem(500, "Internal error; see the log of the server"))

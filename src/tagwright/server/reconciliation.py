@@ -99,7 +99,7 @@ class Reconciliation:
         model = self._model(request)
         if (queries := request.query_params.get("queries")) is not None:
             return await self._answered(model, queries)
-        return JSONResponse(await asyncio.to_thread(self._manifest, model, _base(request)))
+        return JSONResponse(await asyncio.to_thread(self._manifest, model, str(request.base_url).rstrip("/")))
 
     async def reconcile(self, request: Request) -> Response:
         """Candidates for the queries in a form: labels that each may mean, scored from 0 to 100."""
@@ -167,6 +167,7 @@ class Reconciliation:
         )
 
     def _manifest(self, model: ServedModel, base: str) -> dict[str, Any]:
+        """base: the address of the server, as the client has it."""
         service = f"{base}/reconcile/{quote(model.id, safe='')}"
         flyout = {"flyout_service_url": service, "flyout_service_path": "/flyout?id=${id}"}
         kinds = {"entity": flyout, "type": {}, "property": {}}
@@ -299,11 +300,6 @@ def _page(request: Request, every: Sequence[dict[str, str]]) -> Response:
     prefix, cursor = _prefix(request)
     found = [each for each in every if prefix.casefold() in f"{each['name']} {each['id']}".casefold()]
     return JSONResponse({"result": found[cursor : cursor + LIMIT]})
-
-
-def _base(request: Request) -> str:
-    """The address of the server, as the client has it."""
-    return str(request.base_url).rstrip("/")
 
 
 def _common_start(ids: Sequence[str]) -> str:

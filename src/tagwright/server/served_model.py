@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,6 +16,7 @@ from tagwright.data.in_memory import to_documents
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.monitoring import Watch
+from tagwright.readers.labels.languages import main
 from tagwright.server.current_request import current
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.predictor import Predictor, SuggestRequest, Workers
@@ -92,7 +93,7 @@ class ServedModel:
 
     def has_language(self, language: str) -> bool:
         """Whether labels can be named in a language, given by its code, or in a variant of it (en-gb for en)."""
-        return any(_main(code) == _main(language) for code in self.languages)
+        return any(main(code) == main(language) for code in self.languages)
 
     def named_in(self, language: str, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """The suggestions with names in a language; without a language, or a name in it, with preferred names."""
@@ -113,11 +114,6 @@ class ServedModel:
         """Suggestions for texts, best first; none for an empty one. Raises Problem as `suggest_all` does."""
         return await self.suggest_all([SuggestRequest(document, options) for document in to_documents(texts)])
 
-    async def suggest_for(self, wanted: SuggestRequest) -> list[Suggestion]:
-        """Suggest labels for a document with conditions."""
-        (found,) = await self.suggest_all([wanted])
-        return found
-
     async def suggest_all(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """Suggest labels for several documents, which are accepted or refused together; none for an empty one.
 
@@ -125,7 +121,8 @@ class ServedModel:
         documents than the token of the current request may send.
         """
         try:
-            await asyncio.to_thread(self._check, {each.options for each in wanted})
+            for options in {each.options for each in wanted}:
+                await asyncio.to_thread(self.tagger.check, options)
         except ConfigError as error:
             raise bad_request(str(error)) from None
         given = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
@@ -154,10 +151,6 @@ class ServedModel:
             await asyncio.to_thread(self.watch.add, self.version, self.tagger.training, tagged)
         except TagwrightError as error:
             _log.warning("%s", error)
-
-    def _check(self, given: Iterable[SuggestOptions]) -> None:
-        for options in given:
-            self.tagger.check(options)
 
     async def explain(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """Return the same suggestions for a document with their evidence. Raises Busy."""
@@ -220,8 +213,3 @@ def _answers(wanted: Sequence[tuple[Predict, SuggestRequest]]) -> list[list[Sugg
     versions = groupby(wanted, key=lambda each: id(each[0]))
     batches = ([*batch] for _, batch in versions)
     return [found for batch in batches for found in batch[0][0]([request for _, request in batch])]
-
-
-def _main(language: str) -> str:
-    """The code of a language without that of its variant."""
-    return language.partition("-")[0]

@@ -72,7 +72,7 @@ def saved_models(
     found: dict[str, ServedModel] = {}
     for given in models:
         name, path = _name_and_folder(given)
-        id_ = name or _id_of(path.resolve().name)
+        id_ = name or re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip("-._") or "model"
         if not _ID.fullmatch(id_):
             raise ConfigError(f"a model is called {id_!r}, expected letters, digits, and . _ - between them")
         if id_ in found:
@@ -279,7 +279,3 @@ def _name_and_folder(given: str) -> tuple[str, Path]:
     """The two parts of NAME=DIR; the name of DIR alone is ''."""
     name, _, folder = given.rpartition("=") if not Path(given).exists() else ("", "", given)
     return name, Path(folder)
-
-
-def _id_of(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "model"

@@ -66,7 +66,7 @@ class StartPages:
             Route("/", entered(self.start), methods=["GET"]),
             Route("/", entered(self.suggest), methods=["POST"]),
             Route("/api", entered(self.interface), methods=["GET"]),
-            *(Route(f"/v1/ui{end}", _elsewhere, methods=["GET"]) for end in ("", "/")),
+            *(Route(f"/v1/ui{end}", RedirectResponse("/", 307), methods=["GET"]) for end in ("", "/")),
         ]
 
     async def start(self, request: Request, session: Session | None) -> Response:
@@ -174,7 +174,3 @@ def copies(found: Sequence[Suggestion], source: str) -> dict[str, str]:
 def _cells(each: Suggestion) -> str:
     texts = [escape_formula(one_line(text)) for text in (each.id, each.notation, each.name)]
     return "\t".join([*texts, f"{each.score:.6g}", "" if each.confidence is None else f"{each.confidence:.3f}"])
-
-
-async def _elsewhere(__: Request) -> Response:
-    return RedirectResponse("/", 307)

@@ -188,7 +188,7 @@ class Review:
         """Return the suggestions and, for some documents, a random candidate from below them."""
         key = number, model.version
         if key not in self._found:
-            ranked = await model.suggest_for(SuggestRequest(document, model.options(k=DEPTH)))
+            (ranked,) = await model.suggest_all([SuggestRequest(document, model.options(k=DEPTH))])
             places = list(range(min(SUGGESTIONS, len(ranked))))
             drawn = drawn_place(document.id, len(ranked), self.random_share)
             places += [] if drawn is None else [drawn]
