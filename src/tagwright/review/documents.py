@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import islice
 from typing import NamedTuple
 
 from tagwright.errors import InputError
@@ -31,13 +32,9 @@ class ReviewedDocuments:
 
     def add(self, documents: Iterable[Document]) -> int:
         """Store documents, and return the number of new ones. Raises StorageError if they cannot be written."""
-        before, batch = len(self), list[Document]()
-        for document in documents:
-            batch.append(document)
-            if len(batch) == _AT_ONCE:
-                self._insert(batch)
-                batch.clear()
-        self._insert(batch)
+        before, rest = len(self), iter(documents)
+        while batch := list(islice(rest, _AT_ONCE)):
+            self._insert(batch)
         return len(self) - before
 
     def add_apart(self, documents: Sequence[Document]) -> list[str]:

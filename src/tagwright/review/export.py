@@ -1,13 +1,12 @@
 """Export a review file: labelled documents, verdicts, Annif's TSV, CSV, and gold labels to train on."""
 
-import csv
-import io
 import json
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -16,7 +15,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
-from tagwright.readers.lines import escape_formula
+from tagwright.readers.lines import escape_formula, table_lines
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.file import ReviewFile
@@ -51,10 +50,6 @@ def exported(file: ReviewFile, wanted: ExportFormat) -> Iterator[str]:
     return _FORMATS[wanted](file)
 
 
-def _jsonl(file: ReviewFile) -> Iterator[str]:
-    return (_json(to_record(document)) for document in labelled_documents(file))
-
-
 def _verdicts(file: ReviewFile) -> Iterator[str]:
     fields = ("document", "label", "reviewer", "time", "rank", "confidence", "drawn_from", "model")
     for event in Decisions(file).current():
@@ -74,16 +69,12 @@ def _tsv(file: ReviewFile) -> Iterator[str]:
 
 
 def _csv(file: ReviewFile) -> Iterator[str]:
-    yield _row(("id", "title", "text", "labels"))
-    for document in labelled_documents(file):
-        text = replace(document, title="").text
-        yield _row((document.id, document.title, text, join_labels(document.labels)))
-
-
-def _row(cells: Sequence[str]) -> str:
-    line = io.StringIO()
-    csv.writer(line).writerow(map(escape_formula, cells))  # cells with a sign of its line end are quoted
-    return line.getvalue().removesuffix("\r\n")
+    cells = (
+        (each.id, each.title, replace(each, title="").text, join_labels(each.labels))
+        for each in labelled_documents(file)
+    )
+    rows = chain([("id", "title", "text", "labels")], cells)
+    return table_lines((list(map(escape_formula, row)) for row in rows), "csv")
 
 
 def _json(content: Mapping[str, object]) -> str:
@@ -91,7 +82,7 @@ def _json(content: Mapping[str, object]) -> str:
 
 
 _FORMATS: Mapping[ExportFormat, Callable[[ReviewFile], Iterator[str]]] = {
-    "jsonl": _jsonl,
+    "jsonl": lambda file: (_json(to_record(document)) for document in labelled_documents(file)),
     "verdicts": _verdicts,
     "tsv": _tsv,
     "csv": _csv,

@@ -105,7 +105,8 @@ def estimate_recall(right: int, documents: int, drawn: Sequence[Drawn]) -> Recal
     low, high = wilson(share, len(drawn))
     if not right and not share:
         return None
-    value, least, most = (_recall(right, documents * each * total / len(drawn)) for each in (share, high, low))
+    missed = [documents * each * total / len(drawn) for each in (share, high, low)]
+    value, least, most = (right / (right + each) if right + each else 1.0 for each in missed)
     return Recall(value, least, most, len(drawn))
 
 
@@ -121,7 +122,3 @@ def wilson(share: float, count: int) -> tuple[float, float]:
     middle, width = share + square / (2 * count), _Z * math.sqrt((share * (1 - share) + square / (4 * count)) / count)
     scale = 1 + square / count
     return max(0.0, (middle - width) / scale), min(1.0, (middle + width) / scale)
-
-
-def _recall(right: int, missed: float) -> float:
-    return right / (right + missed) if right + missed else 1.0
