@@ -123,7 +123,11 @@ class Job:
         require(f"training by {self.method}", *method.needs)
         documents = self.documents() if callable(self.documents) else self.documents
         base = self._base(documents)
-        vocabulary = base.vocabulary if base else to_vocabulary(self._labels, self.language, documents)
+        if base:
+            vocabulary = base.vocabulary
+        else:
+            assert self.labels is not None  # checked in __post_init__
+            vocabulary = to_vocabulary(self.labels, self.language, documents)
         lesson = self._lesson(documents, vocabulary, base)
         start = self._start(documents, vocabulary, lesson)
         with resumable(self.folder, start, resume=self.resume) as steps:
@@ -143,11 +147,6 @@ class Job:
         if len(lesson.rows) and is_first():
             _report_check(tagger, documents, lesson)
         return tagger
-
-    @property
-    def _labels(self) -> Labels:
-        assert self.labels is not None  # checked in __post_init__
-        return self.labels
 
     def _check_folder(self, folder: Path) -> None:
         """Raise ConfigError or TagwrightError unless a tagger may be saved here and replaces nothing that is read."""
@@ -173,7 +172,8 @@ class Job:
         tagger = tagger if vocabulary is None else tagger.with_labels(vocabulary)
         if self.fuse and TRAINED in tagger.stages:
             stages = ", ".join(tagger.stages)
-            raise ConfigError(f"{_name_of(self.model)}: has the stages {stages} already; leave out {option('fuse')}")
+            name = "the tagger" if isinstance(self.model, Tagger) else self.model
+            raise ConfigError(f"{name}: has the stages {stages} already; leave out {option('fuse')}")
         return tagger
 
     def _lesson(self, documents: Sequence[Document], vocabulary: Vocabulary, base: Tagger | None) -> "Lesson":
@@ -190,8 +190,9 @@ class Job:
             return Lesson({}, *self._unlearnt(documents, vocabulary))
         keywords = self._keywords(vocabulary)
         if self.guesses is not None:
-            guessed = self._guessed(self.guesses, documents, vocabulary)
-            return Lesson({**keywords, "gold": guessed}, *self._unlearnt(documents, vocabulary))
+            found = self.guesses
+            run = read_run(found, ids_of(documents), vocabulary.index) if isinstance(found, Path) else found
+            return Lesson({**keywords, "gold": confident(run)}, *self._unlearnt(documents, vocabulary))
         gold = self._gold(documents, vocabulary)
         rows = _left_out(gold) if self.check else NO_ROWS
         rows = rows[[not is_synthetic(each) for each in taken(documents, rows)]]
@@ -225,12 +226,6 @@ class Job:
             return {}
         given = self.keywords
         return {"keywords": read_keywords(given, vocabulary.index) if isinstance(given, Path) else given}
-
-    def _guessed(self, guesses: Run | Path, documents: Sequence[Document], vocabulary: Vocabulary) -> Run:
-        """The confident labels of a run."""
-        if isinstance(guesses, Path):
-            guesses = read_run(guesses, ids_of(documents), vocabulary.index)
-        return confident(guesses)
 
     def _gold(self, documents: Sequence[Document], vocabulary: Vocabulary) -> Run:
         """The gold labels of all documents."""
@@ -339,10 +334,6 @@ def _save(tagger: Tagger, output: Path, folder: Path, *, overwrite: bool) -> Non
 
 def _loaded(model: Tagger | Path | str) -> Tagger:
     return model if isinstance(model, Tagger) else Tagger.load(model)
-
-
-def _name_of(model: Tagger | Path | str) -> str:
-    return "the tagger" if isinstance(model, Tagger) else str(model)
 
 
 def _identity(model: Tagger | Path | str) -> str:
