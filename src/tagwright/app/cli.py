@@ -5,7 +5,6 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -42,6 +41,7 @@ from tagwright.app.commands.reviews import reviews
 from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
 from tagwright.app.commands.train import options, train
+from tagwright.core.checked import nearest
 from tagwright.core.terminal import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
 from tagwright.core.versions import in_use
 from tagwright.errors import ConfigError, TagwrightError, on_command_line
@@ -429,8 +429,8 @@ def _nearest(problem: str) -> str:
         return ""
     command, choice, listed = found.groups(default="")
     known, here = re.findall("'([^']*)'", listed), _OF_ANNIF.get(command or choice)
-    near = [here] if here and (command or here in known) else get_close_matches(choice, known, 1, cutoff=0.61)
-    return f" Did you mean '{near[0]}'?" if near else ""
+    near = here if here and (command or here in known) else nearest(choice, known, cutoff=0.61)
+    return f" Did you mean '{near}'?" if near else ""
 
 
 def _say(problem: str) -> int:

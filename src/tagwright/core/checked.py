@@ -48,6 +48,15 @@ def canonical(name: str) -> str:
     return name.replace("-", "_").replace("+", "_")
 
 
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The known name that was meant by a misspelt one, "" if none is like it. cutoff: from 0 to 1, the least likeness.
+
+    >>> nearest("svn", ["auto", "svm"])
+    'svm'
+    """
+    return next(iter(get_close_matches(name, [*known], 1, cutoff)), "")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Range:
     """The numbers that an option may have: between bounds that belong to the range (least, most) or not (above, below).
@@ -169,9 +178,9 @@ class UnknownOptionError(ConfigError, TypeError):
     """
 
     def __init__(self, name: str, known: Mapping[str, str], within: str = "") -> None:
-        near = get_close_matches(name, known, n=1)
+        near = nearest(name, known)
         listed = ", ".join(each for each, whole in known.items() if each == whole)
-        hint = f'did you mean "{within}{known[near[0]]}"?' if near else f"known are {listed}"
+        hint = f'did you mean "{within}{known[near]}"?' if near else f"known are {listed}"
         super().__init__(f'unknown option "{within}{name[:100]}"; {hint}')
         self.name, self.known, self.within = name, known, within
 

@@ -4,7 +4,6 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from starlette.requests import Request
@@ -12,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tagwright import __version__
-from tagwright.core.checked import shown
+from tagwright.core.checked import nearest, shown
 from tagwright.server.problems import bad_request
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -141,8 +140,8 @@ def check_names(value: Any, wanted: Schema, place: str = "") -> None:
         known = wanted.get("properties", {})
         for name, held in value.items():
             if name not in known and wanted.get("additionalProperties") is False:
-                near = get_close_matches(name[:100], known, n=1)
-                hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
+                near = nearest(name[:100], known)
+                hint = f"did you mean '{near}'?" if near else f"known are {', '.join(known)}"
                 raise bad_request(f"unknown field '{name[:100]}'{f' in {place}' if place else ''}; {hint}")
             check_names(held, known.get(name, {}), f"{inside}{name[:100]}")
 

@@ -11,12 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import nearest, shown
 from tagwright.errors import ConfigError, option
 from tagwright.readers.documents.html import plain_text
 from tagwright.readers.lines import Place
@@ -93,9 +92,9 @@ def parse_columns(text: str) -> dict[str, str]:
             raise ConfigError(
                 f"--columns {shown(text)}: expected each field once, as in title=Name,text=Body,labels=Codes"
             )
-        near = get_close_matches(name.lower(), ALIASES, n=1, cutoff=0.8)
+        near = nearest(name.lower(), ALIASES, cutoff=0.8)
         if near and name not in ALIASES:
-            raise ConfigError(f"--columns {shown(text)}: a field {shown(name)}; did you mean {shown(near[0])}?")
+            raise ConfigError(f"--columns {shown(text)}: a field {shown(name)}; did you mean {shown(near)}?")
         columns[name] = column
     return columns
 
@@ -145,13 +144,13 @@ def split_labels(text: str) -> list[str]:
     >>> split_labels("a; b"), split_labels('["a;b", "<c"]')
     (['a', ' b'], ['a;b', '<c'])
     """
-    if text.startswith("[") and (listed := _json_texts(text)) is not None:
+    if text.startswith("[") and (listed := json_texts(text)) is not None:
         return listed
     uris = re.findall(r"<([^<>\s]+)>", text) if text.lstrip().startswith("<") else []
     return uris or re.split(r"[;|]", text)
 
 
-def _json_texts(text: str) -> list[str] | None:
+def json_texts(text: str) -> list[str] | None:
     """A list of texts in JSON, None for anything else."""
     try:
         found = json.loads(text)

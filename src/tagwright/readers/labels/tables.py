@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tagwright.core.checked import shown
+from tagwright.readers.documents.columns import json_texts
 from tagwright.readers.labels.jsonl import LISTS, by_code
 from tagwright.readers.labels.languages import by_language, chosen_names
 from tagwright.readers.labels.term_lists import read_names
@@ -150,15 +151,9 @@ def _texts(cell: str) -> list[str]:
 
 
 def _json_list(cell: str) -> list[str] | None:
-    """The texts of a list in JSON; None for anything else."""
-    if not cell.startswith('["'):
-        return None
-    try:
-        found = json.loads(cell)
-    except ValueError:
-        return None
-    texts = [clean(each).strip() for each in found if isinstance(each, str)]
-    return list(filter(None, texts)) if len(texts) == len(found) else None
+    """The texts of a list in JSON, cleaned; None for anything else."""
+    found = json_texts(cell) if cell.startswith('["') else None
+    return None if found is None else [text for each in found if (text := clean(each).strip())]
 
 
 def _row(label: Label) -> dict[str, str]:
