@@ -16,7 +16,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
 from tagwright.evaluation import significance, text_tables
 from tagwright.evaluation.description import Description
-from tagwright.evaluation.metrics import Ceiling, Ceilings
+from tagwright.evaluation.metrics import Ceilings
 from tagwright.evaluation.report import tables
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons
@@ -90,7 +90,10 @@ def comparison(found: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -
 def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
     """Print the recall ceiling of each stage, and the gold labels that no stage finds."""
     if as_json:
-        stages = {name: _ceiling(stage) for name, stage in found.stages.items()}
+        stages = {
+            name: {"mean_size": each.mean_size, **{f"R@{k}": share for k, share in each.recall.items()}, "R": each.all}
+            for name, each in found.stages.items()
+        }
         missed = [{"label": vocabulary[label].id, "times": times} for label, times in found.missed.items()]
         _print_json({"documents": found.documents, "stages": stages, "missed": missed})
         return
@@ -190,16 +193,8 @@ def _tree(sections: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _coverage(found: Coverage) -> dict[str, Any]:
-    hubs = [hub._asdict() for hub in found.hubs]
-    return {
-        "path": found.expression,
-        **{key: value for key, value in asdict(found).items() if key != "expression"},
-        "hubs": hubs,
-    }
-
-
-def _ceiling(stage: Ceiling) -> dict[str, float]:
-    return {"mean_size": stage.mean_size, **{f"R@{k}": share for k, share in stage.recall.items()}, "R": stage.all}
+    others = {key: value for key, value in asdict(found).items() if key != "expression"}
+    return {"path": found.expression, **others, "hubs": [hub._asdict() for hub in found.hubs]}
 
 
 def one_line(text: str) -> str:

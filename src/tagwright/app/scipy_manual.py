@@ -93,14 +93,14 @@ def listed(docstring: str) -> Iterator[tuple[Heading, str]]:
         if _UNDERLINE.fullmatch(after) and line.strip() and not _UNDERLINE.fullmatch(line):
             style = (after[0], _UNDERLINE.fullmatch(before) is not None)
             styles += [style] if style not in styles else []
-            path = [*path[: styles.index(style)], _heading(line)]
+            path = [*path[: styles.index(style)], re.sub(r"\s*\(:mod:.*\)|:\w+:|[`®]", "", line).strip()]
             listing = False
         elif line.startswith(".. autosummary"):
             listing = True
         elif line and not line.startswith(" "):
             listing = False
         elif listing and (entry := _ENTRY.fullmatch(line)):
-            yield _shortened(path), entry[1]
+            yield tuple(part for part in path if part not in _OUTLINE_ONLY)[:DEPTH], entry[1]
 
 
 def is_subject(heading: Heading) -> bool:
@@ -129,14 +129,6 @@ def _exists(name: str) -> bool:
     except ImportError:  # an older SciPy
         return False
     return True
-
-
-def _heading(line: str) -> str:
-    return re.sub(r"\s*\(:mod:.*\)|:\w+:|[`®]", "", line).strip()
-
-
-def _shortened(path: list[str]) -> Heading:
-    return tuple(part for part in path if part not in _OUTLINE_ONLY)[:DEPTH]
 
 
 def _label(heading: str) -> Label:

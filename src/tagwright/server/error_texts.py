@@ -105,14 +105,11 @@ def translated(text: str) -> str:
 def _translated(text: str) -> str:
     for form, pattern in _patterns().items():
         if found := pattern.fullmatch(text):
-            parts = {name: _number(part) for name, part in found.groupdict().items()}
+            found_parts = found.groupdict().items()
+            parts = {name: number(part) if _NUMBER.fullmatch(part) else part for name, part in found_parts}
             place = parts.pop("place_")
             return place + (_(form) % parts if parts else _(form))
     return text
-
-
-def _number(part: str) -> str:
-    return number(part) if _NUMBER.fullmatch(part) else part
 
 
 @cache

@@ -101,7 +101,9 @@ class LabelSearch:
 
     def _containing(self, text: str, limit: int) -> Iterator[int]:
         """Search names that contain the text, by an index of groups of three characters."""
-        groups = " ".join('"' + group.replace('"', '""') + '"' for group in dict.fromkeys(_groups(text)))
+        places = range(len(text) - FEWEST_FOR_PARTS + 1)
+        parts = dict.fromkeys(text[start : start + FEWEST_FOR_PARTS].replace('"', '""') for start in places)
+        groups = " ".join(f'"{part}"' for part in parts)
         matching = "SELECT label FROM parts JOIN names ON row = parts.rowid WHERE parts MATCH ?"
         yield from self._select(f"{matching} AND instr(names.text, ?) LIMIT ?", groups, text, limit=limit)
 
@@ -191,7 +193,3 @@ def _names(labels: Sequence[Label]) -> Iterator[tuple[int, bool, str, int, bool]
 def _words(text: str) -> list[str]:
     """Runs of letters and digits, as the tokenizer of the index has them."""
     return "".join(sign if sign.isalnum() else " " for sign in text).split()
-
-
-def _groups(text: str) -> Iterator[str]:
-    return (text[start : start + FEWEST_FOR_PARTS] for start in range(len(text) - FEWEST_FOR_PARTS + 1))

@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -69,37 +69,6 @@ class Record(NamedTuple):
     subjects: Sequence[Subject]
 
 
-@dataclass
-class Sources:
-    """The vocabularies from which subjects are taken as labels. chosen: the code of the only one, "" for all."""
-
-    path: Path
-    chosen: str = ""
-    found: Counter[str] = field(default_factory=Counter)
-
-    def labelled(self, record: Record) -> Document:
-        """The document with its subjects as labels; those of other vocabularies than the chosen one are metadata."""
-        subjects = [each for each in record.subjects if each.label]
-        self.found.update(each.source for each in subjects)
-        labels = [each for each in subjects if self.chosen in ("", each.source)]
-        others = tuple(dict.fromkeys(each.name for each in subjects if each.name and each not in labels))
-        metadata = {**record.document.metadata, **({"subject": others} if others else {})}
-        return replace(record.document, labels=tuple(dict.fromkeys(each.label for each in labels)), metadata=metadata)
-
-    def report(self) -> None:
-        """Log which vocabularies the labels are of, if of several. Raises InputError if the chosen one has none."""
-        known = [f"{source} ({count:,})" for source, count in self.found.most_common() if source]
-        if self.chosen and self.found and not self.found[self.chosen]:
-            problem = (
-                f"no subject is of the vocabulary {self.chosen}; there are {', '.join(known) or 'none with a code'}"
-            )
-            raise InputError(problem, self.path)
-        if len(self.found) > 1 and not self.chosen and known:
-            first = known[0].partition(" ")[0]
-            remedy = option("columns", f"labels={first}", python=f'labels="{first}"')
-            _log.warning("%s: labels are subjects of %s; to take those of one: %s", self.path, ", ".join(known), remedy)
-
-
 def to_documents(
     records: Iterable[tuple[int, _Raw | InputError]],
     read: Callable[[_Raw], Record | None],
@@ -108,20 +77,21 @@ def to_documents(
 ) -> Iterator[Located]:
     """Documents of numbered records; None are passed over. columns: `labels` is the code of the subjects to take.
 
-    A damaged record is collected or logged, and the others are read. Raises InputError if none can be read, and as
-    `Sources.report`; ConfigError for other columns.
+    A damaged record is collected or logged, and the others are read. Raises InputError if none can be read, and if no
+    subject is of the chosen vocabulary; ConfigError for other columns.
     """
-    sources, damaged, count = Sources(path, _chosen(columns)), None, 0
+    chosen, sources, damaged, count = _chosen(columns), Counter[str](), None, 0
     for number, fields in records:
         if isinstance(fields, InputError):
             leave_out_because(fields)
             damaged = damaged or fields
         elif record := read(fields):
             count += 1
-            yield number, sources.labelled(record)
+            sources.update(each.source for each in record.subjects if each.label)
+            yield number, _labelled(record, chosen)
     if damaged and not count:
         raise damaged
-    sources.report()
+    _report(sources, chosen, path)
 
 
 def _chosen(columns: Columns | None) -> str:
@@ -129,3 +99,24 @@ def _chosen(columns: Columns | None) -> str:
         remedy = option("columns", "labels=lcsh", python='labels="lcsh"')
         raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {remedy}")
     return (columns or {}).get("labels", "").lower()
+
+
+def _labelled(record: Record, chosen: str) -> Document:
+    """The document with its subjects as labels; those of other vocabularies than the chosen one are metadata."""
+    subjects = [each for each in record.subjects if each.label]
+    labels = [each for each in subjects if chosen in ("", each.source)]
+    others = tuple(dict.fromkeys(each.name for each in subjects if each.name and each not in labels))
+    metadata = {**record.document.metadata, **({"subject": others} if others else {})}
+    return replace(record.document, labels=tuple(dict.fromkeys(each.label for each in labels)), metadata=metadata)
+
+
+def _report(sources: Counter[str], chosen: str, path: Path) -> None:
+    """Log which vocabularies the labels are of, if of several. Raises InputError if the chosen one has none."""
+    known = [f"{source} ({count:,})" for source, count in sources.most_common() if source]
+    if chosen and sources and not sources[chosen]:
+        problem = f"no subject is of the vocabulary {chosen}; there are {', '.join(known) or 'none with a code'}"
+        raise InputError(problem, path)
+    if len(sources) > 1 and not chosen and known:
+        first = known[0].partition(" ")[0]
+        remedy = option("columns", f"labels={first}", python=f'labels="{first}"')
+        _log.warning("%s: labels are subjects of %s; to take those of one: %s", path, ", ".join(known), remedy)

@@ -189,7 +189,8 @@ def _year(fixed: Sequence[Field], imprints: Sequence[Field]) -> list[str]:
 def _subjects(fields: Sequence[Field]) -> Iterator[Subject]:
     for each in fields:
         if each.tag[:1] == "6" and each.tag != _UNCONTROLLED:
-            yield Subject(_source(each), tuple(map(_id, each.values("0"))), _heading(each))
+            ids = (re.sub(r"^\(uri\)\s*", "", number) for number in each.values("0"))  # "(uri)" is before addresses
+            yield Subject(_source(each), tuple(ids), _heading(each))
         elif each.tag in ("082", "083"):
             yield from (Subject("ddc", (), re.sub("[/']", "", number)) for number in each.values("a"))
         elif each.tag == "084":
@@ -200,11 +201,6 @@ def _source(subject: Field) -> str:
     if named := subject.joined("2").lower():
         return named
     return "gnd" if subject.tag == _CHAINS else _SOURCES.get(subject.indicators[1:2], "")
-
-
-def _id(number: str) -> str:
-    """The id of a heading; "(uri)" before an address is left out."""
-    return re.sub(r"^\(uri\)\s*", "", number)
 
 
 def _heading(subject: Field) -> str:

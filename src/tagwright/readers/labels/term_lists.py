@@ -1,7 +1,7 @@
 """Read labels from plain text: one name a line, paths as in Google's product taxonomy, or an indented outline."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,7 +67,8 @@ def _terms(path: Path) -> list[_Term]:
     terms, above = list[_Term](), list[tuple[int, str]]()
     for line, indent, text in lines:
         number = _NUMBERED.match(text) if numbered else None
-        names = _names(text[number.end() if number else 0 :])
+        parts = text[number.end() if number else 0 :].split(ARROW)
+        names = [name for part in parts if (name := part.strip(" >"))]
         if not names:
             raise InputError(f'is "{text[:60]}", expected a name, or a path of names separated by ">"', path, line)
         while above and above[-1][0] >= indent:
@@ -86,7 +87,3 @@ def _lines(path: Path) -> Iterator[tuple[int, int, str]]:
         if text.strip() and (begun or not text.startswith("# ")):
             begun = True
             yield line, len(text) - len(text.lstrip()), text.strip()
-
-
-def _names(text: str) -> Sequence[str]:
-    return [name for part in text.split(ARROW) if (name := part.strip(" >"))]

@@ -110,7 +110,8 @@ class Review:
         places = self._queue.places(entries)
 
         def order(entry: Entry) -> tuple[bool, bool, bool, int]:
-            taken = self._is_taken(entry.number, reviewer)
+            who, when = self._opened.get(entry.number, (reviewer, 0.0))
+            taken = who != reviewer and time.monotonic() - when < 60 * MINUTES  # another one has it open
             return entry.id in done, entry.id in skipped, taken, places[entry.number]
 
         open_ = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
@@ -215,8 +216,3 @@ class Review:
         added = (id_ for id_ in verdicts if id_ not in suggested and id_ in vocabulary.index)
         rows += [label_row(vocabulary, id_) for id_ in added]
         return [row._replace(uses=uses.get(row.id, 0), verdict=verdicts.get(row.id)) for row in rows]
-
-    def _is_taken(self, number: int, reviewer: str) -> bool:
-        """Whether another reviewer has it open."""
-        who, when = self._opened.get(number, (reviewer, 0.0))
-        return who != reviewer and time.monotonic() - when < 60 * MINUTES
