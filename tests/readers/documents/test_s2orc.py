@@ -120,6 +120,12 @@ def test_what_is_of_a_wrong_type_is_named(tmp_path: Path, fields: dict[str, Any]
     assert problem in refusal(written(tmp_path, json.dumps({"paper_id": "1", **fields})))
 
 
+def test_attributes_of_a_heading_that_are_no_object_are_ignored() -> None:
+    notes = {"sectionheader": [{"start": 0, "end": 5, "attributes": ["1"]}]}
+    found = adapt_s2orc({"corpusid": "1", "content": {"text": "Wings", "annotations": notes}})
+    assert [section["heading"] for section in found["sections"]] == ["Wings"]
+
+
 def test_a_paper_without_anything_is_a_document(tmp_path: Path) -> None:
     assert read(written(tmp_path, '{"paper_id": "1"}')) == [Document("1")]
 

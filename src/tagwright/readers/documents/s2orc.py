@@ -153,7 +153,9 @@ def _from_notes(notes: _Notes, abstracts: list[_Span]) -> Iterator[Block]:
 
 def _span(value: _Object, kind: str) -> _Span:
     try:
-        return _Span(max(int(value["start"]), 0), max(int(value["end"]), 0), value.get("attributes") or {})
+        found = value.get("attributes")
+        attributes = found if isinstance(found, Mapping) else {}
+        return _Span(max(int(value["start"]), 0), max(int(value["end"]), 0), attributes)
     except (KeyError, TypeError, ValueError, OverflowError):
         raise ValueError(f"annotations.{kind} holds {shown(value)}, expected start and end") from None
 
@@ -184,8 +186,7 @@ def _listed_work(entry: _Object) -> str:
 
 
 def _annotated_work(span: _Span) -> str:
-    attributes = span.attributes if isinstance(span.attributes, Mapping) else {}
-    return _first(attributes.get("matched_paper_id")) or work_id({"doi": _first(attributes.get("doi"))})
+    return _first(span.attributes.get("matched_paper_id")) or work_id({"doi": _first(span.attributes.get("doi"))})
 
 
 def _first(value: object) -> str:
