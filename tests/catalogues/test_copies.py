@@ -12,12 +12,13 @@ from tests.readers.documents.catalogue_records import BEES, in_xml, iso2709, mar
 from tests.readers.reading import read, written
 
 from tagwright.catalogues.copies import Added, write_copy
-from tagwright.catalogues.subjects import Provenance, Suggested, SuggestedSubject
+from tagwright.catalogues.subjects import Provenance, Suggested
 from tagwright.errors import ConfigError, InputError
+from tagwright.tagger import Suggestion
 
 PROVENANCE = Provenance(source="gnd", date="20260131", method="tagwright 9")
-BEE = SuggestedSubject("http://x.org/bee", "Bienen", 0.825)
-BEAR = SuggestedSubject("4006216-6", "Bär & Łódź <Б>")
+BEE = Suggestion("http://x.org/bee", "Bienen", 1.0, 0.825)
+BEAR = Suggestion("4006216-6", "Bär & Łódź <Б>", 1.0)
 SUBJECTS = [BEE, BEAR]
 FIELDS = [
     ("650", " 7", [("8", "1\\p"), ("a", "Bienen"), ("0", "http://x.org/bee"), ("2", "gnd")]),
@@ -27,7 +28,7 @@ FIELDS = [
 ]
 
 
-def suggest(subjects: Sequence[SuggestedSubject] = SUBJECTS) -> Suggested:
+def suggest(subjects: Sequence[Suggestion] = SUBJECTS) -> Suggested:
     return lambda _: subjects
 
 

@@ -9,6 +9,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, option
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.documents.sections import one_line
+from tagwright.tagger import Suggestion
 from tagwright.types import Run
 
 SUBJECT, PROVENANCE = "650", "883"
@@ -16,16 +17,7 @@ SUBJECT, PROVENANCE = "650", "883"
 _CODE = re.compile(r"[A-Za-z0-9/.-]{1,30}")
 
 
-@dataclass(frozen=True)
-class SuggestedSubject:
-    """A label that a tagger suggests. confidence: from 0 to 1, None where it is not estimated."""
-
-    id: str
-    name: str
-    confidence: float | None = None
-
-
-Suggested = Callable[[str], Sequence[SuggestedSubject]]
+Suggested = Callable[[str], Sequence[Suggestion]]
 "Control number of a record -> its suggested subjects, best first."
 
 
@@ -33,13 +25,14 @@ def suggested_by(run: Run, ids: Sequence[str], vocabulary: Vocabulary) -> Sugges
     """The suggestions of a run over documents with these ids; none for other records."""
     rows = {each: row for row, each in enumerate(ids)}
 
-    def suggested(number: str) -> list[SuggestedSubject]:
+    def suggested(number: str) -> list[Suggestion]:
         if (row := rows.get(number)) is None:
             return []
-        places = range(int(run.indptr[row]), int(run.indptr[row + 1]))
-        labels = [vocabulary[int(run.labels[place])] for place in places]
-        sure = [None if run.confidences is None else float(run.confidences[place]) for place in places]
-        return [SuggestedSubject(label.id, label.name, each) for label, each in zip(labels, sure, strict=True)]
+        one = run.take([row])
+        labels = map(vocabulary.__getitem__, one.labels.tolist())
+        sure = [None] * len(one.labels) if one.confidences is None else one.confidences.tolist()
+        found = zip(labels, one.scores.tolist(), sure, strict=True)
+        return [Suggestion(label.id, label.name, score, confidence) for label, score, confidence in found]
 
     return suggested
 
@@ -68,12 +61,12 @@ class Provenance:
                 )
 
 
-def fields_of(subjects: Sequence[SuggestedSubject], provenance: Provenance, last_link: int = 0) -> list[Field]:
+def fields_of(subjects: Sequence[Suggestion], provenance: Provenance, last_link: int = 0) -> list[Field]:
     r"""The fields to add to a record, those of the subjects first.
 
     last_link: the highest link number ($8) of the record; each subject and its provenance get the next one.
 
-    >>> bees = SuggestedSubject("http://x.org/1", "Bees", 0.825)
+    >>> bees = Suggestion("http://x.org/1", "Bees", 1.0, confidence=0.825)
     >>> subject, provenance = fields_of([bees], Provenance(source="gnd", date="20260131", method="tagwright"), 2)
     >>> subject.subfields
     (('8', '3\\p'), ('a', 'Bees'), ('0', 'http://x.org/1'), ('2', 'gnd'))
@@ -87,10 +80,10 @@ def fields_of(subjects: Sequence[SuggestedSubject], provenance: Provenance, last
     ]
 
 
-def subject_field(subject: SuggestedSubject, source: str) -> Field:
+def subject_field(subject: Suggestion, source: str) -> Field:
     r"""The field 650 of a subject. source: the code of the vocabulary.
 
-    >>> mnemonic(subject_field(SuggestedSubject("7", "Bees for $1"), "gnd"))
+    >>> mnemonic(subject_field(Suggestion("7", "Bees for $1", 1.0), "gnd"))
     '=650  \\7$aBees for {dollar}1$0(gnd)7$2gnd'
     """
     number = _control_number(subject, source)
@@ -104,12 +97,12 @@ def mnemonic(field: Field) -> str:
     return f"={field.tag}  {field.indicators.replace(' ', chr(92))}{''.join(subfields)}"
 
 
-def _subject(link: str, subject: SuggestedSubject, source: str) -> Field:
+def _subject(link: str, subject: Suggestion, source: str) -> Field:
     field = subject_field(subject, source)
     return field._replace(subfields=(("8", link), *field.subfields))
 
 
-def _control_number(subject: SuggestedSubject, source: str) -> str:
+def _control_number(subject: Suggestion, source: str) -> str:
     """The id as $0 has it: an address, or a number after its system in parentheses; "" where the name is the id."""
     if subject.id == subject.name:
         return ""
@@ -117,7 +110,7 @@ def _control_number(subject: SuggestedSubject, source: str) -> str:
     return label_id if re.match(r"https?://|\(", label_id) else f"({source}){label_id}"
 
 
-def _provenance(link: str, subject: SuggestedSubject, provenance: Provenance) -> tuple[tuple[str, str], ...]:
+def _provenance(link: str, subject: Suggestion, provenance: Provenance) -> tuple[tuple[str, str], ...]:
     confidence = [] if subject.confidence is None else [("c", f"{subject.confidence:.4g}")]
     agency = [("q", provenance.agency)] if provenance.agency else []
     return ("8", link), ("a", provenance.method), *confidence, ("d", provenance.date), *agency

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright import __version__
-from tagwright.catalogues.subjects import SuggestedSubject, mnemonic, subject_field
+from tagwright.catalogues.subjects import mnemonic, subject_field
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.lines import escape_formula
@@ -162,7 +162,7 @@ def copies(found: Sequence[Suggestion], source: str) -> dict[str, str]:
     """
     names = (f"{one_line(each.name)} ({each.notation})" if each.notation else one_line(each.name) for each in found)
     table = ["\t".join(("id", "notation", "name", "score", "confidence")), *map(_cells, found)]
-    fields = (subject_field(SuggestedSubject(each.id, each.name), source) for each in found)
+    fields = (subject_field(each, source) for each in found)
     return {
         _("Text"): "\n".join(names),
         "TSV": "\n".join(table),
