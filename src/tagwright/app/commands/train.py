@@ -52,7 +52,7 @@ def train(
     ] = None,
     reviews: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="auto: learn from reviewers' decisions, a file of `tagwright serve`."),
+        typer.Option(metavar="FILE", help="auto, combine: learn from reviewers' decisions, a file of `tagwright serve`."),
     ] = None,
     synthetic: Annotated[
         Path | None,
