@@ -52,7 +52,7 @@ def train(
     ] = None,
     reviews: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="auto, combine: learn from reviewers' decisions, a file of `tagwright serve`."),
+        typer.Option(metavar="FILE", help="auto, combine: learn from decisions of reviewers, a file of `serve`."),
     ] = None,
     synthetic: Annotated[
         Path | None,
