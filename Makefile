@@ -1,4 +1,4 @@
-# `make demo`, `make test` and `make docs` do all the set-up on a machine that has Python 3.11 to 3.14 and nothing else.
+# `make demo`, `make test` and `make docs` do all the set-up on a machine that has Python 3.11 to 3.14 and the network.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
