@@ -32,10 +32,8 @@ class Recorded(deadlines.TimedConnection):
     """A connection that a test finds, to let its time pass when the test wants it to."""
 
     last: Recorded | None = None
-
-    def __init__(self, inner: asyncio.Protocol) -> None:
-        super().__init__(inner, head=LONGEST, read=2 * LONGEST)
-        self.later, self.is_lost = 0.0, False
+    head, read = LONGEST, 2 * LONGEST
+    later, is_lost = 0.0, False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -51,19 +49,19 @@ class Recorded(deadlines.TimedConnection):
         done = threading.Event()
 
         def look() -> None:
-            self.abort_if_late(self._loop.time() + self.later)
+            self.abort_if_late(self.loop.time() + self.later)
             done.set()
 
-        self._loop.call_soon_threadsafe(look)
+        self.loop.call_soon_threadsafe(look)
         assert done.wait(LONGEST)
 
     @property
     def peer(self) -> object:
-        return self._transport.get_extra_info("peername")
+        return self.transport.get_extra_info("peername")
 
     @property
     def unsent(self) -> int:
-        return self._transport.get_write_buffer_size()
+        return self.transport.get_write_buffer_size()
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -74,9 +72,9 @@ def until(condition: Callable[[], object]) -> None:
 
 
 @contextmanager
-def serving(app: ASGIApp, wrap: Callable[[asyncio.Protocol], deadlines.TimedConnection]) -> Iterator[tuple[str, int]]:
+def serving(app: ASGIApp, connection: type[deadlines.TimedConnection]) -> Iterator[tuple[str, int]]:
     with listen("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(deadlines.timed(app, wrap, log_level="warning"))
+        server = uvicorn.Server(deadlines.timed(app, connection, log_level="warning"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         yield listening.getsockname()
@@ -130,11 +128,11 @@ def connection_of(client: socket.socket) -> Recorded:
 
 
 def test_a_connection_on_which_nothing_comes_is_closed() -> None:
+    class Impatient(deadlines.TimedConnection):
+        head = 0.05
+
     app = application([ServedModel("bees", word_tagger(), "Bees")])
-    with (
-        serving(app, lambda inner: deadlines.TimedConnection(inner, head=0.05)) as address,
-        sent(address, b"") as connection,
-    ):
+    with serving(app, Impatient) as address, sent(address, b"") as connection:
         assert everything(connection) == b""  # does not end where nobody closes the connection
 
 
