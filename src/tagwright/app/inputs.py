@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +10,7 @@ from tagwright.app.arguments import Arranged, Chosen, Reading, Scoring
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
-from tagwright.core.versions import KIND
+from tagwright.core.versions import KIND, saved_at
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.synthetic import is_synthetic
@@ -89,8 +88,7 @@ def version_of(model: Path | None) -> str:
     place = model.resolve()
     if place.parent.name == KIND:
         return f"{place.parents[1].name} {place.name}"
-    saved = datetime.fromtimestamp((place / "manifest.json").stat().st_mtime, UTC)
-    return f"{place.name} {saved.isoformat(timespec='seconds')}"
+    return f"{place.name} {saved_at(place).isoformat(timespec='seconds')}"
 
 
 def recorded(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagwright.core.display import many
-from tagwright.core.terminal import escaped
+from tagwright.core.terminal import escaped, print_json
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
 from tagwright.evaluation import significance, text_tables
@@ -40,7 +40,7 @@ def lines(found: Iterable[str]) -> None:
 def options(found: Sequence["Option"], *, as_json: bool) -> None:
     """Print the options of a method: names, values, those of the paper that differ, meanings."""
     if as_json:
-        _print_json({"options": [asdict(option) for option in found]})
+        print_json({"options": [asdict(option) for option in found]})
         return
     for option in found:
         paper = "" if option.paper in (None, option.default) else f"; paper: {option.paper}"
@@ -53,7 +53,7 @@ def verified(model: Path, labels: int, changes: VocabularyChanges | None, *, as_
     """Print that a saved tagger is whole, and how its labels differ from others, if these were given."""
     if as_json:
         known = {} if changes is None else {"changes": changes.to_json()}
-        _print_json({"model": str(model), "whole": True, "labels": labels, **known})
+        print_json({"model": str(model), "whole": True, "labels": labels, **known})
         return
     print(escaped(f"{model}: whole, {many(labels, 'label')}"))
     if changes is not None:
@@ -63,7 +63,7 @@ def verified(model: Path, labels: int, changes: VocabularyChanges | None, *, as_
 def scores(found: Scores, *, as_json: bool) -> None:
     """Print the measures and slices."""
     if as_json:
-        _print_json(found.to_json())
+        print_json(found.to_json())
         return
     show_table(text_tables.score_rows(found.measures), many(found.documents, "document"))
     if found.calibration:
@@ -76,7 +76,7 @@ def scores(found: Scores, *, as_json: bool) -> None:
 def comparison(found: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -> None:
     """Print a comparison of runs. runs: name -> file."""
     if as_json:
-        _print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **found.to_json()})
+        print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **found.to_json()})
         return
     for name, run in runs.items():
         print(escaped(f"{name}  {run}"))
@@ -95,7 +95,7 @@ def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
             for name, each in found.stages.items()
         }
         missed = [{"label": vocabulary[label].id, "times": times} for label, times in found.missed.items()]
-        _print_json({"documents": found.documents, "stages": stages, "missed": missed})
+        print_json({"documents": found.documents, "stages": stages, "missed": missed})
         return
     depths = list(next(iter(found.stages.values())).recall)
     rows = [["stage", *(f"first {k}" for k in depths), "all", "candidates"]]
@@ -113,7 +113,7 @@ def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
 def description(found: Description, *, as_json: bool, every: bool = False) -> None:
     """Print contents, problems and applicable methods; many metadata fields only if asked for."""
     if as_json:
-        _print_json(found.to_json())
+        print_json(found.to_json())
         return
     found = found if every else found.brief()
     show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in found.facts.items())])
@@ -135,13 +135,13 @@ def _wrapped(text: str, indent: int) -> None:
 def document(found: Document) -> None:
     """Print a document as JSON with nested sections."""
     record = to_record(found)
-    _print_json({**record, "sections": _tree(record["sections"])})
+    print_json({**record, "sections": _tree(record["sections"])})
 
 
 def coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
     """Print the coverage of meta-paths, and their hubs."""
     if as_json:
-        _print_json({"paths": [_coverage(each) for each in found]})
+        print_json({"paths": [_coverage(each) for each in found]})
         return
     rows = [["meta-path", "documents with a neighbour", "median", "largest", "hubs"]]
     for each in found:
@@ -204,7 +204,3 @@ def one_line(text: str) -> str:
 
 def _plain(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}" if isinstance(value, float) else str(value)
-
-
-def _print_json(content: Mapping[str, Any]) -> None:
-    print(escaped(json.dumps(content, ensure_ascii=False, indent=1)))

@@ -1,5 +1,6 @@
 """Make text from files safe to print: without terminal control sequences."""
 
+import json
 import logging
 import re
 import sys
@@ -16,6 +17,11 @@ def escaped(text: str) -> str:
     '\\u001b[31mred \\u202egnp.exe'
     """
     return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def print_json(content: object) -> None:
+    """Print a value as JSON for programs, escaped."""
+    print(escaped(json.dumps(content, ensure_ascii=False, indent=1)))  # noqa: T201
 
 
 def escape_warnings() -> None:

@@ -9,6 +9,7 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
@@ -27,6 +28,11 @@ _NAME = re.compile(r"\d{4,}")
 def in_use(folder: Path | str) -> Path:
     """The version in use of a folder of versions; any other folder itself. Raises ModelError if it is damaged."""
     return versions.current if (versions := Versions(folder)).exist else Path(folder)
+
+
+def saved_at(folder: Path) -> datetime:
+    """When the object in a folder was saved."""
+    return datetime.fromtimestamp((folder / "manifest.json").stat().st_mtime, UTC)
 
 
 class Versions:

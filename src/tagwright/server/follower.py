@@ -6,10 +6,9 @@ import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
-from tagwright.core.versions import in_use
+from tagwright.core.versions import in_use, saved_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges, report_changes
 from tagwright.server.served_model import ServedModel
@@ -73,11 +72,6 @@ def load(place: Path, labels: Vocabulary | None) -> Tagger:
         return tagger
     report_changes(tagger.vocabulary, labels)
     return tagger.with_labels(labels)
-
-
-def saved_at(folder: Path) -> datetime:
-    """When the tagger in a folder was saved."""
-    return datetime.fromtimestamp((folder / "manifest.json").stat().st_mtime, UTC)
 
 
 def language_of(vocabulary: Vocabulary) -> str:

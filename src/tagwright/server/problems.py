@@ -29,9 +29,8 @@ class Problem(Exception):  # noqa: N818  # the name of the thing in the standard
 class Busy(Problem):
     """Too many requests wait already."""
 
-    def __init__(self, seconds: int = 1) -> None:
-        detail = f"Too many requests are waiting; try again in {seconds} s"
-        super().__init__(503, detail, headers={"Retry-After": str(seconds)})
+    def __init__(self) -> None:
+        super().__init__(503, "Too many requests are waiting; try again in 1 s", headers={"Retry-After": "1"})
 
 
 def bad_request(detail: str) -> Problem:

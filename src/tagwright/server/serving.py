@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.atomic import check_replaceable, exists
-from tagwright.core.versions import Versions, in_use
+from tagwright.core.versions import Versions, in_use, saved_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods.auto.combine import check_can_learn
@@ -33,7 +33,7 @@ from tagwright.server.annif import sent_metadata
 from tagwright.server.application import application
 from tagwright.server.audit import Audit
 from tagwright.server.deadlines import timed
-from tagwright.server.follower import Follower, language_of, load, saved_at
+from tagwright.server.follower import Follower, language_of, load
 from tagwright.server.options import ServerOptions
 from tagwright.server.predictor import Workers
 from tagwright.server.readiness import Readiness

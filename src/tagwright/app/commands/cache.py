@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tagwright.app.arguments import Json
-from tagwright.core.terminal import escaped
+from tagwright.core.terminal import escaped, print_json
 
 
 def cache(
@@ -29,8 +29,7 @@ def cache(
     kinds, size = kept.contents(), kept.size()
     if as_json:
         content = [{**kind._asdict(), "used": _when(kind.used)} for kind in kinds]
-        found = {"folder": str(kept.folder), "limit": kept.limit, "size": size, "kinds": content}
-        print(escaped(json.dumps(found, indent=1)))
+        print_json({"folder": str(kept.folder), "limit": kept.limit, "size": size, "kinds": content})
         return
     print(escaped(f"{kept.folder}: {megabytes(size)} of at most {megabytes(kept.limit)}"))
     for kind in kinds:

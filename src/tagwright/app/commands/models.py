@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tagwright.app.arguments import Json, Quiet, Reading, SkipUnlabelled, Unknown
-from tagwright.core.terminal import escaped
+from tagwright.core.terminal import print_json
 from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _list(models: "Models", *, as_json: bool) -> None:
     current = models.current.name
     if as_json:
         versions = [{"version": each.name, **each.record} for each in models]
-        print(escaped(json.dumps({"current": current, "versions": versions}, ensure_ascii=False, indent=1)))
+        print_json({"current": current, "versions": versions})
         return
     rows = [_row(each, "in use" if each.name == current else "") for each in models]
     show_table([["version", "", "added", "method", "labels", "nDCG@5 (95% interval)", "documents"], *rows])

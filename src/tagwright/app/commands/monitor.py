@@ -1,6 +1,5 @@
 """The command `monitor`: what has changed in a log of tagged documents."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,7 +7,7 @@ import typer
 
 from tagwright.app.arguments import Json
 from tagwright.core.display import many
-from tagwright.core.terminal import escaped
+from tagwright.core.terminal import escaped, print_json
 
 if TYPE_CHECKING:
     from tagwright.monitoring import Look, Monitor
@@ -38,7 +37,7 @@ def monitor(
         found[version] = {name: looks[-1] for name, looks in each.looks(accepted).items() if looks}
     if as_json:
         content = [_as_json(version, watch.monitors[version], looks) for version, looks in found.items()]
-        print(escaped(json.dumps({"versions": content}, ensure_ascii=False, indent=1)))
+        print_json({"versions": content})
         return
     for version, looks in found.items():
         _show(version, watch.monitors[version], looks)

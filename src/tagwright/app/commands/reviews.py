@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tagwright.app.arguments import Json
-from tagwright.core.terminal import escaped
+from tagwright.core.terminal import escaped, print_json
 from tagwright.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -62,9 +61,7 @@ def _show(found: Statistics, documents: int, differences: int, *, as_json: bool)
         pairs = [{"reviewers": list(pair), "kappa": value} for pair, value in found.kappa.items()]
         recall = found.recall._asdict() if found.recall else None
         content = {"all_documents": documents, **asdict(found), "right": found.right._asdict(), "recall": recall}
-        content["kappa"] = pairs
-        content["differences"] = differences
-        print(escaped(json.dumps(content, indent=1, ensure_ascii=False)))
+        print_json({**content, "kappa": pairs, "differences": differences})
         return
     print(f"documents       {documents:,}, {found.documents:,} with verdicts, {found.done:,} finished")
     print(f"verdicts        {found.verdicts:,}, {differences:,} of them unsettled differences")

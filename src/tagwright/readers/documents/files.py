@@ -31,7 +31,6 @@ from tagwright.readers.documents.marc import read_marc, read_marcxml
 from tagwright.readers.documents.pdf import read_pdf
 from tagwright.readers.documents.pica import read_pica
 from tagwright.readers.documents.plain_text import (
-    LABELLED_BESIDE,
     LABELS_BESIDE,
     MARKDOWN,
     SUFFIXES,
@@ -108,7 +107,7 @@ _SUFFIXES: Mapping[str, str] = {
     **dict.fromkeys(SUFFIXES, "text"),
 }  # fmt: skip
 _LABELLED = frozenset({"text", "html", "docx", "pdf"})
-"Formats whose labels may be in a file beside the document."
+"Formats whose labels may be in a file beside the document; Markdown has none."
 _EMPTY = "is empty, expected documents"
 _IN_FOLDERS = frozenset({".xml", *(suffix for suffix, format_ in _SUFFIXES.items() if format_ in PAPERS)})
 _SIGNS: Mapping[bytes, str] = {
@@ -219,7 +218,8 @@ def _files(source: str, format: str | None) -> list[_File]:  # noqa: A002
 
 def _without_labels(files: list[_File]) -> list[_File]:
     """Leave out the files that hold the labels of a document beside them, as globs match them too."""
-    labelled = {file.path.with_suffix("") for file in files if file.path.suffix.lower() in LABELLED_BESIDE}
+    suffixes = {suffix for suffix, named in _SUFFIXES.items() if named in _LABELLED} - MARKDOWN
+    labelled = {file.path.with_suffix("") for file in files if file.path.suffix.lower() in suffixes}
     return [
         file for file in files if file.path.suffix not in LABELS_BESIDE or file.path.with_suffix("") not in labelled
     ]

@@ -14,10 +14,8 @@ from tagwright.types import Document
 
 MARKDOWN = frozenset({".md", ".markdown"})
 SUFFIXES = MARKDOWN | {".txt"}
-LABELLED_BESIDE = frozenset({".txt", ".html", ".htm", ".xhtml", ".docx", ".pdf"})
-"Suffixes of documents whose labels may be in a file beside them."
 LABELS_BESIDE = (".tsv", ".key")
-"Suffixes of those files."
+"Suffixes of files that hold the labels of a document beside them."
 LONGEST_TITLE = 250
 "The most characters of a title; a longer first line of a plain text is text."
 

@@ -83,7 +83,8 @@ class ReviewPages:
         """One document with its suggestions. ?q=: labels to add; ?evidence=: rank of the suggestion that is marked."""
         number, query = _number(request), _query(request)
         try:
-            sheet = await self.review.view(number, session.reviewer, _evidence(request))
+            marked = _digits(request.query_params.get("evidence", ""))
+            sheet = await self.review.view(number, session.reviewer, marked)
         except KeyError:
             raise Problem(404, _("There is no such document")) from None
         results = await self._found(query)
@@ -235,15 +236,13 @@ def _decision(form: FormData, reviewer: str) -> Decision:
 
 def _number(request: Request) -> int:
     """Return the number of a document in an address. Raises Problem if it is not a number, or too long."""
-    text: str = request.path_params["number"]
-    if not text.isascii() or not text.isdecimal() or len(text) > _LONGEST_NUMBER:
+    if (found := _digits(request.path_params["number"])) is None:
         raise Problem(404, _("There is no such document"))
-    return int(text)
+    return found
 
 
-def _evidence(request: Request) -> int | None:
-    """Return the rank of the suggestion whose evidence is asked for; None if it is no number."""
-    text = request.query_params.get("evidence", "")
+def _digits(text: str) -> int | None:
+    """Return the number that an address holds; None for anything else, and for one that is too long."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else None
 
 

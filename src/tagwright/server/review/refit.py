@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.core.display import many
 from tagwright.core.versions import in_use
 from tagwright.errors import TagwrightError
 from tagwright.job import Job
@@ -110,7 +111,7 @@ class Refitter:
             self._served, self._base = model.tagger, without_reviews(model.tagger)
         found, now = self.refit(self._base, labelled), datetime.now(UTC)
         measured, count = found.training["combined"]["nDCG@5"], sum(map(bool, labelled.labels))
-        documents = f"{count:,} document{'s' * (count != 1)}"
+        documents = many(count, "document")
         figures = (
             f"nDCG@5, cross-validated on reviewed documents: {100 * measured['before']:.1f} without the decisions, "
             f"{100 * measured['after']:.1f} with them."
