@@ -36,38 +36,11 @@ def one_spelling(word: str) -> str:
 
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.")]
-Columns = Annotated[
-    str,
-    typer.Option(
-        metavar="FIELD=COLUMN,...",
-        help="Columns of the fields, if they have other names: title=Name,text=Body,labels=Codes; "
-        "also id, abstract, and any name for metadata.",
-    ),
-]
-InputFormat = Annotated[
-    str, typer.Option(metavar="FORMAT", help="The format of DOCS, if name and content do not show it.")
-]
-
-Encoding = Annotated[
-    str, typer.Option(metavar="NAME", help="The encoding of texts and tables that are not UTF-8: cp1252.")
-]
 
 
 def _limit(context: typer.Context, size: int | None) -> None:
     """Applies to all readers while the command runs."""
     context.with_resource(document_limit(size))
-
-
-MaxDocumentSize = Annotated[
-    int | None,
-    typer.Option(
-        "--max-document-size",
-        metavar="BYTES",
-        min=1,
-        callback=_limit,
-        help="The largest document to read, in uncompressed bytes; 20,000,000 or TAGWRIGHT_MAX_DOCUMENT_SIZE if unset.",
-    ),
-]
 
 
 def _offline(context: typer.Context, wanted: bool) -> None:
@@ -100,49 +73,6 @@ def model_in_use(model: Path | None) -> Path | None:
 
 MODEL = "A saved tagger, or a folder of `tagwright models`."
 Model = Annotated[Path | None, typer.Option("--model", callback=model_in_use, help=MODEL)]
-MaxLabels = Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")]
-MinConfidence = Annotated[
-    float | None,
-    typer.Option(
-        "--min-confidence",
-        min=0,
-        max=1,
-        help="Only labels with this estimated probability of being right, or more: 0.5 likely, 0.2 possible.",
-    ),
-]
-MinScore = Annotated[
-    float | None, typer.Option("--min-score", help="Only labels with this score or more, on the tagger's own scale.")
-]
-ExplainedBy = Annotated[
-    list[str],
-    typer.Option(help="A meta-path, such as P->P<-P: show neighbours with the same label as evidence.", metavar="EXPR"),
-]
-BroaderNames = Annotated[bool, typer.Option("--paths", help="Print names with their broader labels: Animals > Birds.")]
-BestCut = Annotated[
-    bool,
-    typer.Option(
-        "--best-cut",
-        help="Keep the number of labels per document with the highest expected F1, as the tagger estimates it.",
-    ),
-]
-Only = Annotated[
-    list[str],
-    typer.Option(
-        metavar="CONDITION",
-        help="Only labels that fulfil this; may be repeated. An id, or id:, notation:, type:, scheme:, collection:, "
-        "branch: and a value; a final * means begins with: notation:33*. One condition of each kind is enough.",
-    ),
-]
-Without = Annotated[list[str], typer.Option(metavar="CONDITION", help="No labels that fulfil this; may be repeated.")]
-HierarchyOption = Annotated[
-    Literal["ranked", "narrowest", "all", "parents"],
-    typer.Option(
-        "--hierarchy",
-        help="ranked: as ranked. narrowest: no label beside one below it. all: each with all labels above it. parents: "
-        "in place of a label below --min-confidence (0.5 if unset) the one above it, if that is sure enough.",
-    ),
-]
-PerBranch = Annotated[int | None, typer.Option(min=1, help="Labels below the same label at the top, at most.")]
 Settings = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="An option of the zero-shot method: tagwright options zero_shot."),
@@ -155,9 +85,6 @@ Unknown = Annotated[
     Literal["warn", "error", "ignore"],
     typer.Option("--unknown-labels", help="Gold labels missing from the vocabulary: warn, ignore, or stop."),
 ]
-
-
-Qrels = Annotated[Path | None, typer.Option(help="Gold labels as qrels of TREC, instead of those the documents have.")]
 
 
 def _quiet(context: typer.Context, wanted: bool) -> None:
@@ -184,10 +111,30 @@ MonitorLog = Annotated[
 class Reading:
     """How documents are read."""
 
-    columns: Columns = ""
-    input_format: InputFormat = ""
-    encoding: Encoding = ""
-    max_document_size: MaxDocumentSize = None
+    columns: Annotated[
+        str,
+        typer.Option(
+            metavar="FIELD=COLUMN,...",
+            help="Columns of the fields, if they have other names: title=Name,text=Body,labels=Codes; "
+            "also id, abstract, and any name for metadata.",
+        ),
+    ] = ""
+    input_format: Annotated[
+        str, typer.Option(metavar="FORMAT", help="The format of DOCS, if name and content do not show it.")
+    ] = ""
+    encoding: Annotated[
+        str, typer.Option(metavar="NAME", help="The encoding of texts and tables that are not UTF-8: cp1252.")
+    ] = ""
+    max_document_size: Annotated[
+        int | None,
+        typer.Option(
+            metavar="BYTES",
+            min=1,
+            callback=_limit,
+            help="The largest document to read, in uncompressed bytes; 20,000,000 or TAGWRIGHT_MAX_DOCUMENT_SIZE if "
+            "unset.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -205,26 +152,60 @@ class Chosen:
 class Conditions:
     """Which labels may be suggested."""
 
-    only: Only = field(default_factory=list)
-    without: Without = field(default_factory=list)
+    only: Annotated[
+        list[str],
+        typer.Option(
+            metavar="CONDITION",
+            help="Only labels that fulfil this; may be repeated. An id, or id:, notation:, type:, scheme:, "
+            "collection:, branch: and a value; a final * means begins with: notation:33*. One condition of each kind "
+            "is enough.",
+        ),
+    ] = field(default_factory=list)
+    without: Annotated[
+        list[str], typer.Option(metavar="CONDITION", help="No labels that fulfil this; may be repeated.")
+    ] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Arranged:
     """How the hierarchy of labels limits what is suggested."""
 
-    hierarchy: HierarchyOption = "ranked"
-    per_branch: PerBranch = None
+    hierarchy: Annotated[
+        Literal["ranked", "narrowest", "all", "parents"],
+        typer.Option(
+            help="ranked: as ranked. narrowest: no label beside one below it. all: each with all labels above it. "
+            "parents: in place of a label below --min-confidence (0.5 if unset) the one above it, if that is sure "
+            "enough.",
+        ),
+    ] = "ranked"
+    per_branch: Annotated[int | None, typer.Option(min=1, help="Labels below the same label at the top, at most.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True)
 class Cut(Arranged, Conditions):
     """Which ranked labels are suggested: the fields of `SuggestOptions`."""
 
-    k: MaxLabels = 10
-    min_score: MinScore = None
-    min_confidence: MinConfidence = None
-    best_cut: BestCut = False
+    k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10
+    min_score: Annotated[
+        float | None, typer.Option(help="Only labels with this score or more, on the tagger's own scale.")
+    ] = None
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Only labels with this estimated probability of being right, or more: 0.5 likely, 0.2 possible.",
+        ),
+    ] = None
+    best_cut: Annotated[
+        bool,
+        typer.Option(
+            "--best-cut",
+            help="Keep the number of labels per document with the highest expected F1, as the tagger estimates it.",
+        ),
+    ] = False
     exclude_self: ExcludeSelf = False
 
 
@@ -235,7 +216,9 @@ class Scoring(Conditions):
     exclude_self: ExcludeSelf = False
     skip_unlabelled: SkipUnlabelled = False
     unknown: Unknown = "warn"
-    qrels: Qrels = None
+    qrels: Annotated[
+        Path | None, typer.Option(help="Gold labels as qrels of TREC, instead of those the documents have.")
+    ] = None
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -14,11 +14,9 @@ from tagwright import __version__
 from tagwright.app.arguments import (
     FORMATS,
     Arranged,
-    BroaderNames,
     Chosen,
     Cut,
     Docs,
-    ExplainedBy,
     Format,
     Json,
     LabelFile,
@@ -100,8 +98,15 @@ def suggest(
     cut: Cut,
     output: Annotated[Format, typer.Option("--format", help=FORMATS)] = "text",
     explain: Annotated[bool, typer.Option(help="Show the evidence for each label: spans of the document.")] = False,
-    path: ExplainedBy = [],  # noqa: B006
-    paths: BroaderNames = False,
+    path: Annotated[
+        list[str],
+        typer.Option(
+            metavar="EXPR", help="A meta-path, such as P->P<-P: show neighbours with the same label as evidence."
+        ),
+    ] = [],  # noqa: B006
+    paths: Annotated[
+        bool, typer.Option("--paths", help="Print names with their broader labels: Animals > Birds.")
+    ] = False,
     monitor: MonitorLog = None,
     _quiet: Quiet = False,
 ) -> None:
