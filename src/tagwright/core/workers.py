@@ -309,8 +309,6 @@ def _plain(value: Any, arrays: Arrays) -> object:
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Path):
         return str(value)
-    if isinstance(value, frozenset):
-        return list(value)
     if not hasattr(value, "dtype"):
         raise TypeError(f"{type(value).__name__} cannot be sent to another process")
     name = str(len(arrays))
@@ -343,7 +341,7 @@ def _typed(kind: Any, value: Any, arrays: Arrays) -> Any:
         return whole(*(_typed(part, each, arrays) for part, each in zip(_hints(whole).values(), value, strict=True)))
     if whole is tuple and parts[-1] is not ...:
         return tuple(_typed(part, each, arrays) for part, each in zip(parts, value, strict=True))
-    if whole in (list, tuple, frozenset):
+    if whole in (list, tuple):
         return whole(_typed(parts[0], each, arrays) for each in value)
     if whole in (dict, Mapping):
         return {name: _typed(parts[1], each, arrays) for name, each in value.items()}
