@@ -33,8 +33,8 @@ _LARGEST = 3.4028235e38
 "The largest float32, as it is written."
 _BOM = b"\xef\xbb\xbf"
 _CHUNK = 1 << 16
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-
+SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+"Half of a character as JSON writes it, or of a pair, which is a whole character once it is read."
 
 Large: TypeAlias = Literal["refuse", "leave out", "take"]
 "What happens to a line above the limit for a document: an error, a warning, or nothing if lines are not documents."
@@ -226,6 +226,15 @@ def unescape_formula(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
 
 
+def whole_characters(text: str) -> str:
+    r"""The text with U+FFFD in place of half a surrogate pair, which can neither be stored nor sent.
+
+    >>> whole_characters("\ud83d bees") == "\ufffd bees"
+    True
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:
     """The id of a record; a number becomes text. Raises InputError when it is missing or blank."""
     value = text_field(record, key, place)
@@ -335,9 +344,8 @@ def _is_object(text: str) -> bool:
 
 def _parse(line: str) -> object:
     record = _DECODER.decode(line)
-    if _SURROGATE_ESCAPE.search(line):
-        text = json.dumps(record, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        record = _DECODER.decode(text)
+    if SURROGATE_ESCAPE.search(line):
+        record = _DECODER.decode(whole_characters(json.dumps(record, ensure_ascii=False)))
     return record
 
 

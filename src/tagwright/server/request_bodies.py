@@ -8,6 +8,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.datastructures import FormData, ImmutableMultiDict
 from starlette.requests import Request
 
+from tagwright.readers.lines import SURROGATE_ESCAPE, whole_characters
 from tagwright.server.openapi import CONDITIONS, HIERARCHY
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.uploads import LARGEST
@@ -16,8 +17,6 @@ CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "l
 "Character sets of forms. Starlette would take any codec of Python: some fail, others make halves of characters."
 
 _FILES = 50
-_HALF = re.compile("[\ud800-\udfff]")
-_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # or a half of an escaped pair, which is none once it is read
 
 
 def media_type(request: Request) -> str:
@@ -98,21 +97,13 @@ def parse_json(text: str) -> Any:
     """The value of a text in JSON, as `json_body` reads it. Raises Problem."""
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
-        return _without_halves(content) if _ESCAPED_HALF.search(text) else content
+        if SURROGATE_ESCAPE.search(text):
+            content = json.loads(whole_characters(json.dumps(content, ensure_ascii=False)))
+        return content
     except RecursionError:
         raise bad_request("JSON is nested too deep") from None
     except ValueError as error:
         raise bad_request(str(error)) from None
-
-
-def _without_halves(value: Any) -> Any:
-    if isinstance(value, str):
-        return _HALF.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_without_halves(each) for each in value]
-    if isinstance(value, dict):
-        return {_without_halves(key): _without_halves(each) for key, each in value.items()}
-    return value
 
 
 def _refuse_constant(name: str) -> None:

@@ -25,7 +25,7 @@ from tagwright.core.checked import shown
 from tagwright.core.progress import note, unlogged
 from tagwright.errors import InputError
 from tagwright.readers.labels.languages import by_language, by_preference, choose_languages, main, searched
-from tagwright.readers.lines import open_lines
+from tagwright.readers.lines import open_lines, whole_characters
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -304,5 +304,5 @@ def _texts(graph: Graph, concept: URIRef, kind: str) -> Iterator[_Text]:
 
 
 def _clean(text: str) -> str:
-    """Clean text; half a surrogate pair, which Turtle can escape, becomes U+FFFD."""
-    return clean(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")).strip()
+    """Clean text; Turtle can escape half a surrogate pair."""
+    return clean(whole_characters(text)).strip()
