@@ -315,7 +315,12 @@ def _task(
 
     check_names(rules, dataset.TaskArguments.__annotations__)
     taggers = [each for each in found if isinstance(each, Tagger)]
-    vocabulary = taggers[0].vocabulary if taggers else to_vocabulary(_given(labels))
+    if taggers:
+        vocabulary = taggers[0].vocabulary
+    elif labels is not None:
+        vocabulary = to_vocabulary(labels)
+    else:
+        raise ConfigError("which labels? give names, Labels, a Vocabulary or the name of a file")
     for other in taggers[1:]:
         if list(other.vocabulary.ids) != list(vocabulary.ids):
             raise ConfigError("the taggers have different vocabularies; give them one: tagger.with_labels(labels)")
@@ -339,9 +344,3 @@ def _origin(given: object) -> str:
 def _corpus(documents: Texts, y: Iterable[Any] | None) -> Corpus:
     corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
     return corpus if y is None else Corpus.of(with_labels(corpus, y))
-
-
-def _given(labels: Labels | None) -> Labels:
-    if labels is None:
-        raise ConfigError("which labels? give names, Labels, a Vocabulary or the name of a file")
-    return labels
