@@ -6,8 +6,8 @@ cross-validation found, seconds predicted and of the processor, and the processo
 Texts may be encoded already: time without that is what several draws have in common.
 
 DIR keeps the score of each document, so that two states of the sources can be compared: run the former state with
-another DIR and give it as `--before`; means and tests are then written beside each other. What is there is not run
-again, and what the results have of other draws stays.
+another DIR and give it as `--before`; both are then written beside each other, with tests of each draw and of the means
+of the draws. What is there is not run again, and what the results have of other draws stays.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def main(arguments: list[str]) -> None:
     content = figures.read(options.output)
     for cell, draws in compared(options.work, options.before).items():
         content.setdefault("rows", {}).setdefault(cell, {}).update(draws)
-    figures.write(options.output, {**content, "unlabelled": options.unlabelled}, states(options.work))
+    means = {**content.get("means", {}), **compared_means(options.work, options.before)}
+    content |= {"unlabelled": options.unlabelled, "means": means}
+    figures.write(options.output, content, states(options.work))
 
 
 def measure(draw: Draw, path: Path) -> dict[str, Any]:
@@ -110,6 +112,23 @@ def compared(work: Path, before: Path | None) -> dict[str, Any]:
             cell |= {"before": former, "p": round(paired(scores["nDCG@5"], others["nDCG@5"]), 4)}
         found.setdefault(f"{name} {size}", {})[draw] = cell
     return found
+
+
+def compared_means(work: Path, before: Path | None) -> dict[str, Any]:
+    """Corpus and size -> draws, and p of nDCG@5, where each document has its mean over the draws.
+
+    Corpora whose draws leave different documents to be scored have none.
+    """
+    found: dict[str, list[tuple[Doubles, Doubles]]] = {}
+    for path in sorted(work.glob("*.npz")):
+        name, size, _ = path.stem.split("-")
+        if name not in corpora.FROM_DEV and before and (before / path.name).is_file():
+            both = (_read(path)[1]["nDCG@5"], _read(before / path.name)[1]["nDCG@5"])
+            found.setdefault(f"{name} {size}", []).append(both)
+    return {
+        cell: {"draws": len(pairs), "p": {"randomisation": round(paired(*np.mean(pairs, axis=0)), 4)}}
+        for cell, pairs in found.items()
+    }
 
 
 def states(work: Path) -> list[figures.State]:

@@ -341,16 +341,18 @@ def auto_draws() -> Iterator[str]:
 
 def auto_means() -> Iterator[str]:
     """`train auto` of both states by corpus and size: means of the draws, and in how many nDCG@5 differs."""
-    body = []
-    for cell, draws in result("auto-draws")["rows"].items():
+    found, body = result("auto-draws"), []
+    for cell, draws in found["rows"].items():
         rows = [row for row in draws.values() if "before" in row]
         if rows and not cell.endswith(" 0"):
             before, now = (mean(row[state]["nDCG@5"] for row in rows) for state in ("before", "now"))
             differ = [row["now"]["nDCG@5"] - row["before"]["nDCG@5"] for row in rows if row["p"] < LEVEL]
             above, below = sum(gain > 0 for gain in differ), sum(gain < 0 for gain in differ)
             error = percent(mean(row["now"]["ECE@5"] for row in rows))
-            body.append([cell, percent(before), percent(now), f"{above} / {below} of {len(rows)}", error])
-    yield from table(["nDCG@5, %", "before", "now", "draws above / below", "ECE@5"], body)
+            test = found.get("means", {}).get(cell, {})
+            tested = f"{probability(test)} ({test['draws']})" if test else ""
+            body.append([cell, percent(before), percent(now), f"{above} / {below} of {len(rows)}", tested, error])
+    yield from table(["nDCG@5, %", "before", "now", "draws above / below", "of the means (of draws)", "ECE@5"], body)
 
 
 def auto_stages() -> Iterator[str]:
