@@ -61,6 +61,8 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
 What only carries data (core, readers of documents) counts where it was measured itself.
 """
 
+CHOICES = ("fuse-choice", "zeroshot-choice")
+"Results files by which a default was chosen: they tell of that day, and are made anew when it is chosen anew."
 
 State = Mapping[str, Any]
 "`day` and, where they were recorded, `sources`: part -> digest."
@@ -164,7 +166,8 @@ def table() -> Iterator[str]:
     for name, parts in sorted(DEPENDS.items()):
         made = read(COMMITTED / f"{name}.json")["made"]
         days = ", ".join(sorted({each["day"] for each in made}))
-        yield f"| `results/{name}.json` | {days} | {compared(made, {part: now[part] for part in parts})} |"
+        since = "a choice of that day" if name in CHOICES else compared(made, {part: now[part] for part in parts})
+        yield f"| `results/{name}.json` | {days} | {since} |"
 
 
 TABLES = {"results files": table}
