@@ -128,7 +128,7 @@ class Reconciliation:
         model = self._model(request)
         matcher = await asyncio.to_thread(self._matcher, model)
         types = await asyncio.to_thread(lambda: matcher.types)
-        return _page(request, [{"id": each, "name": _last(each)} for each in types])
+        return _page(request, list(map(_type, types)))
 
     async def suggest_properties(self, request: Request) -> Response:
         """Properties that a query may name, by a part of a name or id."""

@@ -45,8 +45,11 @@ def models(
     if action == "list":
         _list(found, as_json=as_json)
     elif action == "compare":
-        rules: dict[str, Any] = {"skip_unlabelled": skip_unlabelled, "unknown": unknown}
-        _compare(found, (given, other or found.current.name), test, reading, as_json=as_json, **rules)
+        from tagwright.app import inputs, render
+
+        pair, documents = (given, other or found.current.name), inputs.read(test, reading)
+        compared = found.compare(given, documents, other=pair[1], skip_unlabelled=skip_unlabelled, unknown=unknown)
+        render.comparison(compared, {each.name: each.folder for each in map(found.__getitem__, pair)}, as_json=as_json)
     else:
         changed: dict[str, Any] = {}
         if action == "add":
@@ -96,16 +99,6 @@ def _row(version: "Version", state: str) -> list[str]:
     best_grounded = max(reversed(record["scores"]), key=lambda each: each["documents"])
     value, low, high = (100 * best_grounded["measures"]["nDCG@5"][part] for part in ("value", "low", "high"))
     return [*row, f"{value:.1f} ({low:.1f} to {high:.1f})", f"{best_grounded['documents']:,}"]
-
-
-def _compare(
-    models: "Models", versions: tuple[str, str], test: list[str], reading: Reading, *, as_json: bool, **options: Any
-) -> None:
-    from tagwright.app import inputs, render
-
-    first, second = versions
-    found = models.compare(first, inputs.read(test, reading), other=second, **options)
-    render.comparison(found, {each.name: each.folder for each in map(models.__getitem__, versions)}, as_json=as_json)
 
 
 def _say(changed: dict[str, Any], *, as_json: bool) -> None:
