@@ -6,7 +6,8 @@ re-initialised; "cross", a cross-encoder that starts as MiniLM with a fresh head
 learnt from, labels are read for the scores alone. With --without-dev nothing is learnt from dev: then the agreement
 with the keywords of its authors is evidence for what to choose, and no gold label has a part in it. A transformer sees
 --pairs pairs once, a static encoder what `micol.Config` says. A row whose meta-path the data do not have is left out,
-saying so.
+saying so. --paths measures every meta-path of the paper beside EDA and UDA with the static encoder, as a table of its
+own.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ class Task(rows.Task):
 
     pairs: int
     without_dev: bool
+    paths: bool = False
 
     @cached_property
     def documents(self) -> Corpus:
@@ -90,7 +92,7 @@ class Task(rows.Task):
     def heading(self) -> str:
         """What the result calls the table."""
         size = "" if self.pairs == PAIRS else f", {self.pairs:,} pairs"
-        return f"{self.name}{size}{', train alone' if self.without_dev else ''}"
+        return f"{self.name}{size}{', train alone' * self.without_dev}{', every path' * self.paths}"
 
     @cached_property
     def train_gold(self) -> Run:
@@ -190,6 +192,8 @@ ROWS: Mapping[str, tuple[Callable[[Task], Tagger], tuple[str, ...]]] = {
 }
 "Name -> how to make its tagger, and the rows that it is tested against."
 
+OF_PATHS = tuple(f"static: {what}" for what in (*BASELINES, *PATHS))
+
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks metadata")
@@ -197,14 +201,15 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--rows", nargs="+", choices=(*ROWS, *SUMS), default=[*ROWS, *SUMS], metavar="ROW")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs that a transformer is trained on")
     parser.add_argument("--without-dev", action="store_true", help="learn from train alone, so that keywords are new")
+    parser.add_argument("--paths", action="store_true", help="the rows of every meta-path, static")
     parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
     parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     for name in options.corpora:
         work = options.work / (f"{options.pairs} train" if options.without_dev else str(options.pairs))
-        task = Task(name, work, options.pairs, options.without_dev)
-        for row in options.rows:
+        task = Task(name, work, options.pairs, options.without_dev, options.paths)
+        for row in OF_PATHS if options.paths else options.rows:
             add(options.output, task, row)
         if not options.without_dev:
             add_paths(options.output, task)
