@@ -10,6 +10,7 @@ import pytest
 
 from tagwright.evaluation import advice
 from tagwright.evaluation.advice import GAINS, _gain, expected_gain, next_step
+from tagwright.methods.table import METHODS
 
 CURVE = Path(__file__).parents[2] / "benchmarks" / "results" / "curve.json"
 
@@ -72,3 +73,10 @@ def test_of_trained_stages_it_is_said_what_is_decided_and_figures_of_other_corpo
     said = re.compile(r"compared by cross-validation on your labelled documents \(elsewhere: [^()]*\)")
     for row in advice.STAGES[1:]:
         assert said.fullmatch(row.measured), row.name
+
+
+def test_the_figures_of_a_row_are_on_the_page_that_it_names_and_its_packages_are_those_of_the_training() -> None:
+    for row in (*advice.METHODS, *advice.STAGES):
+        assert (CURVE.parents[2] / row.source).is_file(), row.name
+    for row in advice.METHODS:
+        assert {*METHODS[row.name].needs} <= {*row.packages}, row.name
