@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -74,11 +75,12 @@ def probability(test: Mapping[str, Any]) -> str:
 
 
 def conditions(found: Mapping[str, Any], name: str) -> str:
-    """The facts that a result states of itself, and the day on which its file was committed."""
+    """The facts that a result states of itself; the day on which its file was committed, if none is among them."""
     parts = [f"{key}: {_plain(value)}" for key, value in found.items() if isinstance(value, (str, int, float))]
     kept = [part for part in parts if not part.startswith(("job:", "part:", "path:"))]
     day = figures.read(figures.RESULTS / "recorded.json").get("committed", {}).get(name)
-    return "; ".join([*kept, f"committed {day}"] if day else kept) + "."
+    is_dated = re.search(r"\d{4}-\d\d-\d\d", " ".join(kept))
+    return "; ".join([*kept, f"committed {day}"] if day and not is_dated else kept) + "."
 
 
 def _plain(value: float | str) -> str:

@@ -192,7 +192,7 @@ ROWS: Mapping[str, tuple[Callable[[Task], Tagger], tuple[str, ...]]] = {
 }
 "Name -> how to make its tagger, and the rows that it is tested against."
 
-OF_PATHS = tuple(f"static: {what}" for what in (*BASELINES, *PATHS))
+OF_PATHS = tuple(f"static: {what}" for what in (*BASELINES, *PATHS) if what != "auto")
 
 
 def main(arguments: list[str]) -> None:
