@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,20 @@ def test_the_svm_is_not_trained_again_where_it_has_seen_all_but_one_in_twenty(
     assert isinstance(knn, NearestLabelled)
     assert len(knn.gold) == 100
     assert (last["svm"] is fold.stages["svm"]) == (trained == 1)
+
+
+@pytest.mark.parametrize(("gains", "kept"), [([0.2, 0.1, 0.2, 0.1], "trained"), ([0.2, -0.1, 0.0, 0.0], "plain")])
+def test_trained_stages_are_kept_where_they_are_better_by_more_than_a_standard_error(
+    gains: list[float], kept: str
+) -> None:
+    # means of .15 and .025, standard errors of .029 and .063
+    def trial(name: str, measured: list[float]) -> examples.Trial:
+        fitted: Any = SimpleNamespace(measured=np.array(measured))
+        return examples.Trial(name, zero_shot.fit(LABELS, CONFIG.zero_shot), fitted)
+
+    trials = [trial("plain", [0.0] * 4), trial("trained", gains)]
+    assert recipe.clearest(trials, 1.0).name == kept
+    assert recipe.clearest(trials[:1], 1.0).name == "plain"
 
 
 def test_with_many_labels_a_combiner_without_the_trained_stages_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:

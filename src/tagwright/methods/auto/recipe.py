@@ -5,8 +5,8 @@
    the corpus.
 3. Train stages: on the labels an SVM, and the nearest labelled documents; on the other texts an encoder. They score
    each labelled document out of fold, without its labels. Leave out those without which the sum is clearly better.
-4. Cross-validate a combiner with and without these stages, and keep the better one. If it is clearly worse than the
-   zero-shot method in cross-validation, by more than one standard error, keep the zero-shot method. From
+4. Cross-validate a combiner without these stages and one with them, and keep the former unless the latter is clearly
+   better, by more than one standard error. If it is clearly worse than the zero-shot method, keep that. From
    `plan.TRAINED_STAGES_ONLY` labelled documents on, the combiner is not tried without these stages.
 
 A document without labels counts as unlabelled, not as a document that no label fits.
@@ -324,13 +324,25 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     if trained:
         given = _trained_on_texts(data, found, config)
         trials.append(_with_trained(data, start, richer, described, options, trained, given))
-    best = max(trials, key=lambda each: each.fitted.measured.mean())
+    best = clearest(trials, options.margin)
     measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.fitted.measured.mean()) for each in trials}}
     if best.tagger is start or better(fixed, best.fitted.measured, options.margin):
         report = Report("zero_shot", len(fixed), measured)
         return _with_model(data, combine.with_curve(start, plain), plain.run, plain.gold, report, config)
     report = Report(best.name, len(fixed), measured, examples.brought(best, options))
     return _with_model(data, best.tagger, best.fitted.ranking, best.fitted.examples.gold, report, config)
+
+
+def clearest(trials: Sequence[Trial], margin: float) -> Trial:
+    """The first trial, or a later one that is better in cross-validation by more than `margin` standard errors.
+
+    Fifty documents cannot tell a small gain from chance, and fewer stages tag faster.
+    """
+    best, *others = trials
+    for each in others:
+        if better(each.fitted.measured, best.fitted.measured, margin):
+            best = each
+    return best
 
 
 def _with_model(
