@@ -69,6 +69,7 @@ def visiting(browser: Browser, address: str, name: str, *, width: int = PHONE, s
     page.fill("#name", name)
     page.click("text=Begin")
     page.wait_for_selector("#sheet, h1:has-text('Overview')")
+    page.wait_for_load_state("load")  # before its scripts have run, a key does nothing
     yield page
     assert problems == []
     context.close()

@@ -145,7 +145,10 @@ const steps = {
   u: () => press("undo"),
   s: () => press("skip"),
   Enter: () => press("done"),
-  "/": () => byId("search")?.select(),
+  "/": () => {
+    byId("search")?.focus(); // not every browser gives the focus to what is selected
+    byId("search")?.select();
+  },
   n: () => {
     byId("note")?.closest("details").setAttribute("open", "");
     byId("note")?.focus();
