@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import logging
+from itertools import cycle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -74,6 +76,36 @@ def test_a_format_with_wrong_products_is_not_used(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(precision, "factors", wrong)
     assert "int8" not in precision._tried()
+
+
+def test_a_format_that_is_imitated_in_float32_is_never_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its time it would win now and then, where other programs run."""
+    monkeypatch.setattr(precision, "compiled", lambda model, _, streams: compiled(model, "float32", streams))
+    assert precision._tried() == {"bfloat16": 1.0, "int8": 1.0}
+
+
+def test_a_format_that_rounds_what_it_multiplies_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Rounding:
+        """Products of a format with 8 bits of mantissa, as bfloat16 has them."""
+
+        def __init__(self, request: Any) -> None:
+            self.infer = lambda inputs: request.infer([_rounded(each) for each in inputs])
+
+    def rounding(model: Any, name: Any, streams: int) -> Any:
+        found = compiled(model, "float32", streams)
+        if name == "float32":
+            return found
+        return SimpleNamespace(create_infer_request=lambda: Rounding(found.create_infer_request()))
+
+    monkeypatch.setattr(precision, "compiled", rounding)
+    clock = cycle([0.0, 4.0, 4.0, 6.0])  # when float32 starts and ends, then the other
+    monkeypatch.setattr(precision, "perf_counter", lambda: next(clock))
+    assert precision._tried() == {"bfloat16": 2.0, "int8": 2.0}
+
+
+def _rounded(values: Floats) -> Floats:
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.round(mantissa * 256) / 256, exponent).astype(np.float32)
 
 
 def test_a_format_that_openvino_refuses_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
