@@ -181,7 +181,7 @@ def _storms() -> Iterator[list[str]]:
         yield [
             what,
             f"{', '.join(tried)} ({each}), {lost:,} lost",
-            "`python -m benchmarks storm --kills 1000 --inputs 100000 --results FILE`",
+            "`python -m benchmarks storm --results FILE`",
         ]
 
 
