@@ -44,7 +44,8 @@ def test_a_damaged_table_is_found() -> None:
     filled = tables.filled(page)
     assert "99.9" not in filled
     svm = json.loads((figures.COMMITTED / "supervised.json").read_text(encoding="utf-8"))["mdn, static"]["SVM"]
-    assert f"| SVM | {100 * svm['P@1']['value']:.1f} / " in filled
+    first, third, fifth, ranked = (f"{100 * svm[name]['value']:.1f}" for name in ("P@1", "P@3", "P@5", "nDCG@5"))
+    assert f"| SVM | {first} / {third} / {fifth} | {ranked} |" in filled
     assert filled.startswith("Text\n<!--")
     assert filled.endswith("<!-- end -->\nmore\n")
     assert tables.filled(filled) == filled

@@ -146,8 +146,9 @@ const steps = {
   s: () => press("skip"),
   Enter: () => press("done"),
   "/": () => {
-    byId("search")?.focus(); // not every browser gives the focus to what is selected
-    byId("search")?.select();
+    const search = byId("search");
+    search?.focus(); // not every browser gives the focus to what is selected
+    search?.select();
   },
   n: () => {
     byId("note")?.closest("details").setAttribute("open", "");
