@@ -47,7 +47,7 @@ contracts: install
 unit: install
 	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
-# under emulated instruction sets, with one and two threads, and on other Pythons; ARGS="--pythons 3.12" for less
+# with libraries held to older instruction sets, with one and two threads, and on other Pythons; ARGS="--pythons 3.12" for less
 test-everywhere: install
 	$(BIN)/python -m tests.everywhere $(ARGS)
 

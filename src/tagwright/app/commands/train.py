@@ -60,7 +60,7 @@ def train(
     ] = None,
     unknown: Unknown = "warn",
     check: Annotated[
-        bool, typer.Option(help="Compare with zero_shot on up to 200 labelled documents that are left out of training.")
+        bool, typer.Option(help="Compare with zero_shot on a tenth of the labelled documents; not of auto and combine.")
     ] = True,
     _offline: Offline = False,
     _quiet: Quiet = False,
