@@ -48,7 +48,7 @@ CROSS = TrainingPlan(batch=8, epochs=1, learning_rate=5e-5, dropout="all")
 """4.1, but with one epoch, for CPUs (the paper has 20 and 5), and a tenth of the steps for warm-up instead of 100."""
 
 TRANSFORMER = TrainingPlan(batch=64, epochs=1, learning_rate=2e-5)
-"For a bi-encoder, which the paper does not train; the rate is the usual one."
+"For a bi-encoder of its own, where the paper trains one model, as a cross-encoder; the rate is the usual one."
 
 STATIC = TrainingPlan(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0)
 "As the static encoder of MICoL."
@@ -159,9 +159,10 @@ class Config(FullTextOptions, VectorOptions):
 
 
 def paper() -> Config:
-    """The settings of section 4.1 for MAG-CS, and its 20 epochs (4.5): SPECTER, AdamW, 256 tokens of each paragraph.
+    """The settings of section 4.1 for MAG-CS, and its 20 epochs (4.5): SPECTER, AdamW.
 
-    For PubMed the paper has 150,000 paragraphs and 5 epochs. Names are matched as in MICoL.
+    512 tokens of a pair are read, where the paper has 256 of each paragraph. For PubMed it has 150,000 and 5 epochs.
+    Names are matched as in MICoL.
     """
     return Config(
         encoder="allenai/specter",

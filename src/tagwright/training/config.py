@@ -34,7 +34,7 @@ class TrainingConfig(Checked):
     """How to train. None: as the method trains this kind of encoder, see its STATIC and TRANSFORMER."""
 
     batch: BatchSize | None = None
-    """Pairs in a batch, on all processes together; each pair's negatives are the others (RTS 4.1.3). If it is unset and
+    """Pairs in a batch, on all processes together; each pair's negatives are the others (RTS 3.2.3). If it is unset and
     there are few pairs, the method's own is halved."""
     epochs: Positive | None = None
     "How often all pairs are seen."
@@ -53,8 +53,8 @@ class TrainingConfig(Checked):
     clip: Positive | None = None
     "Largest norm of the gradient over all weights; larger ones are clipped."
     dropout: Dropout | None = None
-    """The texts with dropout in the transformer: "all", as in the papers, those of pairs of equal texts ("same"), which
-    nothing else distinguishes, or none ("off"). None: "same" for most, as more costs a third of the time."""
+    """The texts with dropout in the transformer: "all", as in RTS and MACLR, those of pairs of equal texts ("same"),
+    which nothing else distinguishes, or none ("off"). None: "same" for most, as more costs a third of the time."""
     activation_token_budget: AtLeastZero | None = None
     "Tokens of a batch up to which activations are kept, 0.1 MB each in MiniLM; larger batches are encoded twice."
     validation: PartialShare | None = None
