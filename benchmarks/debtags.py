@@ -25,6 +25,7 @@ from typing import Any
 from tagwright.core.atomic import replace_file
 
 DEV = 1500
+"Documents that are scored."
 
 
 def main(arguments: list[str]) -> None:
