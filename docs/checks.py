@@ -12,7 +12,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
-UNCHECKED = {".", "[", "python3", "ray"}
+UNCHECKED = {".", "[", "ar", "curl", "python3", "ray", "tar"}
 "Programs of others whose arguments are not checked."
 
 
