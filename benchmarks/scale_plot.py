@@ -36,7 +36,7 @@ def write(found: Mapping[str, Any]) -> None:
 
 
 def lines(found: Mapping[str, Any], axis: str) -> dict[str, dict[int, float]]:
-    """Name and part -> size -> seconds, of what takes a hundredth of a second and was measured at two sizes."""
+    """Name and part -> size -> seconds, of what was measured at two sizes and takes a second at one of them."""
     parts = {
         f"{name}: {part}": {int(size): row[part] for size, row in rows.items() if row[part] >= 0.01}
         for name, rows in found["rows"].items()
@@ -44,7 +44,7 @@ def lines(found: Mapping[str, Any], axis: str) -> dict[str, dict[int, float]]:
         for part in next(iter(rows.values()))
         if part != "imports" and not part.endswith(("_mb", "MB", "GB", "wall", "start to first tag", RECALL))
     }
-    return {name: points for name, points in parts.items() if len(points) > 1}
+    return {name: points for name, points in parts.items() if len(points) > 1 and max(points.values()) >= 1}
 
 
 def drawing(axis: str, found: Mapping[str, Mapping[int, float]]) -> str:
@@ -74,7 +74,7 @@ def drawing(axis: str, found: Mapping[str, Mapping[int, float]]) -> str:
         body.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         body += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
         body.append(f'<text x="{LEFT + width + 8}" y="{place:.1f}" fill="{colour}">{name}</text>')
-    size = f"{LEFT + width + 240} {max(bottom, place) + 24:.0f}"
+    size = f"{LEFT + width + 320} {max(bottom, place) + 24:.0f}"
     style = 'font-family="sans-serif" font-size="12" fill="#888"'
     text = "\n".join(body)
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" {style}>\n{text}\n</svg>\n'
