@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -39,7 +40,11 @@ def missing() -> str:
 
 @contextlib.contextmanager
 def namespaces() -> Iterator[None]:
-    """Two network namespaces, joined by a virtual cable; removed in the end with all processes in them."""
+    """Two network namespaces, joined by a virtual cable; removed in the end with all processes in them.
+
+    Processes that are started meanwhile know the token of the cluster.
+    """
+    os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
     try:
         for name in ENDS:
             _ip("netns", "add", name)
