@@ -34,6 +34,7 @@ ZERO_SHOT = (
 TRAINED = (*ZERO_SHOT, "training", "methods/svm")
 AUTO = (*TRAINED, "methods/auto", "methods/depl", "methods/rts")
 SERVED = (*ZERO_SHOT, "readers", "review", "server")
+BATCHES = tuple(f"scale/{name}" for name in ("batch", "local_processes", "output_folder", "shard_tagging", "shards"))
 
 DEPENDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("zeroshot", "zeroshot-choice", "fuse-choice", "weights", "encode", "first"), ZERO_SHOT),
@@ -45,13 +46,13 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
     "fulltext": (*TRAINED, "graph", "methods/futex"),
     "linear": (*MEASURES, "data", "stages/linear", "stages/trees", "text", "training/linear"),
     "metadata": (*TRAINED, "graph", "methods/micol"),
-    "million": (*ZERO_SHOT, "core", "readers", "scale"),
+    "million": (*ZERO_SHOT, "core", "readers", *BATCHES),
     "monitor": ("combining/acceptance", "monitoring", "text"),
     "names": ("stages/names", "text"),
     "ray_nodes": ("core", "readers", "scale"),
     "rerank": ("encoders", "stages", "training"),
-    "scale": (*TRAINED, "core", "graph", "readers", "scale"),
-    "storm": ("core", "data", "readers", "review", "scale", "tagger", "training"),
+    "scale": (*TRAINED, "core", "graph", "readers", *BATCHES),
+    "storm": ("core", "data", "readers", "review", *BATCHES, "tagger", "training"),
     "supervised": AUTO,
     "train": ("encoders", "training"),
     "unsupervised": (*TRAINED, "methods/contrastive", "methods/maclr", "methods/rts"),

@@ -153,6 +153,8 @@ def _nodes() -> Iterator[list[str]]:
         names = ("after",) if moment == "none" else ("before", "after")
         paces = [f"{name} {pace}" for name in names if (pace := _pace(found, name))]
         seconds = "; seconds an actor takes for a shard: " * bool(paces) + ", ".join(paces).removeprefix("after ")
+        if moment != "none" and (gaps := [run["after"]["longest"] for run in found if "after" in run]):
+            seconds += f"; then at most {max(gaps):.0f} s without a shard"
         yield [what, f"{same} of {len(found)} complete and the same{seconds}", "`python -m benchmarks ray_nodes`"]
 
 

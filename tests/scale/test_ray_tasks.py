@@ -49,6 +49,20 @@ def test_a_shard_over_which_processes_die_again_and_again_is_an_error(
         ray_tasks._received(Shard(7, tmp_path / "7.jsonl"), "an answer")
 
 
+def test_a_node_that_does_not_answer_is_given_up_after_seconds_or_what_the_user_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from tagwright.scale import ray_tasks
+
+    names = ("RAY_grpc_client_keepalive_time_ms", "RAY_grpc_client_keepalive_timeout_ms")
+    monkeypatch.setattr(ray_tasks.ray, "init", Mock())
+    monkeypatch.setenv(names[0], "1000")
+    monkeypatch.setenv(names[1], "")
+    monkeypatch.delenv(names[1])
+    ray_tasks._connect("10.0.0.1:6379")
+    assert [os.environ[name] for name in names] == ["1000", "20000"]
+
+
 def test_a_cluster_that_is_not_there_is_an_error_in_one_line(documents: Path, model: Path, tmp_path: Path) -> None:
     arguments = command(documents, model, tmp_path / "out", "--ray", "nowhere:x")
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
