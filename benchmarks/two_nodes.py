@@ -45,6 +45,7 @@ def namespaces() -> Iterator[None]:
     Processes that are started meanwhile know the token of the cluster.
     """
     os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    _remove()  # what a run that was killed has left
     try:
         for name in ENDS:
             _ip("netns", "add", name)
@@ -55,9 +56,13 @@ def namespaces() -> Iterator[None]:
             connect(name)
         yield
     finally:
-        for name in ENDS:
-            kill(name)
-            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+        _remove()
+
+
+def _remove() -> None:
+    for name in ENDS:
+        kill(name)
+        subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
 
 
 def start(name: str, folder: Path, niceness: int) -> None:
