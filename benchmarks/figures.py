@@ -35,6 +35,7 @@ TRAINED = (*ZERO_SHOT, "training", "methods/svm")
 AUTO = (*TRAINED, "methods/auto", "methods/depl", "methods/rts")
 SERVED = (*ZERO_SHOT, "readers", "review", "server")
 BATCHES = tuple(f"scale/{name}" for name in ("batch", "local_processes", "output_folder", "shard_tagging", "shards"))
+"What a batch is made of that does not use Ray."
 
 DEPENDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("zeroshot", "zeroshot-choice", "fuse-choice", "weights", "encode", "first"), ZERO_SHOT),

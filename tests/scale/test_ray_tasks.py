@@ -57,7 +57,7 @@ def test_a_node_that_does_not_answer_is_given_up_after_seconds_or_what_the_user_
     names = ("RAY_grpc_client_keepalive_time_ms", "RAY_grpc_client_keepalive_timeout_ms")
     monkeypatch.setattr(ray_tasks.ray, "init", Mock())
     monkeypatch.setenv(names[0], "1000")
-    monkeypatch.setenv(names[1], "")
+    monkeypatch.setenv(names[1], "")  # so that what the code sets is undone in the end
     monkeypatch.delenv(names[1])
     ray_tasks._connect("10.0.0.1:6379")
     assert [os.environ[name] for name in names] == ["1000", "20000"]

@@ -29,8 +29,8 @@ ray: Any = _ray
 
 KEEPALIVE = "20000"
 """Milliseconds without a word after which a node is asked whether it is there, and in which it must answer. By default
-Ray waits for five minutes and for two: all that time nothing is tagged where a node has lost its power or its network
-(benchmarks/results/ray_nodes.json)."""
+Ray waits for five minutes and for two: all that time nothing is tagged where a node has lost its power or its network.
+With these it was a minute at most (benchmarks/results/ray_nodes.json)."""
 
 _folder = contextlib.ExitStack()
 "Of a process that runs tasks, as long as it lives."
