@@ -110,7 +110,7 @@ class Task(rows.Task):
         options = {"rank": "encoder", **options}
         if start != "static":
             options |= {"count": self.pairs + self.pairs // 10, "training": TrainingConfig(epochs=1.0)}
-        encoder = {"cross": "minilm", "blank": str(self.blank)}.get(start, start)
+        encoder = str(self.blank) if start == "blank" else {"cross": "minilm"}.get(start, start)
         return micol.Config(encoder=encoder, architecture="cross" if start == "cross" else "bi", **options)
 
     @cached_property
@@ -118,7 +118,7 @@ class Task(rows.Task):
         """MiniLM with its last layers as they are before any training."""
         folder = self.work / "blank"
         if not folder.is_dir():
-            model = BiEncoder.load().model
+            model = BiEncoder.load().model.cpu()  # where the random numbers are drawn
             inner: Any = model.transformers_model
             start_anew(inner.encoder.layer[-BLANK_LAYERS:], inner.config.initializer_range)
             model.save(str(folder), create_model_card=False)
