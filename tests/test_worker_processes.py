@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -42,9 +43,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The classes of the workers that are started during a test."""
     found, start = list[str](), Worker.__init__
 
-    def counted(self: Worker, kind: type, **options: object) -> None:
+    def counted(self: Worker, kind: type, *environment: Mapping[str, str]) -> None:
         found.append(kind.__name__)
-        start(self, kind, **options)  # type: ignore[arg-type]
+        start(self, kind, *environment)
 
     monkeypatch.setattr(Worker, "__init__", counted)
     return found
@@ -74,9 +75,3 @@ def test_a_server_with_workers_answers_by_a_worker(started: list[str]) -> None:
     workers.close()
     assert [each.name for each in row] == ["Bees"]
     assert started == ["Predictions"]
-
-
-def test_an_upload_is_read_by_a_worker(started: list[str]) -> None:
-    uploads = pytest.importorskip("tagwright.server.uploads")
-    assert [each.text for each in uploads.read_upload("a.txt", b"Bees")] == ["Bees"]
-    assert started == ["Reader"]

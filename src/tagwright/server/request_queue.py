@@ -11,7 +11,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class _WrongCount(RuntimeError):
+class _WrongCountError(RuntimeError):
     """The number of answers is not that of the requests."""
 
 
@@ -123,7 +123,7 @@ class RequestQueue(Generic[T, R]):
         try:
             answers = await asyncio.to_thread(self._computed, [request for request, _ in batch])
         except Exception as error:
-            if len(batch) > 1 and not isinstance(error, _WrongCount):
+            if len(batch) > 1 and not isinstance(error, _WrongCountError):
                 for each in batch:
                     await self._answer([each])
             for _, future in batch:
@@ -140,5 +140,5 @@ class RequestQueue(Generic[T, R]):
         except StopIteration as error:  # no future holds it: whoever awaits the answer would wait for ever
             raise RuntimeError("an iterator ended too early") from error
         if len(answers) != len(requests):
-            raise _WrongCount(f"{len(answers)} answers to {len(requests)} requests")
+            raise _WrongCountError(f"{len(answers)} answers to {len(requests)} requests")
         return answers
