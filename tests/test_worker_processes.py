@@ -1,4 +1,4 @@
-"""Whatever computes in another process does so through core/workers.py."""
+"""Whatever computes in another process, or in several, asks core/workers.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 import tagwright
 from tagwright import zero_shot
-from tagwright.core.workers import Worker
+from tagwright.core.workers import Worker, usable_cores
 from tagwright.readers.documents.files import open_sources
 from tagwright.scale import batch
 from tagwright.scale.output_folder import BatchOptions
@@ -36,6 +36,24 @@ def test_no_other_module_starts_processes() -> None:
     starting = {"multiprocessing", "subprocess"}
     found = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.py") if starting & imported(path)}
     assert found == {"core/workers.py"}
+
+
+def test_nobody_else_counts_processors() -> None:
+    """`os.cpu_count` counts those of the machine, also where a container or an affinity gives this process fewer."""
+    counts = {"cpu_count", "process_cpu_count", "sched_getaffinity"}
+    found = {
+        path.relative_to(FOLDER).as_posix()
+        for path in FOLDER.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Attribute) and node.attr in counts)
+        or (isinstance(node, ast.ImportFrom) and counts & {each.name for each in node.names})
+    }
+    assert found == {"core/workers.py"}
+
+
+def test_a_restricted_process_counts_the_processors_that_it_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert usable_cores() == 1
 
 
 @pytest.fixture
