@@ -61,8 +61,10 @@ def test_texts_that_an_earlier_release_told_apart_are_found(tmp_path: Path) -> N
     assert documents.add([Document("b", "", "Wasps ")]) == ([before.id], 0, [])
 
 
-@given(st.lists(st.tuples(st.sampled_from(["a", "a-", "b"]), st.text(st.sampled_from("xy \n\0\x85\u0301é"), max_size=4)),
-                max_size=8))  # fmt: skip
+TEXTS = st.text(st.sampled_from("xy \n\0\x85\u0301é"), max_size=4)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "a-", "b"]), TEXTS), max_size=8))
 def test_documents_are_told_apart_by_id_and_text_alone(given_: list[tuple[str, str]]) -> None:
     file = ReviewFile(":memory:")
     documents = [Document(id_, text) for id_, text in given_]
