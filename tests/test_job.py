@@ -89,7 +89,7 @@ def test_python_saves_resumes_and_overwrites(tmp_path: Path) -> None:
     tw.train("svm", TEXTS, LABELS, y=GOLD, output=tmp_path / "model", overwrite=True, resume=True, progress=False)
 
 
-def in_between(folder: Path, **options: bool) -> tw.Tagger:
+def in_between(folder: Path, *, overwrite: bool) -> tw.Tagger:
     """Train into a folder in which another process saves a tagger while this training reads its documents."""
 
     def read() -> list[Document]:
@@ -97,7 +97,7 @@ def in_between(folder: Path, **options: bool) -> tw.Tagger:
         return DOCUMENTS
 
     config = configuration("svm", {})
-    return Job(method="svm", config=config, documents=read, labels=LABELS, folder=folder, **options).run()
+    return Job(method="svm", config=config, documents=read, labels=LABELS, folder=folder, overwrite=overwrite).run()
 
 
 @pytest.mark.parametrize("there", [True, False])

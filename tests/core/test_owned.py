@@ -6,6 +6,7 @@ import ast
 import json
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,10 @@ def test_a_file_of_somebody_else_stops_every_deletion_and_replacement(
     mine = name(box)
     mine.parent.mkdir(exist_ok=True)
     mine.write_text('{"name": "mine"}')
-    for change in (lambda: delete(box), lambda: save(box, 8), lambda: check_replaceable(box, "box")):
+    changes: list[Callable[[], object]] = [
+        partial(delete, box), partial(save, box, 8), partial(check_replaceable, box, "box"),
+    ]  # fmt: skip
+    for change in changes:
         with pytest.raises(OccupiedError, match=f"{mine.name}: is no part of the saved box, with which it would be"):
             change()
     assert mine.read_text() == '{"name": "mine"}'
