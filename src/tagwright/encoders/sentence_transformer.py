@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagwright.core.atomic import delete
 from tagwright.core.extras import require
 from tagwright.encoders.architecture import Architecture, check_named, read_architecture
 from tagwright.encoders.compiled import Computed
@@ -103,7 +103,7 @@ def save_graph(model: SentenceTransformer, folder: Path) -> None:
         say_general(one_line_of(error))
         is_right = False
     if not is_right:
-        shutil.rmtree(file.parent, ignore_errors=True)
+        delete(file.parent, parts=[Path(name).name for name in EXPORTED[0]])
 
 
 def transformer_of(model: SentenceTransformer, architecture: Architecture, precision: Computed) -> Transformer | None:

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO
 
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError, InputError, option
 
 _collect: ContextVar[Callable[[InputError], object] | None] = ContextVar("collect", default=None)
 
@@ -105,7 +105,7 @@ def largest_document() -> int:
 def too_large(what: str = "") -> str:
     """Return the error message for a document above the limit, with the remedy."""
     more = what or f"is larger than {largest_document():,} bytes, the limit for one document"
-    return f"{more}; to read it, raise --max-document-size or {VARIABLE}"
+    return f"{more}; to read it, raise {option('max_document_size', python='max_document_size')} or {VARIABLE}"
 
 
 def leave_out(path: Path | str, line: int) -> None:

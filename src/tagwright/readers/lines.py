@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast
 
-from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
+from tagwright.core.outputs import write_output
 from tagwright.errors import InputError, option
 from tagwright.readers.limits import largest_document, leave_out, reject, too_large
 from tagwright.text.words import clean
@@ -156,8 +156,8 @@ def write_lines(lines: Iterable[str], path: Path | str) -> None:
 
 @contextlib.contextmanager
 def replace_bytes(path: Path | str) -> Iterator[IO[bytes]]:
-    """Open a file for writing bytes, as `replace_file` does; gzip if the name ends in `.gz`."""
-    with replace_file(path) as temporary, temporary.open("wb") as file:
+    """Open a file for writing bytes, as `write_output` does; gzip if the name ends in `.gz`."""
+    with write_output(path) as temporary, temporary.open("wb") as file:
         packed = Path(path).suffix == ".gz"
         with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else file as stream:
             yield cast("IO[bytes]", stream)

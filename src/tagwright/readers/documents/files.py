@@ -394,14 +394,11 @@ def _spooled(
     stream: IO[bytes], name: str, source: _File, columns: Columns | None, encoding: str
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """A stream, which can be read only once, copied to a file; errors name the stream."""
-    folder = tempfile.mkdtemp(prefix="tagwright-")
-    path = Path(folder, Path(name).name)
-    try:
+    with tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder, Path(name).name)
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
         yield name, _as_from(name, _piped(source._replace(path=path), columns, encoding))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _piped(source: _File, columns: Columns | None, encoding: str) -> Iterator[Located]:
