@@ -1,4 +1,4 @@
-"""What users read names nothing that only the repository has: the wheel holds neither pages nor benchmarks nor tests."""
+"""What users read names no file of the repository: the wheel holds neither pages nor benchmarks nor tests."""
 
 from __future__ import annotations
 
