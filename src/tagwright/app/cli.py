@@ -120,7 +120,7 @@ def suggest(
     if path and not explain:
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
     options = SuggestOptions(**vars(cut))
-    corpus = inputs.read(docs, reading)
+    corpus = inputs.read_to_tag(docs, reading)
     tagger = inputs.tagger(chosen, corpus)
     if path:
         found = inputs.explained_by_neighbours(tagger, corpus, options, path)
@@ -302,9 +302,8 @@ def read(
     if output == "qrels":
         render.lines(inputs.gold_lines(inputs.read(docs, reading), labels))
         return
-    for _, documents in inputs.sources(docs, reading):
-        for _, document in documents:
-            render.document(document)
+    for document in inputs.documents_to_tag(docs, reading):
+        render.document(document)
 
 
 @app.command()
