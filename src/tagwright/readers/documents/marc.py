@@ -38,16 +38,17 @@ _OTHER_RECORDS = frozenset("quvwxyz")
 "Types of record (leader 06) that describe no work: authorities, holdings, classes, information on a community."
 
 
-def read_marc(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_marc(path: Path, columns: Columns | None = None, encoding: str = "") -> Iterator[Located]:
     """Read the records of an ISO 2709 file. Their places are their numbers, from 1.
 
     001 is the id, 245 $a $b $n $p the title, 520 the abstract, 505 (contents) and 545 (biography, history) sections.
     Labels are the subjects (6xx) by $0 and name, and the numbers of 082, 083 and 084; uncontrolled terms (653) are
     keywords. Other metadata: author, year, publisher, venue, language, note. Records that are deleted or describe no
-    work are passed over. columns: as in `catalogue.to_documents`, which also says what is raised.
+    work are passed over. columns: as in `catalogue.to_documents`, which also says what is raised. encoding: of records
+    in neither UTF-8 nor MARC-8.
     """
     require("reading MARC records", "pymarc", path=path)
-    return to_documents(_decoded(path), to_record, path, columns)
+    return to_documents(_decoded(path, encoding), to_record, path, columns)
 
 
 def read_marcxml(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -87,14 +88,14 @@ def to_record(fields: Sequence[Field]) -> Record | None:
     return Record(_document(fields), list(_subjects(fields)))
 
 
-def _decoded(path: Path) -> Iterator[tuple[int, list[Field] | InputError]]:
+def _decoded(path: Path, encoding: str) -> Iterator[tuple[int, list[Field] | InputError]]:
     with open_bytes(path) as file:
         for number, chunk in enumerate(split_records(file), 1):
             record = chunk.lstrip(b"\r\n \x1a\x00")
             if not record:
                 continue
             try:
-                yield number, _decode(record)
+                yield number, _decode(record, encoding)
             except Exception as error:  # damaged records raise UnicodeDecodeError, ValueError, KeyError and more
                 yield number, InputError(_problem(record, error), path, number)
 
@@ -109,14 +110,17 @@ def _problem(record: bytes, error: Exception) -> str:
     return f"is a damaged MARC record ({one_line_of(error)})"
 
 
-def _decode(record: bytes) -> list[Field]:
+def _decode(record: bytes, encoding: str) -> list[Field]:
     """The fields of a record, in Unicode. Raises any exception for a damaged one."""
     import pymarc
 
     if not record.endswith(END):
         raise ValueError("no end of record")
-    utf8 = is_utf8(record)
-    decoded = pymarc.Record(data=record, to_unicode=True, force_utf8=utf8, hide_utf8_warnings=True)
+    utf8 = not encoding and is_utf8(record)
+    if encoding:  # whatever the leader says
+        record = record[:9] + b" " + record[10:]
+    named = "latin-1" if encoding == "iso8859-1" else encoding or "iso8859-1"  # the library reads this one as MARC-8
+    decoded = pymarc.Record(data=record, to_unicode=True, force_utf8=utf8, hide_utf8_warnings=True, file_encoding=named)
     fields = [Field("LDR", "", (("", str(decoded.leader)),))]
     for each in decoded.fields:
         if each.control_field:
