@@ -75,7 +75,7 @@ def test_numbers_are_not_given_twice(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     versions = filled(tmp_path / "m", 1)
-    with pytest.raises(ConfigError, match=r"no version '7'; there are 0001"):
+    with pytest.raises(ConfigError, match=r'no version "7"; there are 0001'):
         versions.promote(7)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").touch()

@@ -372,7 +372,8 @@ def verify(
 ) -> None:
     """Check every byte of a saved tagger, and whether its labels are still those of --labels.
 
-    Loading checks 64 MB, and only the sizes of larger files.
+    Loading checks 64 MB, and only the sizes of larger files. The exit code is 1 if the labels differ: some were added,
+    are gone, or have another preferred name.
     """
     from tagwright.app import render
     from tagwright.data.vocabulary import to_vocabulary
@@ -382,6 +383,8 @@ def verify(
     vocabulary = Tagger.load(model, verify=True).vocabulary
     changes = VocabularyChanges.of(vocabulary, to_vocabulary(labels, language)) if labels else None
     render.verified(model, len(vocabulary), changes, as_json=as_json)
+    if changes:
+        raise typer.Exit(1)
 
 
 app.command()(cache)

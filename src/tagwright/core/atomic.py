@@ -21,6 +21,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tagwright.core.checked import shown
 from tagwright.errors import ConfigError, ModelError, TagwrightError, option
 
 PATIENCE = 600.0
@@ -286,7 +287,7 @@ def _refuse_others(folder: Path, kind: str, *, overwrite: bool) -> None:
     if found is None:
         raise TagwrightError(f"{folder}: exists and is not a saved {kind}; choose another place")
     if found != kind:
-        raise TagwrightError(f"{folder}: holds {str(found)[:100]!r}, expected a saved {kind}; choose another place")
+        raise TagwrightError(f"{folder}: holds {shown(found, 100)}, expected a saved {kind}; choose another place")
     if not overwrite:
         replace = option("overwrite", python="overwrite=True")
         raise ConfigError(f"{folder}: holds a saved {kind}; replace it with {replace}, or choose another place")

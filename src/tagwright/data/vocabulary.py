@@ -52,7 +52,7 @@ Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 CACHED = "vocabularies"
 "The name of parsed vocabularies in the cache: reading one again takes a second, not twenty."
 
-PARSER = 4
+PARSER = 5
 "Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)
@@ -538,7 +538,7 @@ def _labels(
         return _without_lines(read_names(path), lines)
     guess = likely()
 
-    def parse() -> list[Label]:
+    def parse() -> tuple[list[Label], str]:
         require("reading SKOS", "rdflib", path=path)
         from tagwright.readers.labels import skos
 
@@ -547,18 +547,21 @@ def _labels(
     return _kept(path, ("skos", file_format, language, guess), parse)
 
 
-def _kept(path: Path, options: Iterable[object], parse: Callable[[], Iterable[Label]]) -> list[Label]:
+def _kept(path: Path, options: Iterable[object], parse: Callable[[], tuple[list[Label], str]]) -> list[Label]:
     """The labels that `parse` reads from this file with these options, from the cache if it has them.
 
-    A warning of `parse` is not repeated on a cache hit. Raises InputError when the file cannot be read, and what
-    `parse` raises.
+    What `parse` says beside them is logged. Raises InputError when the file cannot be read, and what `parse` raises.
     """
     cache, key = user_cache(), _key(path, options)
     if content := cache.get(CACHED, [key]).get(key):
-        return [Label(*map(_tuples, json.loads(line))) for line in content.splitlines()]
-    labels = list(parse())
-    rows = ([getattr(label, field.name) for field in fields(Label)] for label in labels)
-    cache.put(CACHED, {key: b"".join(json.dumps(row).encode() + b"\n" for row in rows)})
+        said, *lines = content.splitlines()
+        labels, left_out = [Label(*map(_tuples, json.loads(line))) for line in lines], json.loads(said)
+    else:
+        labels, left_out = parse()
+        rows = [left_out, *([getattr(label, field.name) for field in fields(Label)] for label in labels)]
+        cache.put(CACHED, {key: b"".join(json.dumps(row).encode() + b"\n" for row in rows)})
+    if left_out:
+        _log.warning("%s: %s", path, left_out)
     return labels
 
 

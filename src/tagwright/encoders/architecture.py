@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagwright.core.checked import shown
 from tagwright.core.saved import is_folder_name
 from tagwright.encoders.prompts import NONE, Prompts
 from tagwright.errors import ModelError
@@ -150,7 +151,7 @@ def _check_numbers(file: Path, config: Mapping[str, Any]) -> None:
     for name in names:
         value = config.get(name, 1)
         if not isinstance(value, int) or isinstance(value, bool) or not -1 <= value < 1 << 31 or value == 0:
-            raise ModelError(f"{file}: damaged ({name} is {str(value)[:100]}); get the model again")
+            raise ModelError(f"{file}: damaged ({name} is {shown(value, 100)}); get the model again")
 
 
 def read_modules(folder: Path) -> list[tuple[str, str]]:
@@ -167,7 +168,9 @@ def read_modules(folder: Path) -> list[tuple[str, str]]:
     found = [(part.get("type"), part.get("path")) if isinstance(part, dict) else (None, None) for part in modules]
     for kind, path in found:
         if not isinstance(kind, str) or not isinstance(path, str) or not (path == "" or is_folder_name(path)):
-            raise ModelError(f"{file}: damaged (a module is of type {kind!r} in {path!r}); get the model again")
+            raise ModelError(
+                f"{file}: damaged (a module is of type {shown(kind)} in {shown(path)}); get the model again"
+            )
     return found  # type: ignore[return-value]  # checked just now
 
 

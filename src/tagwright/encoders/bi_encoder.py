@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from tagwright.core.checked import shown
 from tagwright.core.progress import bar
 from tagwright.core.scratch import scratch_folder
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
@@ -367,5 +368,5 @@ def _state(folder: Path) -> dict[str, tuple[int, int]]:
 def _texts(record: object) -> dict[str, str]:
     """A table of texts from a manifest. Raises ConfigError for anything else."""
     if not isinstance(record, dict) or not all(isinstance(text, str) for text in record.values()):
-        raise ConfigError(f"its record is {str(record)[:100]}, expected names and texts")
+        raise ConfigError(f"its record is {shown(record, 100)}, expected names and texts")
     return record

@@ -1,7 +1,6 @@
 """Train linear classifiers: an SVM one against the rest, or trees of labels."""
 
 import hashlib
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, NotNegative
 from tagwright.core.progress import bar
 from tagwright.core.scratch import scratch_folder
 from tagwright.core.steps import State, Steps
-from tagwright.core.workers import WorkerError
+from tagwright.core.workers import WorkerError, usable_cores
 from tagwright.data.bags import BagOfWords
 from tagwright.data.mapped_matrix import release, write_parts
 from tagwright.data.sparse_arrays import Matrix
@@ -186,7 +185,7 @@ def _solved(
     from scipy.sparse import csr_matrix
 
     missing = [block for number, block in enumerate(blocks) if not steps.has(str(number))]
-    workers = min(options.workers or os.cpu_count() or 1, max(1, len(missing)))
+    workers = min(options.workers or usable_cores(), max(1, len(missing)))
     given = {name: getattr(options, name) for name in ("loss", "cost", "tolerance", "prune", "seed")}
     calls = (delayed(solve)(features, postings, block, **given) for block in missing)
     learnt = Parallel(n_jobs=workers, return_as="generator")(calls)

@@ -122,7 +122,11 @@ _ROOTS: Mapping[bytes, str] = {b"article": "jats", b"PubmedArticleSet": "pubmed"
 _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
     "marc": re.compile(rb"\d{5}[a-z]{2}.{2}[ a]22\d{5}", re.DOTALL),
     "marcxml": re.compile(rb"<.*?<(?:\w+:)?datafield\s[^>]*?\btag=[\"']\d{3}[\"']", re.DOTALL),
-    "pica": re.compile(rb"\d{3}[A-Z@](?:/\d{2,3})? *(?:\x1f|\$|\xc6\x92)[0-9A-Za-z]"),
+    "pica": re.compile(
+        rb"[\x1d\x1e\s]*\d{3}[A-Z@](?:/\d{2,3})? *(?:\x1f|\$|\xc6\x92)[0-9A-Za-z]"
+        rb"|<.*?<(?:\w+:)?datafield\s[^>]*?\btag=[\"']\d{3}[A-Z@][\"']",
+        re.DOTALL,
+    ),
     "ris": re.compile(rb"(?:\d+\.?\s+)?TY  - [A-Z]|PMID- \d|(?:FN .*\n(?:VR .*\n)?)?PT [A-Z]\r?\n"),
 }
 "Catalogue records have no root element of their own: formats that are recognised by how the content begins."
