@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def in_xml(plain: str) -> str:
     return f'<record xmlns="info:srw/schema/5/picaXML-v1.0">{record}</record>'
 
 
-WRITERS = {
+WRITERS: dict[str, Callable[[str], str]] = {
     "plain": lambda plain: f"{plain}\n",
     "plain without blank lines": str,
     "of the client": of_client,

@@ -67,6 +67,13 @@ def read_marcxml(path: Path, columns: Columns | None = None) -> Iterator[Located
     return to_documents(_of_xml(path, remarks), to_record, remarks, columns)
 
 
+def is_unimarc(path: Path, *, xml: bool) -> bool:
+    """Whether the first record of a file that can be read is UNIMARC. Raises InputError for what is no XML."""
+    records = _of_xml(path, Remarks(path)) if xml else _decoded(path, Remarks(path))
+    first = next((fields for _, fields in records if not isinstance(fields, InputError)), ())
+    return unimarc.is_unimarc(first)
+
+
 def split_records(file: IO[bytes]) -> Iterator[bytes]:
     """The records of a file with their ends, and all bytes between them before the next one.
 
@@ -197,7 +204,7 @@ def _from_marc8(text: bytes, remark: Callable[..., None]) -> str:
     return _resolved(found)
 
 
-def _of_xml(path: Path, remarks: Remarks) -> Iterator[tuple[int, list[Field]]]:
+def _of_xml(path: Path, remarks: Remarks) -> Iterator[tuple[int, list[Field] | InputError]]:
     number = 0
     for _, outermost in read_elements(path, "record"):
         for record in outermost.iter("record"):

@@ -21,7 +21,7 @@ from tagwright.text.words import clean
 from tagwright.types import Document, Section
 
 _log = logging.getLogger(__name__)
-_NESTED = Mapping | list | tuple | bytes
+_NESTED = (Mapping, list, tuple, bytes)
 _NAMED = 10
 "The fields that a line of log names at most."
 
