@@ -15,6 +15,8 @@ from tagwright.core.display import many
 from tagwright.readers.documents.records import Located
 
 _log = logging.getLogger(__name__)
+_MOST = 1 << 16
+"Hashes that are looked up in a set before they join the sorted ones."
 
 
 class UniqueIds:
@@ -64,7 +66,7 @@ class _Seen:
         if value in self._new or (at < len(self._sorted) and self._sorted[at] == value):
             return False
         self._new.add(value)
-        if len(self._new) > max(1 << 16, len(self._sorted) // 8):
+        if len(self._new) > max(_MOST, len(self._sorted) // 8):
             self._sorted = array("q", merge(self._sorted, sorted(self._new)))
             self._new.clear()
         return True
