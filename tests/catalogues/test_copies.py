@@ -11,7 +11,7 @@ import pytest
 from tests.readers.documents.catalogue_records import BEES, in_xml, iso2709, marc_record, utf8
 from tests.readers.reading import read, written
 
-from tagwright.catalogues.copies import Added, check, read_records, write_copy
+from tagwright.catalogues.copies import Added, read_records, write_copy
 from tagwright.catalogues.subjects import Provenance, Suggested, suggested_by
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
@@ -176,9 +176,17 @@ def test_records_that_cannot_be_enriched_are_copied_as_they_are(
     assert copy.startswith(damaged + b"\r\n" + nameless + long + b"\n")
     assert copy.endswith(b"\x1d" + good[:-4])
     assert caplog.messages == [
-        f"{tmp_path}/in.mrc:3: is copied without suggestions: it would have {len(long) + 206:,} bytes, "
-        "at most 99,999 are possible",
-        f"{tmp_path}/in.mrc:2: has no control number (001) and is copied without suggestions",
+        f"{tmp_path}/in.mrc:1: is copied without suggestions: its lengths do not fit (and 2 other records)",
+        f"{tmp_path}/in.mrc:2: is copied without suggestions: it has no control number (001)",
+    ]
+
+
+def test_a_record_that_would_get_too_long_is_copied_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    long = utf8(marc_record([("001", "9"), *(("520", ("  ", "a" + "x" * 9975)) for _ in range(10))]))
+    assert copied(tmp_path, long) == long
+    assert caplog.messages == [
+        f"{tmp_path}/in.mrc:1: is copied without suggestions: it would have {len(long) + 206:,} bytes, "
+        "at most 99,999 are possible"
     ]
 
 
@@ -210,11 +218,18 @@ def test_a_repeated_number_is_found_by_its_place(tmp_path: Path) -> None:
         assert all(each.labels == (f"<(gnd){each.id}> {each.title}",) for each in copies)
 
 
-def test_records_of_unimarc_are_refused_before_anything_is_tagged(tmp_path: Path) -> None:
-    record = marc_record([("001", "1"), ("200", ("1 ", "aLe api"))], "00000nam0a2200000   450 ")
-    for name, content in (("in.mrc", utf8(record)), ("in.xml", in_xml(record))):
-        with pytest.raises(InputError, match="holds records of UNIMARC; subjects are written as in MARC 21"):
-            check(written(tmp_path, content, name), tmp_path / "out")
+@pytest.mark.parametrize("name", ["in.mrc", "in.xml"])
+@pytest.mark.parametrize("end", [b"4500", b"450 "])
+def test_records_of_unimarc_are_copied_as_they_are(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, end: bytes
+) -> None:
+    record = marc_record([("001", "1"), ("200", ("1 ", "aLe api"))], "00000nam0a2200000   4500")
+    content = (in_xml(record, record) if name == "in.xml" else utf8(record, record)).replace(b"4500", end)
+    assert copied(tmp_path, content, name) == content
+    problem = "no MARC 21 record" if name == "in.mrc" and end == b"450 " else "UNIMARC"
+    assert caplog.messages == [
+        f"{tmp_path}/{name}:1: is copied without suggestions: it is {problem} (and 1 other record)"
+    ]
 
 
 def test_links_that_are_there_stay_unique(tmp_path: Path) -> None:

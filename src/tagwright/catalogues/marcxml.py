@@ -1,9 +1,9 @@
 """Copy MARCXML with fields added to its records; every other byte stays."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
@@ -14,8 +14,18 @@ _CHUNK = 1 << 16
 _BEFORE = re.compile(rb"\s*\Z")
 _PREFIX = re.compile(rb"<([^\s:>]+:)?")
 
-Add = Callable[[str, int, int], Sequence[Field]]
-"Control number, place and highest link number of a record -> the fields to add."
+
+class Found(NamedTuple):
+    """What is known of a record. place: its number in the file, as reading counts; link: its highest link number."""
+
+    number: str
+    place: int
+    link: int
+    tags: Collection[str]
+
+
+Add = Callable[[Found], Sequence[Field]]
+"A record -> the fields to add."
 
 
 def copy_with_fields(source: IO[bytes], target: IO[bytes], add: Add) -> None:
@@ -38,6 +48,7 @@ class _Record:
     number: str = ""
     link: int = 0
     ends: dict[str, int] = field(default_factory=dict)
+    tags: set[str] = field(default_factory=set)
     indent: bytes = b""
     prefix: bytes = b""
 
@@ -117,6 +128,7 @@ class _Copier:
             self._insert(record)
         elif record and self._is_field(name):
             end = self._raw.index(b">", self._parser.CurrentByteIndex - self._base) + 1 + self._base
+            record.tags.add(self._tag)
             record.ends[self._tag[:1] if name != "leader" else "0"] = end
             if name == "controlfield" and self._tag == "001":
                 record.number = " ".join(self._text.split())
@@ -136,7 +148,8 @@ class _Copier:
 
     def _insert(self, record: _Record) -> None:
         """Note where the fields to add to a record go: each behind those of its hundred."""
-        for each in self._add(record.number, record.place, record.link) if record.place else ():
+        found = Found(record.number, record.place, record.link, record.tags)
+        for each in self._add(found) if record.place else ():
             place = max(end for hundred, end in record.ends.items() if hundred <= each.tag[:1])
             self._inserts.append((place, record.indent + self._written(each, record.prefix.decode())))
 

@@ -126,8 +126,8 @@ _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
     "marc": re.compile(rb"\d{5}[a-z]{2}.{2}[ a]22\d{5}", re.DOTALL),
     "marcxml": re.compile(rb"<.*?<(?:\w+:)?datafield\s[^>]*?\btag=[\"']\d{3}[\"']", re.DOTALL),
     "pica": re.compile(
-        rb"[\x1d\x1e\s]*\d{3}[A-Z@](?:/\d{2,3})? *(?:\x1f|\$|\xc6\x92)[0-9A-Za-z]"
-        rb"|<.*?<(?:\w+:)?datafield\s[^>]*?\btag=[\"']\d{3}[A-Z@][\"']",
+        rb"(?:[\dX]+ *\x1e|[\x1d\x1e\s]*)\d{3}[A-Z@](?:/\d{2,3})? *(?:\x1f|\$|\xc6\x92)[0-9A-Za-z]"
+        rb"|<.*?<(?:\w+:)?(?:datafield\s[^>]*?\btag|tag\s[^>]*?\bid)=[\"']\d{3}[A-Z@][\"']",
         re.DOTALL,
     ),
     "ris": re.compile(rb"TY  - [A-Z]"),

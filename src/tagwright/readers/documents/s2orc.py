@@ -19,8 +19,8 @@ _Object: TypeAlias = Mapping[str, Any]
 
 _PARSES = ("pdf_parse", "grobid_parse", "latex_parse", "jats_parse")
 _HEAD = frozenset({"title", "abstract", "authors", "venue", "journal", "year"})
-_PARSED = frozenset({"abstract", "body_text", "bib_entries"})
-_USED = _HEAD | _PARSED | {"paper_id", "corpusid", "metadata", "content", "body", "bibliography"}
+_PARSED = frozenset({"paper_id", "abstract", "body_text", "bib_entries"})
+_USED = _HEAD | _PARSED | {"corpusid", "metadata", "content", "body", "bibliography"}
 
 
 def adapt_s2orc(record: _Object) -> dict[str, Any]:
