@@ -31,12 +31,17 @@ ARTICLE = (
     '<article><front><article-meta><article-id pub-id-type="doi">{0}</article-id>\n<title-group><article-title>{0}'
     "</article-title></title-group></article-meta></front></article>\n"
 )
+CITATION = (
+    "<PubmedArticle><MedlineCitation><PMID>{0}</PMID>\n<Article><ArticleTitle>{0}</ArticleTitle></Article>"
+    "</MedlineCitation></PubmedArticle>\n"
+)
 THRICE: dict[str, tuple[str, str | bytes, str]] = {
     "marc": ("x.mrc", b"".join(map(twice, "aba", "aba")), "a#3"),
     "marcxml": ("x.xml", in_xml(*(marc_record([("001", i), ("245", ("00", f"a{i}"))]) for i in "aba")), "a#3"),
     "pica": ("x.pica", "".join(f"003@ $0{i}\n021A $a{i}\n\n" for i in "aba"), "a#7"),
     "dublin_core": ("x.xml", f"{XML}<all>\n{''.join(map(DC.format, 'aba'))}</all>", "a#7"),
     "jats": ("x.xml", f"{XML}<all>\n{''.join(map(ARTICLE.format, 'aba'))}</all>", "a#7"),
+    "pubmed": ("x.xml", f"{XML}<PubmedArticleSet>\n{''.join(map(CITATION.format, 'aba'))}</PubmedArticleSet>", "a#7"),
     "ris": ("x.ris", "".join(f"TY  - JOUR\nID  - {i}\nTI  - {i}\nER  -\n" for i in "aba"), "a#9"),
     "bibtex": ("x.bib", "".join(f"@article{{{i},\ntitle={{{i}}}}}\n" for i in "aba"), "a#5"),
     "csl": ("x.json", json.dumps([{"id": i, "type": "book", "title": i} for i in "aba"]), "a#3"),
@@ -59,12 +64,7 @@ def test_no_format_is_forgotten() -> None:
     assert {*THRICE, *OWN, *WITHOUT, "parquet", "arrow"} == {*READERS}
 
 
-KEYS_ARE_REFUSED = pytest.mark.xfail(reason="the library refuses a repeated key", strict=False)
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=KEYS_ARE_REFUSED if name == "bibtex" else ()) for name in THRICE]
-)
+@pytest.mark.parametrize("name", THRICE)
 def test_repeated_ids_are_told_apart_and_reported(tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
     file, content, last = THRICE[name]
     path = written(tmp_path, content, file)

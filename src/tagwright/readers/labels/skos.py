@@ -141,6 +141,11 @@ def lines(labels: Iterable[Label], file_format: Format) -> Iterator[str]:
         yield from graph.serialize(format=_PARSERS[file_format]).rstrip("\n").split("\n")
 
 
+def is_uri(label_id: str) -> bool:
+    """Whether an id is written as it is."""
+    return str(_absolute(label_id)) == label_id
+
+
 def _literals(label: Label) -> Iterator[tuple[str, str, str]]:
     """The property of each text of a label, its language, and the text."""
     tagged = {name for _, name in label.languages}
