@@ -13,6 +13,7 @@ from operator import attrgetter, itemgetter
 from typing import NamedTuple, TypeAlias
 
 from tagwright.readers.documents.sections import Block, numbered_depth
+from tagwright.text.words import is_hyphenated
 
 LONGEST_HEADING = 200
 "The most characters of a heading; longer text in large type is running text."
@@ -35,9 +36,6 @@ _PAGE_NUMBER = re.compile(
     r"(?:[-–—|]\s*)?(?:page\s+)?(?:\d{1,5}|[ivxl]+)(?:\s*(?:/|of)\s*\d+)?(?:\s*[-–—|])?", re.IGNORECASE
 )
 _LEADER = re.compile(r"(?:\s?\.){5,}\s*(?:\d+|[ivxl]+)?$")
-_HYPHENATED = re.compile(r"[^\W\d_][-\u00ad]\Z")
-_CONJUNCTIONS = {"and", "or", "und", "oder", "bzw.", "et", "ou", "och", "eller", "ja", "tai"}
-'Before them a hyphen at the end of a line stays: it stands for the rest of a word, as in "pre- and postwar".'
 _ABSTRACT = re.compile(r"abstract\s*[:.—–-]+\s*(?=\S)", re.IGNORECASE)
 
 
@@ -331,8 +329,7 @@ def _joined(texts: Sequence[str]) -> str:
     """
     parts = list[str]()
     for text in texts:
-        before = parts[-1][-2:] if parts else ""
-        if _HYPHENATED.match(before) and text[:1].islower() and text.split()[0] not in _CONJUNCTIONS:
+        if parts and is_hyphenated(parts[-1], text):
             parts[-1] = parts[-1][:-1]
         else:
             parts.append(" ")
