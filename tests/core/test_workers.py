@@ -286,7 +286,7 @@ def test_a_file_written_while_its_folder_is_removed_goes_with_it(
     folder, ends = tmp_path / "scratch", list[int]()
     folder.mkdir()
     # the parent dies while it writes the request
-    requests = io.BytesIO(pickle.dumps(folder) + pickle.dumps(b"request")[:-1])
+    requests = io.BytesIO(pickle.dumps((folder, 7)) + b"reques")
     remove = os.rmdir
 
     def too_late(path: str, **options: Any) -> None:

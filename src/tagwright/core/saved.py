@@ -86,7 +86,7 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
         got = manifest.get("kind") if isinstance(manifest, dict) else None
         holds = shown(got, 100) if isinstance(got, str) else "something else"
         raise ModelError(f"{path}: holds {holds}, expected a saved {kind}")
-    if manifest.get("tagwright") != FORMAT:
+    if type(manifest.get("tagwright")) is not int or manifest["tagwright"] != FORMAT:
         raise ModelError(
             f"{path}: format {shown(manifest.get('tagwright'), 100)}, this Tagwright reads {FORMAT}; train or save it "
             "again"

@@ -81,12 +81,13 @@ class Worker:
             raise WorkerError(
                 f"{self._kind.__name__} belongs to the process that started it; load the tagger in each process"
             )
-        request = pickle.dumps(options.get("scratch")), pickle.dumps(pickle.dumps((method, options)))
+        request = pickle.dumps((method, options))
+        head = pickle.dumps((options.get("scratch"), len(request)))
         with self._lock:
             if not self._end.alive:
                 raise WorkerDied(f"the process of {self._kind.__name__} has ended; load the tagger again")
             try:
-                failure, result = self._exchange(request)
+                failure, result = self._exchange(head, request)
             except BaseException:
                 self._end()
                 raise
@@ -102,7 +103,7 @@ class Worker:
         """End the process and free its resources."""
         self._end()
 
-    def _exchange(self, request: Sequence[bytes]) -> Any:
+    def _exchange(self, *request: bytes) -> Any:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin
         assert stdout
@@ -228,8 +229,11 @@ def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[bytes]) -> None:
     scratch = None
     with suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
-            scratch = pickle.load(stream) or scratch  # noqa: S301  (of the parent, as is the next)
-            waiting.put(pickle.load(stream))  # noqa: S301
+            folder, size = pickle.load(stream)  # noqa: S301  (of the parent)
+            scratch, request = folder or scratch, stream.read(size)
+            if len(request) < size:
+                break
+            waiting.put(request)
     if scratch:
         for _ in range(2):  # the other thread may write a file after the first has listed what there is
             shutil.rmtree(scratch, ignore_errors=True)

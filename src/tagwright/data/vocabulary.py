@@ -20,13 +20,13 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from tagwright.core.cache import user_cache
-from tagwright.core.checked import shown
+from tagwright.core.checked import nearest, shown
 from tagwright.core.display import FIRST, html_table, many
 from tagwright.core.extras import require
 from tagwright.core.garbage import uncollected
 from tagwright.data import rows
 from tagwright.data.hierarchy import Hierarchy
-from tagwright.data.label_conditions import LabelConditions, nearest
+from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns
@@ -461,7 +461,7 @@ class Vocabulary(Sequence[Label]):
     def _nearest(self, label_id: str) -> str:
         """A hint for an error message."""
         near = nearest(label_id, self.ids)
-        return f"; did you mean {shown(near[0])}?" if near else ""
+        return f"; did you mean {shown(near)}?" if near else ""
 
 
 class _DuplicateIdError(InputError):
