@@ -341,7 +341,7 @@ def test_escape_characters_of_a_file_name_are_escaped_in_warnings(desk: Path) ->
         [*TAGWRIGHT, "read", "good.txt", f"{ESCAPE}.html"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 3
-    assert done.stderr.startswith("\\u001b[31m.html: is not utf-8")
+    assert done.stderr.startswith("\\u001b[31m.html:1: byte 0xe9 is not UTF-8")
     assert ESCAPE not in done.stderr + done.stdout
 
 

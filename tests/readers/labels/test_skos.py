@@ -291,8 +291,7 @@ def test_texts_are_cleaned(tmp_path: Path) -> None:
         (
             "zoo.ttl",
             b"\n\xff",
-            "zoo.ttl:2: byte 0xff is not UTF-8; save the file as UTF-8, "
-            "or name the encoding of documents: encoding=cp1252",
+            "zoo.ttl:2: byte 0xff is not UTF-8; save the file as UTF-8",
         ),
         ("zoo.ttl", "", "zoo.ttl: holds no skos:Concept in use, expected a SKOS thesaurus"),
         ("zoo.nt", "<http://a> <http://b> <http://c> .", "zoo.nt: holds no skos:Concept in use"),
