@@ -22,7 +22,7 @@ FIXED = {
     "h11": "0.16.0",  # CVE-2025-43859
     "jinja2": "3.1.6",  # CVE-2025-27516
     "pyarrow": "23.0.1",  # CVE-2026-25087
-    "pypdfium2": "5.8.0",  # holds PDFium, with CVE-2026-4455 before; the bound is newer, as Chrome mends more each month
+    "pypdfium2": "5.8.0",  # CVE-2026-4455 in its PDFium; the bound is newer, as PDFium is mended each month
     "python-multipart": "0.0.31",  # CVE-2026-53540; -53538 and -53539 in 0.0.30, -42561 in 0.0.27
     "ray": "2.55.0",  # CVE-2026-41486
     "scikit-learn": "1.5.0",  # CVE-2024-5206
