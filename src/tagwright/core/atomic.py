@@ -183,13 +183,14 @@ def delete(*paths: Path, parts: Collection[str] = ()) -> None:
     lists, or none; and files with the names in `parts`, wherever they are in a folder. Raises OccupiedError before
     anything is deleted, naming a file that is not ours; OSError.
     """
-    for path in paths:
-        refuse_foreign(path, parts)
-    for path in paths:
-        if not (path / MANIFEST).is_file():
-            _remove(path)
+    places = [followed(path) if (path / MANIFEST).is_file() else path for path in paths]
+    for place in places:
+        refuse_foreign(place, parts)
+    for place in places:
+        if not (place / MANIFEST).is_file():
+            _remove(place)
             continue
-        with locked(place := followed(path)):
+        with locked(place):
             refuse_foreign(place, parts)
             _discard(place, place)
 
@@ -225,8 +226,8 @@ def writing(path: Path) -> Iterator[None]:
 def _refusal(error: Exception) -> str | None:
     """The message of the system, if an error comes from it. Libraries in Rust and C++ wrap it in their own errors."""
     if isinstance(error, OSError):
-        mount = "; it may be a mount point: name a folder in it" if error.errno in (errno.EBUSY, errno.EXDEV) else ""
-        return (error.strerror or str(error)) + mount
+        mounted = error.errno in (errno.EBUSY, errno.EXDEV)
+        return (error.strerror or str(error)) + ", perhaps a mount point: choose a place in or beside it" * mounted
     said = re.search(r"([^:(\n]+) \(os error \d+\)", str(error)) or re.search(
         r"(No space left on device|Disk quota exceeded|There is not enough space on the disk)", str(error)
     )

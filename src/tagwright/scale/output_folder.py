@@ -17,7 +17,7 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from tagwright.combining.acceptance import SuggestOptions
-from tagwright.core.atomic import locked, remove_leftovers, replace_file, replace_locked, writing
+from tagwright.core.atomic import locked, read_whole, remove_leftovers, replace_file, replace_locked, writing
 from tagwright.core.checked import AtLeastOne, shown
 from tagwright.core.owned import OccupiedError
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
@@ -42,7 +42,7 @@ class BatchOptions(SuggestOptions):
     def settings(self, model: Path) -> dict[str, Any]:
         """Return the settings that a continued batch must keep. Raises ModelError if there is no tagger."""
         lists = {"only": list(self.only), "without": list(self.without)}  # as JSON has them
-        return {"model": model_digest(model), **asdict(self), **lists}
+        return {"model": read_whole(model, lambda: model_digest(model)), **asdict(self), **lists}
 
 
 def model_digest(model: Path) -> str:
