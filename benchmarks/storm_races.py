@@ -89,11 +89,9 @@ TRIALS: Mapping[str, Callable[[Path, random.Random], Tried]] = {
 }
 
 
-def _race(
-    folder: Path, rng: random.Random, runners: Sequence[tuple[Runner, int]], latest: float = LATEST
-) -> list[bool]:
-    """Whether each succeeded, and was not refused in one line; one must."""
-    delays = [rng.uniform(0, latest) * rng.randint(0, 1) for _ in runners]
+def _race(folder: Path, rng: random.Random, runners: Sequence[tuple[Runner, int]], *latest: float) -> list[bool]:
+    """Whether each succeeded, and was not refused in one line; one must. latest: of each."""
+    delays = [rng.uniform(0, each) * rng.randint(0, 1) for each in latest or [LATEST] * len(runners)]
     children = [
         start(_run, (folder, runner, given, number, len(runners), delay))
         for number, ((runner, given), delay) in enumerate(zip(runners, delays, strict=True))
