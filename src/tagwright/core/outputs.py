@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tagwright.core.atomic import check_writable, delete, followed, replace_file, temporary_beside, writing
+from tagwright.core.atomic import check_writable, delete, link_target, replace_file, temporary_beside, writing
 from tagwright.core.owned import OccupiedError, manifest_of
 
 
@@ -43,7 +43,7 @@ def check_output(path: Path, others: Iterable[str | Path] = (), name: str = "", 
         for other in others:
             if not (log and Path(other).is_dir()) and _is_among(path, str(other)):
                 raise OccupiedError(f"{where}: is read or written here already ({other}); choose another name")
-        place = followed(path)
+        place = link_target(path)
         if place.exists() and not place.is_file():
             if place.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file")
