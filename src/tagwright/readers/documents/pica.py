@@ -124,20 +124,21 @@ def _whole(records: Iterable[_Located]) -> Iterator[_Located]:
     Fields of a library and of copies (1.., 2..) belong to the record before them. A record begins where the first tag
     comes again after 003@.
     """
-    begin, found = 0, list[Field]()
+    begin, found, numbered = 0, list[Field](), False
     for number, fields in records:
         if found and (isinstance(fields, InputError) or not fields or fields[0].tag.startswith("0")):
             yield begin, found
-            found = []
+            found, numbered = [], False
         if isinstance(fields, InputError) or not fields:
             yield number, fields
             continue
         for each in fields:
-            if found and each.tag == found[0].tag and any(field.tag == _ID for field in found):
+            if numbered and each.tag == found[0].tag:
                 yield begin, found
-                found = []
+                found, numbered = [], False
             begin = begin if found else number
             found.append(each)
+            numbered |= each.tag == _ID
     if found:
         yield begin, found
 
