@@ -358,8 +358,10 @@ def _named(documents: Iterator[Located], file: _File, found: str) -> Iterator[Lo
     rows, nameless = found in _ROWS and len(first) != 1, 0
     for line, document in chain(first, documents):
         nameless += not document.id
-        number = line if rows else nameless
-        name = str(line) if rows and file.alone else file.name if number == 1 and not rows else f"{file.name}#{number}"
+        if rows:
+            name = str(line) if file.alone else f"{file.name}#{line}"
+        else:
+            name = file.name if nameless == 1 else f"{file.name}#{nameless}"
         yield line, document if document.id else replace(document, id=name)
 
 
