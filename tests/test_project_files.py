@@ -56,7 +56,6 @@ FIXED = {
     "h11": "0.16.0",  # CVE-2025-43859
     "jinja2": "3.1.6",  # CVE-2025-27516
     "pyarrow": "23.0.1",  # CVE-2026-25087
-    "pypdf": "7.0.0",  # among many CVE-2026-84310 and -84311, fixed in 6.16.1; limits on XFA and object streams
     "python-multipart": "0.0.31",  # CVE-2026-53540; -53538 and -53539 in 0.0.30, -42561 in 0.0.27
     "ray": "2.55.0",  # CVE-2026-41486
     "scikit-learn": "1.5.0",  # CVE-2024-5206
@@ -66,7 +65,7 @@ FIXED = {
 }
 "The first version without the advisories known in November 2026, where there are any."
 
-EXTENDED = {"rich", "scikit-learn", "torch", "transformers", "sentence-transformers", "uvicorn"}
+EXTENDED = {"pylatexenc", "rich", "scikit-learn", "torch", "transformers", "sentence-transformers", "uvicorn"}
 "Distributions whose classes are extended, or whose models are changed in memory."
 
 

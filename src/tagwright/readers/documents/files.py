@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias, cast
 
 from tagwright.core import plugins
+from tagwright.core.scratch import scratch_folder
 from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
 from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
 from tagwright.readers.documents.columns import Columns
@@ -464,8 +465,8 @@ def _spooled(
     stream: IO[bytes], name: str, source: _File, columns: Columns | None, encoding: str
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """A stream, which can be read only once, copied to a file; errors name the stream."""
-    with tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder, Path(name).name)
+    with scratch_folder() as folder:
+        path = folder / Path(name).name
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
         yield name, _as_from(name, _piped(source._replace(path=path), columns, encoding))
