@@ -122,9 +122,16 @@ def test_deleted_records_and_authorities_are_passed_over(tmp_path: Path) -> None
     ]
 
 
-def test_a_record_whose_type_is_blank_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["x.mrc", "x.dat"])
+def test_a_record_whose_type_is_blank_is_read(tmp_path: Path, name: str) -> None:
     untyped = marc_record(title("Bees"), "00000    a2200000   4500")
-    assert [each.title for each in read(written(tmp_path, utf8(untyped), "x.mrc"))] == ["Bees"]
+    assert [each.title for each in read(written(tmp_path, utf8(untyped), name))] == ["Bees"]
+
+
+def test_a_record_of_another_type_is_read_if_it_has_a_title(tmp_path: Path) -> None:
+    """Libraries keep old records under a type of holdings."""
+    record = marc_record(title("Bees"), "00000nx  a2200000   4500")
+    assert [each.title for each in read(written(tmp_path, utf8(record), "x.mrc"))] == ["Bees"]
 
 
 def test_a_record_without_number_or_title(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def test_a_deprecated_concept_is_left_out_however_its_thesaurus_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, sign: str
 ) -> None:
     content = f"""z:1 a skos:Concept ; skos:prefLabel "Bees, old" ; {sign} .
-    z:2 a skos:Concept ; skos:prefLabel "Bees" ;
+    z:2 a skos:Concept, z:ArchaicPeriod ; skos:prefLabel "Bees" ;
     <http://e/euvoc#status> <http://e/authority/concept-status/CURRENT> ."""
     assert Vocabulary.read(turtle(tmp_path, content)).ids == ("http://zoo/2",)
     assert "1 of 2 concepts left out: 1 deprecated" in caplog.text

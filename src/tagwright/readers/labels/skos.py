@@ -58,8 +58,9 @@ _GROUPS = (SKOS.ConceptScheme, SKOS.Collection, SKOS.OrderedCollection)
 _OF_CONCEPTS = (SKOS.broader, SKOS.narrower, SKOS.related, SKOS.topConceptOf)
 _MATCHES = (SKOS.exactMatch, SKOS.closeMatch, SKOS.broadMatch, SKOS.narrowMatch, SKOS.relatedMatch)
 _NOTES = ("definition", "scopeNote")
+_DEPRECATED = re.compile(r"deprecated|obsolete", re.IGNORECASE)
 _OUT_OF_USE = re.compile(r"deprecated|obsolete|retired|withdrawn|superseded|archaic", re.IGNORECASE)
-"How the names of types and statuses begin that are out of use."
+"How types, and values of statuses, begin that say that a concept is out of use."
 
 
 def read_labels(
@@ -303,7 +304,8 @@ def _deprecated(graph: Graph) -> set[Node]:
         if name == "deprecated":
             found.update(node for node, value in graph.subject_objects(each) if str(value).lower() in ("true", "1"))
         elif name.endswith("status") or each == RDF.type:
-            found.update(node for node, value in graph.subject_objects(each) if _OUT_OF_USE.match(_local(value)))
+            pattern = _DEPRECATED if each == RDF.type else _OUT_OF_USE
+            found.update(node for node, value in graph.subject_objects(each) if pattern.match(_local(value)))
     return found
 
 
