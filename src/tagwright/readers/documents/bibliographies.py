@@ -155,8 +155,8 @@ def read_bibtex(path: Path) -> Iterator[Located]:
 def _written_out(value: str, strings: Mapping[str, str]) -> str:
     """A value of BibTeX without the signs around its parts, which `#` joins, and with names of strings replaced.
 
-    >>> _written_out('jb # " of {the} north"', {"jb": "Journal of Bees"}), _written_out("{a # b}", {})
-    ('Journal of Bees of {the} north', 'a # b')
+    >>> _written_out('b # " of {the} north"', {"b": "Bees"}), _written_out("{a # b}", {})
+    ('Bees of {the} north', 'a # b')
     """
     parts, start, depth, quoted = list[str](), 0, 0, False
     for place, character in enumerate(f"{value}#"):
