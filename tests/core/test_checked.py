@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import pytest
 
 import tagwright
+from tagwright.core import checked
 from tagwright.core.checked import (
     AtLeastOne,
     Checked,
@@ -124,3 +125,23 @@ def test_no_other_place_builds_the_text_of_a_whole_value_to_cut_it() -> None:
         and ast.unparse(node.value.func) in texts
     ]
     assert found == []
+
+
+def test_a_name_without_end_is_compared_by_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def compare(name: str, *_: object) -> list[str]:
+        compared.append(name)
+        return []
+
+    monkeypatch.setattr(checked, "get_close_matches", compare)
+    with pytest.raises(UnknownOptionError) as caught:
+        checked.check_names(["count" * 1_000_000], ["count"])
+    assert {len(name) for name in compared} == {300}
+    assert len(str(caught.value)) < 300
+
+
+def test_not_too_many_names_are_compared() -> None:
+    known = [str(number) for number in range(50_001)]
+    assert checked.nearest("12345x", known) == ""
+    assert checked.nearest("12345x", known[:-1]) == "12345"

@@ -196,8 +196,9 @@ def test_a_process_that_is_killed_is_named_with_the_signal() -> None:
 
 def test_a_process_that_cannot_be_started_is_a_death(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
-    with pytest.raises(WorkerDied, match=r"^Echo cannot be started: "):
-        Worker(Echo)
+    for start in (lambda: Worker(Echo), lambda: run(["-c", ""], seconds=1000)):
+        with pytest.raises(WorkerDied, match=r"nothing cannot be started: "):
+            start()
 
 
 def test_a_program_prints_what_it_is_asked_and_reads_nothing() -> None:
@@ -286,7 +287,7 @@ def test_a_file_written_while_its_folder_is_removed_goes_with_it(
     folder, ends = tmp_path / "scratch", list[int]()
     folder.mkdir()
     # the parent dies while it writes the request
-    requests = io.BytesIO(pickle.dumps(folder) + pickle.dumps(b"request")[:-1])
+    requests = io.BytesIO(pickle.dumps((folder, 7)) + b"reques")
     remove = os.rmdir
 
     def too_late(path: str, **options: Any) -> None:

@@ -16,7 +16,7 @@ from tagwright.scale.shards import Shard, Unread, cut
 
 
 def shards(*sources: Path, size: int, wanted: Callable[[int], bool] = lambda _: True) -> list[Shard]:
-    folder = sources[0].parent / "scratch"
+    folder = sources[0].parent / "tagwright-scratch-0123456789abcdef.folder"
     folder.mkdir(exist_ok=True)
     return list(cut(open_sources(*sources), size, wanted, folder))
 

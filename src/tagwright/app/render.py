@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagwright.core.display import many
-from tagwright.core.terminal import escaped, print_json
+from tagwright.core.terminal import escaped, for_programs, print_json
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
 from tagwright.evaluation import significance, text_tables
@@ -34,7 +34,7 @@ WIDTH = 100
 def lines(found: Iterable[str]) -> None:
     """Print the lines of a file."""
     for line in found:
-        print(escaped(line))
+        print(for_programs(line))
 
 
 def options(found: Sequence["Option"], *, as_json: bool) -> None:

@@ -57,10 +57,7 @@ class Worker:
 
     def __init__(self, kind: type, environment: Mapping[str, str] = os.environ) -> None:
         self._kind, self._owner, self._lock, self._said = kind, os.getpid(), threading.Lock(), deque[str](maxlen=1)
-        try:
-            self._process = _start(["-c", PROGRAM, kind.__module__, kind.__name__], environment, subprocess.PIPE)
-        except OSError as error:
-            raise WorkerDied(f"{kind.__name__} cannot be started: {error.strerror}") from None
+        self._process = _start(["-c", PROGRAM, kind.__module__, kind.__name__], environment, subprocess.PIPE)
         self._logger = threading.Thread(
             target=_log_lines, args=(self._process.stderr, kind.__name__, self._said), daemon=True
         )
@@ -81,12 +78,13 @@ class Worker:
             raise WorkerError(
                 f"{self._kind.__name__} belongs to the process that started it; load the tagger in each process"
             )
-        request = pickle.dumps(options.get("scratch")), pickle.dumps(pickle.dumps((method, options)))
+        request = pickle.dumps((method, options))
+        head = pickle.dumps((options.get("scratch"), len(request)))
         with self._lock:
             if not self._end.alive:
                 raise WorkerDied(f"the process of {self._kind.__name__} has ended; load the tagger again")
             try:
-                failure, result = self._exchange(request)
+                failure, result = self._exchange(head, request)
             except BaseException:
                 self._end()
                 raise
@@ -102,7 +100,7 @@ class Worker:
         """End the process and free its resources."""
         self._end()
 
-    def _exchange(self, request: Sequence[bytes]) -> Any:
+    def _exchange(self, *request: bytes) -> Any:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin
         assert stdout
@@ -170,7 +168,7 @@ def run(arguments: Sequence[str], *, seconds: float, memory: int = 0) -> bytes:
     """Run Python with these arguments, in limits, and return what it prints on standard output.
 
     memory: limit of the address space in bytes, where the system has one. Raises WorkerTimeout after `seconds`, and
-    WorkerDied if the program fails.
+    WorkerDied if the program fails or cannot be started.
     """
     said = deque[str](maxlen=1)
     with _start(arguments, os.environ, subprocess.DEVNULL) as process:
@@ -228,8 +226,11 @@ def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[bytes]) -> None:
     scratch = None
     with suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
-            scratch = pickle.load(stream) or scratch  # noqa: S301  (of the parent, as is the next)
-            waiting.put(pickle.load(stream))  # noqa: S301
+            folder, size = pickle.load(stream)  # noqa: S301  (of the parent)
+            scratch, request = folder or scratch, stream.read(size)
+            if len(request) < size:
+                break
+            waiting.put(request)
     if scratch:
         for _ in range(2):  # the other thread may write a file after the first has listed what there is
             shutil.rmtree(scratch, ignore_errors=True)
@@ -239,13 +240,13 @@ def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[bytes]) -> None:
 def _start(arguments: Sequence[str], environment: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
     """Start Python. It imports as this process does, but not from the working folder: an upload may be named so."""
     paths = os.pathsep.join(path for path in sys.path if path)
-    return subprocess.Popen(
-        [sys.executable, *arguments],
-        env={**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"},
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    given = {**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}
+    try:
+        return subprocess.Popen(
+            [sys.executable, *arguments], env=given, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+    except OSError as error:
+        raise WorkerDied(f"{sys.executable} cannot be started: {error.strerror}") from None
 
 
 def _bound(process: int, memory: int, seconds: float) -> None:

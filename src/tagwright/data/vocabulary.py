@@ -20,13 +20,13 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from tagwright.core.cache import user_cache
-from tagwright.core.checked import shown
+from tagwright.core.checked import nearest, shown
 from tagwright.core.display import FIRST, html_table, many
 from tagwright.core.extras import require
 from tagwright.core.garbage import uncollected
 from tagwright.data import rows
 from tagwright.data.hierarchy import Hierarchy
-from tagwright.data.label_conditions import LabelConditions, nearest
+from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns
@@ -159,9 +159,10 @@ class Vocabulary(Sequence[Label]):
     def write(self, path: Path | str) -> None:
         """Write a file in one step, in the format of its name as for `read`, gzip if it ends in `.gz`.
 
-        Read again, JSON lines and CSV give equal labels; TSV too, but for line ends and tabs, which become spaces. SKOS
-        has what SKOS says: names in their languages and without, and no order of alternative ones. Raises ConfigError
-        for a format that cannot be written, TagwrightError when the file cannot be written.
+        Read again, JSON lines, CSV and TSV give equal labels. SKOS has what SKOS says: names in their languages and
+        without, and no order of alternative ones; ids that are no URIs become some, which the log says. Raises
+        ConfigError for a format that cannot be written and an id that TSV cannot hold, TagwrightError when the file
+        cannot be written.
         """
         write_lines(self.lines(_format(Path(path), None)), path)
 
@@ -170,12 +171,17 @@ class Vocabulary(Sequence[Label]):
         if format == "jsonl":
             return (json.dumps(to_record(label), ensure_ascii=False) for label in self)
         if format == "csv" or format == "tsv":
-            return table_lines(to_table(self), format)
+            return table_lines(to_table(self, one_line=format == "tsv"), format)
         if format == "names":
             raise ConfigError("a list of names cannot hold a vocabulary; write jsonl, csv, tsv, turtle")
         require("writing SKOS", "rdflib")
         from tagwright.readers.labels import skos
 
+        if changed := [each for each in self.ids if not skos.is_uri(each)]:
+            _log.warning(
+                "%s of %d are no URIs, so others are written (first: %s)", many(len(changed), "id"), len(self),
+                shown(changed[0]),
+            )  # fmt: skip
         return skos.lines(self, format)
 
     def save(self, folder: Path) -> None:
@@ -455,7 +461,7 @@ class Vocabulary(Sequence[Label]):
     def _nearest(self, label_id: str) -> str:
         """A hint for an error message."""
         near = nearest(label_id, self.ids)
-        return f"; did you mean {shown(near[0])}?" if near else ""
+        return f"; did you mean {shown(near)}?" if near else ""
 
 
 class _DuplicateIdError(InputError):

@@ -27,6 +27,7 @@ from tagwright.encoders.sentence_transformer import General, load_model, save_gr
 from tagwright.encoders.sketch import read_sketch
 from tagwright.encoders.static import encoder_folder
 from tagwright.encoders.token_table import TokenTable
+from tagwright.encoders.tokens import read_tokenizer
 from tagwright.encoders.transformer import Transformer
 from tagwright.encoders.unit_vectors import unit
 from tagwright.errors import ConfigError, ModelError
@@ -245,7 +246,7 @@ class BiEncoder:
             return self._source.tokenizer
         file = self._source / "tokenizer.json" if isinstance(self._source, Path) else None
         if file and file.is_file():
-            return tokenizers.Tokenizer.from_file(str(file))
+            return read_tokenizer(file)
         found = getattr(self.model.tokenizer, "backend_tokenizer", self.model.tokenizer)
         return found if isinstance(found, tokenizers.Tokenizer) else None
 

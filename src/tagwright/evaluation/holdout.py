@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import option
 from tagwright.evaluation.metrics import Hits, labelled, ndcg
 from tagwright.evaluation.significance import paired
 from tagwright.tagger import Tagger
@@ -60,7 +61,8 @@ class Check:
             f"nDCG@{DEPTH} on {self.documents} labelled documents that were not learnt from: "
             f"{100 * self.trained:.1f}, untrained (zero_shot) {100 * self.untrained:.1f}, p = {self.p:.2g}"
         )
-        return found + "; the untrained method is better here: train zero_shot, or add --fuse" * self.worse
+        fuse = option("fuse", python="fuse=True")
+        return found + f"; the untrained method is better here: train zero_shot, or add {fuse}" * self.worse
 
 
 def check(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, NoReturn, TypeVar
 
 from tagwright.core.progress import unlogged
-from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of
+from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
 
 T = TypeVar("T")
 
@@ -29,7 +29,8 @@ _collect: ContextVar[Callable[[InputError], object] | None] = ContextVar("collec
 def collecting(collect: Callable[[InputError], object]) -> Iterator[None]:
     """Inside this block, collect the errors of lines, rows and files that cannot be read, and read on.
 
-    An error that makes the rest of a file unreadable, such as damaged compression, is still raised.
+    collect: returns False for an error that is not to be collected. An error that makes the rest of a file unreadable,
+    such as damaged compression, is still raised.
     """
     token = _collect.set(collect)
     try:
@@ -39,11 +40,9 @@ def collecting(collect: Callable[[InputError], object]) -> Iterator[None]:
 
 
 def is_collected(error: InputError) -> bool:
-    """Collect the error of one document; False outside of `collecting`."""
+    """Collect the error of one document; False outside of `collecting`, and if it is not to be collected."""
     collect = _collect.get()
-    if collect:
-        collect(error)
-    return collect is not None
+    return collect is not None and collect(error) is not False
 
 
 def reject(error: InputError) -> None:
@@ -111,7 +110,7 @@ def largest_document() -> int:
 def too_large(what: str = "") -> str:
     """Return the error message for a document above the limit, with the remedy."""
     more = what or f"is larger than {largest_document():,} bytes, the limit for one document"
-    return f"{more}; to read it, raise --max-document-size or {VARIABLE}"
+    return f"{more}; to read it, raise {option('max_document_size', python='max_document_size')} or {VARIABLE}"
 
 
 def leave_out(path: Path | str, line: int) -> None:

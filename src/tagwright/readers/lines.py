@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast
 
-from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
-from tagwright.errors import InputError, option
+from tagwright.core.outputs import write_output
+from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.limits import largest_document, leave_out, read_whole, reject, too_large
 from tagwright.text.words import clean
 
@@ -27,6 +27,9 @@ WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 "The first characters of cells that spreadsheets compute as formulas."
+
+ENDS = re.compile(r"[\t\r\n]")
+"What ends a cell of TSV."
 
 _GZIP = b"\x1f\x8b"
 _UNPACKED = 1 << 13
@@ -104,8 +107,8 @@ def marked_encoding(start: bytes) -> str:
     return next(named, "") or next((encoding for encoding, begin in _UNMARKED.items() if begin.match(start)), "")
 
 
-def open_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file, plain or gzip, with numbers from 1, without line ends and byte order mark.
+def open_lines(path: Path | str, large: Large = "refuse", *, ends: bool = False) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file, plain or gzip, with numbers from 1, without byte order mark, and with ends if asked.
 
     UTF-16 and UTF-32 are read as well (`marked_encoding`). Raises InputError as `open_bytes` does, and with the line
     number for bytes that are not UTF-8 and for a line above the limit for a document, unless those are left out or
@@ -119,7 +122,7 @@ def open_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int,
                 problem = f"byte 0x{line[error.start]:02x} is not UTF-8; save the file as UTF-8"
                 _refuse(EncodingError(problem, path, number, _other_encoding(path)), large)
             else:
-                yield number, text.rstrip("\r\n")
+                yield number, text if ends else text.rstrip("\r\n")
 
 
 def open_text(path: Path | str) -> str:
@@ -215,22 +218,24 @@ def write_lines(lines: Iterable[str], path: Path | str) -> None:
 
 @contextlib.contextmanager
 def replace_bytes(path: Path | str) -> Iterator[IO[bytes]]:
-    """Open a file for writing bytes, as `replace_file` does; gzip if the name ends in `.gz`."""
-    with replace_file(path) as temporary, temporary.open("wb") as file:
+    """Open a file for writing bytes, as `write_output` does; gzip if the name ends in `.gz`."""
+    with write_output(path) as temporary, temporary.open("wb") as file:
         packed = Path(path).suffix == ".gz"
         with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else file as stream:
             yield cast("IO[bytes]", stream)
 
 
 def table_lines(rows: Iterable[Sequence[str]], file_format: Literal["csv", "tsv"]) -> Iterator[str]:
-    r"""The rows as CSV, whose quoted cells may hold line ends, or as TSV, in which white space becomes one space.
+    r"""The rows as CSV, whose quoted cells may hold line ends, or as TSV. Raises ConfigError for what TSV cannot hold.
 
-    >>> list(table_lines([["a b", 'c"\n,d']], "csv")), list(table_lines([["a b", "c\td"]], "tsv"))
-    (['a b,"c""\n,d"'], ['a b\tc d'])
+    >>> list(table_lines([["a b", 'c"\n,d']], "csv")), list(table_lines([["a b", "c"]], "tsv"))
+    (['a b,"c""\n,d"'], ['a b\tc'])
     """
     for row in rows:
         if file_format == "tsv":
-            yield "\t".join(" ".join(cell.split()) for cell in row)
+            for cell in filter(ENDS.search, row):
+                raise ConfigError(f"{shown(cell)} has a tab or a line end, which TSV cannot hold; JSON lines can")
+            yield "\t".join(row)
         else:
             line = io.StringIO()
             csv.writer(line, lineterminator="\r\n").writerow(row)  # cells with either of them are quoted
@@ -254,11 +259,11 @@ def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
 
     def lines() -> Iterator[str]:
         nonlocal size
-        for _, text in open_lines(path):
-            size += len(text) + 1
-            if size > largest_document() + 1:
+        for _, text in open_lines(path, ends=True):
+            size += len(text)
+            if size > largest_document() + 2:  # its end
                 raise InputError(f"begins a row that {too_large()}, or close the quote of its cell", path, line)
-            yield text.replace("\0", " ") + "\n"  # as everywhere, a NUL is a space
+            yield text.replace("\0", " ")  # as everywhere, a NUL is a space
 
     header = next(rest := lines(), "")
     reader = csv.reader(itertools.chain([header], rest), delimiter=max(",;\t", key=header.count), strict=True)

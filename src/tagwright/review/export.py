@@ -121,8 +121,8 @@ def with_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, f
         decided = Counter({**dict.fromkeys(examples, 0), **Counter(document for document, _ in verdicts)})
         rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(opened))
     known, judged = [set(found.tolist()) for found, _ in gold], [set[int]() for _ in documents]
-    for document, row in rows.items():
-        judged[row] |= {labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index}
+    for document, reviewed in rows.items():
+        judged[reviewed] |= {labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index}
     found = False
     for (document, label), given in verdicts.items():
         row, place = rows.get(document), labels.index.get(label)

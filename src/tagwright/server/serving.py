@@ -136,12 +136,14 @@ def serve(
     refit: Refit | None = None,
     labels: Vocabulary | None = None,
     monitor: Path | None = None,
+    there: str | None = None,
 ) -> None:
     """Answer requests until interrupted; what is under way is then finished.
 
     The first model is the one whose suggestions are reviewed. refit: how it learns from decisions, if it can. labels:
-    the vocabulary of the models, if it is not their own. monitor: the log of tagged documents, which is watched. Raises
-    ConfigError for a port in use, InputError for documents that cannot be read.
+    the vocabulary of the models, if it is not their own. monitor: the log of tagged documents, which is watched. there:
+    what the place to save held before the models were loaded. Raises ConfigError for a port in use, InputError for
+    documents that cannot be read.
     """
     follower = follow(models, options, labels)
     for model in models if options.workers else ():
@@ -156,7 +158,7 @@ def serve(
         except ConfigError as error:
             _log.warning("what reviewers decide is stored, and not learned from: %s", error)
             refit = None
-    refitter = Refitter(review, refit, options.save_to) if review and refit else None
+    refitter = Refitter(review, refit, options.save_to, there) if review and refit else None
 
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], client: str) -> None:
         if review is not None:

@@ -11,10 +11,10 @@ from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from starlette.datastructures import UploadFile
 
+from tagwright.core.scratch import scratch_folder
 from tagwright.core.workers import WorkerDied, WorkerTimeout, run
 from tagwright.data.document_file import from_line, to_line
 from tagwright.errors import InputError
@@ -65,8 +65,8 @@ def read_upload(name: str, content: bytes, seconds: float = SECONDS) -> list[Doc
     """
     shown = clean(name).replace("\\", "/").rpartition("/")[2].strip()[:100] or "upload"
     digest = blake2b(content, digest_size=4).hexdigest()
-    with TemporaryDirectory(prefix="tagwright-upload-") as folder:
-        path = Path(folder) / (_UNSAFE.sub("_", shown)[-60:].lstrip(".-") or "upload")
+    with scratch_folder() as folder:
+        path = folder / (_UNSAFE.sub("_", shown)[-60:].lstrip(".-") or "upload")
         path.write_bytes(content)
         try:
             *lines, last = run(["-c", PROGRAM, str(path)], seconds=seconds, memory=MEMORY).splitlines()
@@ -90,14 +90,20 @@ def _renamed(document: Document, path: str, name: str) -> Document:
 
 
 def main() -> None:
-    """Print the documents of a file, a line each, at most one above the limit; then the error and its line."""
-    path, found, problem = Path(sys.argv[1]), list[Document](), ("", None)
+    """Print the documents of a file, a line each; then the error and its line."""
+    documents, *problem = read(Path(sys.argv[1]))
+    sys.stdout.buffer.writelines([*map(to_line, documents), json.dumps(problem).encode()])
+
+
+def read(path: Path) -> tuple[list[Document], str, int | None]:
+    """Return the documents of a file, at most one above the limit; or the error and its line."""
+    found: list[Document] = []
     try:
         with document_limit(LARGEST):
             documents = (document for _, located in open_sources(path) for _, document in located)
             found += islice(documents, MOST + 1)
     except InputError as error:
-        problem = error.problem, error.line
+        return [], error.problem, error.line
     except Exception as error:  # any error of a parser in a broken file
-        problem = f"cannot be read ({type(error).__name__})", None
-    sys.stdout.buffer.writelines([*map(to_line, found), json.dumps(problem).encode()])
+        return [], f"cannot be read ({type(error).__name__})", None
+    return found, "", None

@@ -37,20 +37,20 @@ class SvmOptions(Checked):
     """The linear SVM. Raises ConfigError for a value that cannot work."""
 
     loss: Loss = "squared_hinge"
-    """squared_hinge is minimised by scikit-learn's LinearSVC and DiSMEC, hinge by DEPL (3.2); see
-    benchmarks/results/linear.json."""
+    "squared_hinge is minimised by scikit-learn's LinearSVC and DiSMEC, hinge by DEPL (3.2)."
 
     cost: Positive = 0.3
     """C: the weight of the losses relative to the norm of the weights; 1 in scikit-learn. The default was chosen on
     validation documents."""
 
+    # measured in benchmarks/results/linear.json, as are the losses and `prune`
     tolerance: Positive = 0.02
     """How far below 1 the margin of an omitted document may be. With the default, P@k is that of scikit-learn within
-    0.4 points (benchmarks/results/linear.json); larger values are faster and less accurate."""
+    0.4 points; larger values are faster and less accurate."""
 
     prune: NotNegative = 0.01
     """Weights closer to 0 are dropped at the end, as in DiSMEC; 0 keeps all. Most weights are, with hardly any effect
-    on P@k (benchmarks/results/linear.json)."""
+    on P@k."""
 
     workers: AtLeastZero = 0
     "Processes; 0 is one for each core."

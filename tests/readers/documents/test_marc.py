@@ -11,7 +11,8 @@ from tests.readers.reading import read, refusal, written
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, on_command_line
-from tagwright.readers.documents.marc import read_marc
+from tagwright.readers.documents.catalogue import Remarks
+from tagwright.readers.documents.marc import _decoded, read_marc
 from tagwright.readers.limits import collecting, document_limit
 from tagwright.types import Document, Label, Section
 
@@ -121,9 +122,16 @@ def test_deleted_records_and_authorities_are_passed_over(tmp_path: Path) -> None
     ]
 
 
-def test_a_record_whose_type_is_blank_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["x.mrc", "x.dat"])
+def test_a_record_whose_type_is_blank_is_read(tmp_path: Path, name: str) -> None:
     untyped = marc_record(title("Bees"), "00000    a2200000   4500")
-    assert [each.title for each in read(written(tmp_path, utf8(untyped), "x.mrc"))] == ["Bees"]
+    assert [each.title for each in read(written(tmp_path, utf8(untyped), name))] == ["Bees"]
+
+
+def test_a_record_of_another_type_is_read_if_it_has_a_title(tmp_path: Path) -> None:
+    """Libraries keep old records under a type of holdings."""
+    record = marc_record(title("Bees"), "00000nx  a2200000   4500")
+    assert [each.title for each in read(written(tmp_path, utf8(record), "x.mrc"))] == ["Bees"]
 
 
 def test_a_record_without_number_or_title(tmp_path: Path) -> None:
@@ -242,6 +250,20 @@ def test_damaged_indicators_are_said_with_the_first_record(
     assert capfd.readouterr().err == ""
 
 
+def test_damaged_codes_of_subfields_are_said_and_their_values_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    content = [b"00\x1f\xb9Bees", "00\x1féWasps".encode(), b"00\x1faAnts\x1f"]
+    fields = [(str(520 + number), each) for number, each in enumerate(content)]
+    path = written(tmp_path, iso2709([("001", b"1"), *fields], b"nam a22"), "x.mrc")
+    found = [each for _, each in _decoded(path, Remarks(path))]
+    assert [each.subfields for each in found[0][2:]] == [  # type: ignore[index]
+        (("\ufffd", "Bees"),), (("\ufffd", "Wasps"),), (("a", "Ants"),)
+    ]  # fmt: skip
+    read(path)
+    assert f"{path}:1: damaged subfield codes in 520, 521" in caplog.messages
+
+
 def test_fields_are_read_to_their_ends_where_the_directory_is_wrong(tmp_path: Path) -> None:
     """Some programs count characters instead of bytes: here two umlauts come before 001 and 245."""
     right = iso2709([("100", "1 \x1faMüller-Bär".encode()), ("001", b"7"), ("245", b"00\x1faBees")])
@@ -253,7 +275,7 @@ def test_fields_are_read_to_their_ends_where_the_directory_is_wrong(tmp_path: Pa
 
 
 def test_text_in_another_encoding_than_the_leader_says(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    russian = iso2709([("001", b"1"), ("245", "00\x1faПчёлы и сады".encode("cp1251"))])
+    russian = iso2709([("001", b"1"), *[("245", "00\x1faПчёлы и сады".encode("cp1251")), ("520", b"  \x1fa\xd6")]])
     path = written(tmp_path, russian + utf8(marc_record(title("Vögel", "2"))), "x.mrc")
     assert [each.title for _, each in read_marc(path, encoding="cp1251")] == ["Пчёлы и сады", "Vögel"]
     assert not caplog.messages
@@ -335,7 +357,7 @@ def test_unimarc_in_an_encoding_of_its_own_is_no_marc_8(tmp_path: Path) -> None:
     assert refusal(path) == (
         "x.mrc:1: is UNIMARC whose text is not in UTF-8; export it as UTF-8, or name its encoding: encoding=cp1251"
     )
-    assert [each.title for _, each in read_marc(path, encoding="latin-1")] == ["L'Âet Âe".replace(" ", "")]
+    assert [each.title for _, each in read_marc(path, encoding="latin-1")] == ["L'ÂetÂe"]
 
 
 @pytest.mark.parametrize(

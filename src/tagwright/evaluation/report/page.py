@@ -6,7 +6,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from tagwright.core.atomic import replace_file
+from tagwright.core.outputs import write_output
 from tagwright.evaluation.calibration import Calibration
 from tagwright.evaluation.metrics import Bin
 from tagwright.evaluation.report.examples import Example, Shown
@@ -148,7 +148,7 @@ def _tested(pair: Comparison) -> str:
 
 def write_page(page: str, path: Path | str) -> None:
     """Write a page in one step. Raises TagwrightError when it cannot be written."""
-    with replace_file(path) as temporary:
+    with write_output(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 
