@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 START = 0.2
 "Seconds of the file that is doubled four times."
 STEPS, RUNS, MOST = 4, 3, 3.0
-LARGEST = 40_000_000
+LARGEST = 10_000_000
 "Bytes up to which a file is doubled; one that is read in less than `START` then is fast enough."
 
 Shape = Callable[[int], bytes | Mapping[str, bytes]]
