@@ -21,7 +21,7 @@ import numpy as np
 
 from tagwright.core.cache import user_cache
 from tagwright.core.checked import shown
-from tagwright.core.display import FIRST, html_table, many
+from tagwright.core.display import FIRST, few, html_table, many
 from tagwright.core.extras import require
 from tagwright.core.garbage import uncollected
 from tagwright.data import rows
@@ -32,8 +32,8 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, say_chosen
-from tagwright.readers.labels.records import read_label_rows
-from tagwright.readers.labels.tables import bare_id, read_label_table, to_table
+from tagwright.readers.labels.parents import with_parents
+from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table
 from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
 from tagwright.readers.lines import WORKBOOKS, open_bytes, table_lines, write_lines
 from tagwright.readers.references import last_part, main_heading, read_reference
@@ -481,10 +481,8 @@ def say_left_out(missing: Counter[str], of: int, ambiguous: Mapping[str, Sequenc
     shared = [f"{name} ({', '.join(ids)})" for name, ids in ambiguous.items()]
     for problem, names, labels in (("not in the vocabulary", unknown, unknown), ("ambiguous", shared, [*ambiguous])):
         if count := sum(missing[label] for label in labels):
-            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-            named = ", ".join(names[:3])
             _log.warning(
-                "%s of %s gold labels are %s and are left out: %s%s", f"{count:,}", f"{of:,}", problem, named, more
+                "%s of %s gold labels are %s and are left out: %s", f"{count:,}", f"{of:,}", problem, few(names)
             )
 
 
@@ -531,7 +529,7 @@ def _labels(
     """The labels of a file. lines: gets the line of each, where there are lines."""
     check(language or AUTO if language != ALL else AUTO)
     if file_format == "jsonl":
-        return _without_lines(chosen_names(read_records(path), language, likely, path), lines)
+        return _without_lines(chosen_names(with_parents(read_records(path), path), language, likely, path), lines)
     if file_format == "tsv" or file_format == "csv":
         return _without_lines(read_label_table(path, language, likely, file_format), lines)
     if file_format == "names":
@@ -604,22 +602,30 @@ def to_vocabulary(
     >>> to_vocabulary({"1": "Bees", "2": ["Wasps", "Vespidae"]})[1].names
     ('Wasps', 'Vespidae')
     """
+    named = language not in ("", AUTO)
+    wanted = language if named else None if documents else ALL
+
+    def guess() -> str:
+        return "" if named else likely(documents)
+
+    def of_rows(found: Iterable[tuple[int, Mapping[str, Any]]]) -> Vocabulary:
+        listed = chosen_names(read_label_rows(found, columns or {}), wanted, guess, "labels")
+        return Vocabulary(label for _, label in listed)
+
     if rows.has_columns(labels):
-        return Vocabulary(read_label_rows(enumerate(rows.of_table(labels), 1), columns or {}))
+        return of_rows(enumerate(rows.of_table(labels), 1))
     listed: Iterable[Any] = ()
     if not isinstance(labels, Vocabulary | str | Path | Mapping):
         listed = rows.items(labels, "labels are", "names, Labels, a Vocabulary or the name of a file")
         listed, first = rows.peeked(listed)
         if isinstance(first, Mapping):
-            return Vocabulary(read_label_rows(rows.records(listed, "labels"), columns or {}))
+            return of_rows(rows.records(listed, "labels"))
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the labels are no table and no records")
     if isinstance(labels, Vocabulary):
         return labels
     if isinstance(labels, str | Path):
-        if language in ("", AUTO):
-            return Vocabulary.read(labels, language=None if documents else ALL, likely=lambda: likely(documents))
-        return Vocabulary.read(labels, language=language)
+        return Vocabulary.read(labels, language=wanted, likely=guess)
     return Vocabulary(_from_mapping(labels) if isinstance(labels, Mapping) else listed)
 
 

@@ -6,6 +6,7 @@ import gzip
 import io
 import itertools
 import json
+import math
 import re
 import sys
 import zlib
@@ -186,7 +187,8 @@ def tsv_rows(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, l
 def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
     """The cells of each row, separated by commas, semicolons or tabs, with the line on which the row begins.
 
-    A quoted cell may hold line ends; blank rows are left out. The separator is inferred from the first line, a header.
+    A quoted cell may hold line ends; blank rows are left out. The separator is inferred from the first line, a header,
+    or said in a line before it as Excel does: `sep=;`.
     Raises InputError as `open_lines` does, for quotes out of place, and for a row above the limit for a document, most
     often a quoted cell that is never closed.
     """
@@ -201,13 +203,17 @@ def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
                 raise InputError(f"begins a row that {too_large()}, or close the quote of its cell", path, line)
             yield text.replace("\0", " ") + "\n"  # as everywhere, a NUL is a space
 
-    header = next(rest := lines(), "")
-    reader = csv.reader(itertools.chain([header], rest), delimiter=max(",;\t", key=header.count), strict=True)
+    header, above = next(rest := lines(), ""), 0
+    separator = max(",;\t", key=header.count)
+    if said := re.fullmatch(r"\"?sep=([,;|:\t])\"?[,;\t]*\n", header, re.IGNORECASE):
+        header, separator, above = next(rest, ""), said[1], 1
+        line = 2
+    reader = csv.reader(itertools.chain([header], rest), delimiter=separator, strict=True)
     try:
         for cells in reader:
             if any(map(str.strip, cells)):
                 yield line, cells
-            line, size = reader.line_num + 1, 0
+            line, size = above + reader.line_num + 1, 0
     except csv.Error as error:
         raise InputError(f"is not CSV ({error}); a quote in a quoted cell is written twice", path, line) from None
 
@@ -235,6 +241,11 @@ def whole_characters(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def is_missing(value: object) -> bool:
+    """Whether a value is null, or NaN, as pandas writes a missing one."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
 def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:
     """The id of a record; a number becomes text. Raises InputError when it is missing or blank."""
     value = text_field(record, key, place)
@@ -245,9 +256,9 @@ def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:
 
 
 def text_field(record: Mapping[str, Any], key: str, place: Place) -> str:
-    """A clean text, blank when it is missing or null; a number becomes text. Raises InputError for anything else."""
+    """A clean text, blank when `is_missing`; a number becomes text. Raises InputError for anything else."""
     value = record.get(key)
-    if value is None:
+    if is_missing(value):
         return ""
     text = _text(value)
     if text is None:
@@ -261,7 +272,7 @@ def texts_field(record: Mapping[str, Any], key: str, place: Place, separators: s
     separators: of ids; what may stand between several in one text, for the remedy in the message.
     """
     value = record.get(key)
-    if value is None or value == []:
+    if is_missing(value) or value == []:
         return ()
     texts = [_text(part) for part in value] if isinstance(value, list) else [None]
     if None not in texts:
@@ -270,7 +281,7 @@ def texts_field(record: Mapping[str, Any], key: str, place: Place, separators: s
     if isinstance(value, list):
         raise place.error(f"{key} holds {shown(value[texts.index(None)])}, expected a list of {kind}")
     split = separators and isinstance(value, str)
-    remedy = shown([part for part in re.split(separators, value) if part] if split else [value])
+    remedy = shown([part for part in re.split(separators, str(value)) if part] if split else [value])
     raise place.error(f"{key} is {shown(value)}, expected a list of {kind}; write {remedy}")
 
 
