@@ -17,6 +17,7 @@ from tagwright.app.arguments import (
     Chosen,
     Cut,
     Docs,
+    Encoding,
     Format,
     Json,
     LabelFile,
@@ -343,6 +344,7 @@ def labels_(
     described: Annotated[
         bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
     ] = False,
+    _encoding: Encoding = "",
     _quiet: Quiet = False,
 ) -> None:
     """Print the labels of a file or a saved tagger as they were read, or their keywords, to edit for `train depl`.
@@ -369,6 +371,7 @@ def verify(
     labels: LabelFile = None,
     language: Language = "",
     as_json: Json = False,
+    _encoding: Encoding = "",
 ) -> None:
     """Check every byte of a saved tagger, and whether its labels are still those of --labels.
 

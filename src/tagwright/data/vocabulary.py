@@ -28,8 +28,10 @@ from tagwright.data import rows
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions, nearest
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
-from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.columns import Columns
+from tagwright.errors import ConfigError, InputError, option
+from tagwright.readers.documents.columns import SAMPLE, Columns
+from tagwright.readers.headers import LIKE_LABELS, among
+from tagwright.readers.labels.encodings import in_encoding
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, say_chosen
 from tagwright.readers.labels.parents import with_parents
@@ -121,6 +123,7 @@ class Vocabulary(Sequence[Label]):
         language: str | None = None,
         likely: Callable[[], str] = str,
         format: Format | None = None,  # noqa: A002
+        encoding: str = "",
     ) -> Vocabulary:
         """Read labels from a file, plain or gzip; the format is inferred from the name unless it is given.
 
@@ -138,15 +141,15 @@ class Vocabulary(Sequence[Label]):
         language: of the names to search for, in a file in several languages, by code or name, several as "fi+sv", or
         "all"; labels without a name in it keep one in another language. The names and descriptions in all languages are
         kept beside, each with its code. likely: gives the languages to prefer when none is given, such as those of the
-        documents; else English, or else the first language of the file; a note on stderr says which were taken. Raises
-        InputError with file and line for anything wrong in the file, ConfigError for an unknown format or a missing
-        language.
+        documents; else English, or else the first language of the file; a note on stderr says which were taken.
+        encoding: of a file that is not UTF-8 and does not say so itself: cp1252, latin-1. Raises InputError with file
+        and line for anything wrong in the file, ConfigError for an unknown format or a missing language.
         """
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
             raise InputError(_no_such_file(Path(path)), path)
         lines = array("q")
         with uncollected():
-            labels = list(_labels(Path(path), language, likely, _format(Path(path), format), lines))
+            labels = list(_labels(Path(path), language, likely, _format(Path(path), format), lines, encoding))
             if not labels:
                 raise InputError("holds no labels, expected at least one", path)
             try:
@@ -270,7 +273,8 @@ class Vocabulary(Sequence[Label]):
         Raises InputError naming document and label for "error".
         """
         missing = Counter[str]()
-        rows = (set(self._gold(document, None if unknown == "error" else missing)) for document in documents)
+        read = documents if unknown == "ignore" else _hinted(documents)
+        rows = (set(self._gold(document, None if unknown == "error" else missing)) for document in read)
         found = Run.from_rows(rows)
         if missing and unknown == "warn":
             say_left_out(missing, missing.total() + len(found.labels), self.ambiguous(missing))
@@ -475,6 +479,22 @@ class _DuplicateIdError(InputError):
         return InputError(f"the id {shown(self._id)} is taken by line {lines[self._first]}", path, lines[self._second])
 
 
+def _hinted(documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents; where none has a label, a warning names the metadata that look like labels."""
+    count, labelled, like = 0, False, dict[str, None]()
+    for document in documents:
+        count, labelled = count + 1, labelled or bool(document.labels)
+        if not labelled and count <= SAMPLE:
+            like |= dict.fromkeys(field for field in document.metadata if among(field, LIKE_LABELS))
+        yield document
+    if like and not labelled:
+        name, *_ = like
+        remedy = option("columns", f"labels={name}", python=f"Corpus.of(documents, labels={shown(name)})")
+        _log.warning(
+            "none of %s has a label; the metadata %s looks like labels: %s", many(count, "document"), name, remedy
+        )
+
+
 def say_left_out(missing: Counter[str], of: int, ambiguous: Mapping[str, Sequence[str]] = {}) -> None:
     """Warn in a line of labels that are left out, and in another of those left out as several labels share the name."""
     unknown = [label for label in missing if label not in ambiguous]
@@ -524,16 +544,15 @@ def _format(path: Path, wanted: Format | None) -> Format:
 
 
 def _labels(
-    path: Path, language: str | None, likely: Callable[[], str], file_format: Format, lines: array[int]
+    path: Path, language: str | None, likely: Callable[[], str], file_format: Format, lines: array[int], encoding: str
 ) -> Iterable[Label]:
     """The labels of a file. lines: gets the line of each, where there are lines."""
     check(language or AUTO if language != ALL else AUTO)
-    if file_format == "jsonl":
-        return _without_lines(chosen_names(with_parents(read_records(path), path), language, likely, path), lines)
-    if file_format == "tsv" or file_format == "csv":
-        return _without_lines(read_label_table(path, language, likely, file_format), lines)
-    if file_format == "names":
-        return _without_lines(read_names(path), lines)
+    if file_format not in ("turtle", "rdfxml", "ntriples"):
+        with in_encoding(path, encoding):
+            located = list(_located(path, language, likely, file_format))
+        lines.extend(line for line, _ in located)
+        return [label for _, label in located]
     guess = likely()
 
     def parse() -> list[Label]:
@@ -543,6 +562,17 @@ def _labels(
         return skos.read_labels(path, language, file_format, guess)
 
     return _kept(path, ("skos", file_format, language, guess), parse)
+
+
+def _located(
+    path: Path, language: str | None, likely: Callable[[], str], file_format: Format
+) -> Iterable[tuple[int, Label]]:
+    """The labels of a file of lines or rows, each with its line."""
+    if file_format == "tsv" or file_format == "csv":
+        return read_label_table(path, language, likely, file_format)
+    if file_format == "names":
+        return read_names(path)
+    return chosen_names(with_parents(read_records(path), path), language, likely, path)
 
 
 def _kept(path: Path, options: Iterable[object], parse: Callable[[], Iterable[Label]]) -> list[Label]:
@@ -571,12 +601,6 @@ def _key(path: Path, options: Iterable[object]) -> bytes:
         while chunk := file.read(1 << 20):
             key.update(chunk)
     return key.digest()
-
-
-def _without_lines(labels: Iterable[tuple[int, Label]], lines: array[int]) -> Iterator[Label]:
-    for line, label in labels:
-        lines.append(line)
-        yield label
 
 
 Labels: TypeAlias = (

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core import plugins
-from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive
+from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
 from tagwright.core.progress import note
 from tagwright.data.vocabulary import Vocabulary
@@ -68,10 +68,10 @@ class Config(Checked):
     stages: Annotated[tuple[StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
     "Which stages suggest and score: exact_match, bm25, tfidf, dense, and those that installed packages register."
 
-    weights: tuple[float, ...] | None = None
-    """One per stage; None: exact_match 0.5, bm25 and tfidf 1, dense 2.5. The weight of dense was chosen by
-    benchmarks/zeroshot.py; that test is made of names and cannot judge exact_match, which got the least of the weights
-    tried."""
+    weights: tuple[float, ...] | Mapping[str, float] | None = None
+    """One per stage, or those of some stages, as in {dense=0.5}. Without: exact_match 0.5, bm25 and tfidf 1, dense 2.5.
+    The weight of dense was chosen by benchmarks/zeroshot.py; that test is made of names and cannot judge exact_match,
+    which got the least of the weights tried."""
 
     title_match: float = 1.0
     """The weight of what a title names exactly (stages/names/title_match.py), with exact_match and dense, which can
@@ -122,7 +122,10 @@ class Config(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.weights is not None and len(self.weights) != len(self.stages):
+        if isinstance(self.weights, Mapping):
+            if unknown := [name for name in self.weights if name not in self.stages]:
+                raise ConfigError(f"weights has {shown(unknown[0])}; the stages are {', '.join(self.stages)}")
+        elif self.weights is not None and len(self.weights) != len(self.stages):
             raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(self.stages)}; give one for each")
         check(self.language)
         check_prompts(self.prompts)
@@ -130,8 +133,10 @@ class Config(Checked):
     @property
     def weight_of(self) -> dict[str, float]:
         """Stage -> weight."""
-        weights = [WEIGHTS.get(name, 1.0) for name in self.stages] if self.weights is None else self.weights
-        return dict(zip(self.stages, weights, strict=True))
+        usual = {name: WEIGHTS.get(name, 1.0) for name in self.stages}
+        if self.weights is None or isinstance(self.weights, Mapping):
+            return usual | dict(self.weights or {})
+        return dict(zip(self.stages, self.weights, strict=True))
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -158,7 +163,8 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     retrievers = {name: cast("Retriever", stage) for name, stage in stages.items() if hasattr(stage, "find")}
     rerankers = {name: stage for name, stage in stages.items() if name not in retrievers}
     weights = dict(config.weight_of)
-    if config.weights is None and _is_static(retrievers.get("dense")):
+    is_open = config.weights is None or (isinstance(config.weights, Mapping) and "dense" not in config.weights)
+    if is_open and _is_static(retrievers.get("dense")):
         weights["dense"] = STATIC_WEIGHT
     if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
         rerankers[TITLE_MATCH] = TitleMatch(labels, ExactMatchOptions(stem=resolved.language))

@@ -59,11 +59,11 @@ KEYWORDS = (
 """Names of columns that stay metadata: their terms come from authors, sellers or other databases, not from whoever
 indexed the documents with a vocabulary."""
 
-CATEGORIES = (
-    "tag", "category", "categories", "topic", "topics", "class", "classes", "genre", "genres", "kategorie",
-    "kategorien", "kategoria", "kategoriat", "kategori", "kategorier", "catégorie", "catégories",
+LIKE_LABELS = (
+    *KEYWORDS[1:], "tag", "category", "categories", "topic", "topics", "class", "classes", "genre", "genres",
+    "kategorie", "kategorien", "kategoria", "kategoriat", "kategori", "kategorier", "catégorie", "catégories",
 )  # fmt: skip
-"Names of columns that stay metadata as well; where no document has a label, a message names them."
+"Names of metadata that a message names where no document has a label; a keyword is what papers have."
 
 LABEL: Words = {
     "id": (

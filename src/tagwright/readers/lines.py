@@ -11,12 +11,13 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast
 
 from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
-from tagwright.errors import InputError, option
+from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.limits import largest_document, leave_out, reject, too_large
 from tagwright.text.words import clean
 
@@ -52,12 +53,48 @@ class Place(NamedTuple):
         return InputError(problem, *self)
 
 
+_decoded: ContextVar[Mapping[Path, bytes]] = ContextVar("decoded", default={})  # noqa: B039 - never changed
+
+
+@contextlib.contextmanager
+def as_utf8(path: Path, encoding: str) -> Iterator[None]:
+    """Inside this block a file that is not UTF-8 is read as if it were, decoded from this encoding; "" changes nothing.
+
+    Raises InputError for bytes that do not fit, ConfigError for an unknown encoding.
+    """
+    with open_bytes(path) as file:
+        content = file.read() if encoding else b""
+    try:
+        decoded = {} if is_utf8(content) else {path: content.decode(encoding).encode()}
+    except LookupError:
+        raise ConfigError(f"unknown encoding {shown(encoding)}, expected one such as cp1252 or latin-1") from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"byte 0x{content[error.start]:02x} is not {encoding}", path, line) from None
+    token = _decoded.set({**_decoded.get(), **decoded})
+    try:
+        yield
+    finally:
+        _decoded.reset(token)
+
+
+def is_utf8(content: bytes, encoding: str = "utf-8") -> bool:
+    """Whether the bytes are text in this encoding."""
+    with contextlib.suppress(UnicodeDecodeError):
+        content.decode(encoding)
+        return True
+    return False
+
+
 @contextlib.contextmanager
 def open_bytes(path: Path | str) -> Iterator[IO[bytes]]:
     """Open a file for reading bytes; gzip is unpacked, recognised by name or content.
 
     Raises InputError, also while the file is being read: missing, a directory, not permitted, broken gzip.
     """
+    if (decoded := _decoded.get().get(Path(path))) is not None:
+        yield io.BytesIO(decoded)
+        return
     try:
         with Path(path).open("rb") as file:
             packed = Path(path).suffix == ".gz" or file.peek(2).startswith(_GZIP)

@@ -227,7 +227,12 @@ class Tagger:
 
     @overload
     def suggest(  # type: ignore[overload-overlap]  # a text is an iterable of texts, but means itself
-        self, documents: str | Document, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
+        self,
+        documents: str | Document | Mapping[str, Any],
+        k: int = 10,
+        *,
+        progress: bool = True,
+        **rules: Unpack[SuggestArguments],
     ) -> Suggestions: ...
     @overload
     def suggest(
@@ -261,7 +266,12 @@ class Tagger:
 
     @overload
     def explain(  # type: ignore[overload-overlap]
-        self, documents: str | Document, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
+        self,
+        documents: str | Document | Mapping[str, Any],
+        k: int = 10,
+        *,
+        progress: bool = True,
+        **rules: Unpack[SuggestArguments],
     ) -> Suggestions: ...
     @overload
     def explain(

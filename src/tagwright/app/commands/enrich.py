@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import Chosen, Cut, Quiet, Reading
+from tagwright.app.arguments import Chosen, Cut, Encoding, Quiet, Reading
 
 
 def enrich(
@@ -20,6 +20,7 @@ def enrich(
     ] = "",
     agency: Annotated[str, typer.Option(metavar="CODE", help="MARC's code of the library that adds them.")] = "",
     run: Annotated[Path | None, typer.Option(help="A run file with the suggestions, instead of tagging.")] = None,
+    _encoding: Encoding = "",
     _quiet: Quiet = False,
 ) -> None:
     """Copy catalogue records with suggested subjects (650) and where they come from (883). Needs the extra "marc"."""

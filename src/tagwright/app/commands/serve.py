@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import Arranged, Chosen, Conditions, LabelFile, Language, MonitorLog, Quiet, Settings
+from tagwright.app.arguments import (
+    Arranged,
+    Chosen,
+    Conditions,
+    Encoding,
+    LabelFile,
+    Language,
+    MonitorLog,
+    Quiet,
+    Settings,
+)
 from tagwright.errors import ConfigError
 from tagwright.server.options import ServerOptions
 
@@ -25,6 +35,7 @@ def serve(
     settings: Settings = [],  # noqa: B006
     options: ServerOptions,
     monitor: MonitorLog = None,
+    _encoding: Encoding = "",
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""

@@ -130,13 +130,13 @@ def split_labels(text: str) -> list[str]:
     """
     if (found := listed(text)) is not None:
         return found
-    if text.lstrip().startswith("<") and (uris := re.findall(r"<([^<>\s]+)>", text)):
-        return uris
     if _NUMBERS.fullmatch(text.strip()):
         return re.findall(r"\d+", text)
     words = text.split()
     if len(words) > 1 and all(_URI.fullmatch(word) for word in words):
         return [word.strip("<>") for word in words]
+    if text.lstrip().startswith("<") and (uris := re.findall(r"<([^<>\s]+)>", text)):
+        return uris
     return re.split(r"[;|]", text)
 
 
@@ -222,7 +222,8 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
     judged = [name for name in ("title", "text", "abstract") if table or name in fields.values()]
     markup = frozenset(name for name in judged if name in named and _is_markup(sample, named[name]))
     guesses = {column: name for column, name in fields.items() if column not in given}
-    if guess and {*there} - _EXACT["id"] and not {*fields.values(), *there} & _RECOGNISED:
+    names = {*fields.values(), *there}
+    if guess and (table or names & _EXACT["id"]) and names - _EXACT["id"] and not names & _RECOGNISED:
         raise place.error(
             f"no column is recognised as title or text; the columns are {', '.join(map(shown, there))}; say which: "
             f"{_remedy()}"

@@ -3,6 +3,8 @@
 The shapes differ in the names of their fields. What a shape has no name for becomes metadata.
 """
 
+import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -13,9 +15,11 @@ from tagwright.core.checked import shown
 from tagwright.errors import InputError
 from tagwright.readers.documents.s2orc import adapt_s2orc
 from tagwright.readers.limits import reject
-from tagwright.readers.lines import Place, id_field, ids_field, text_field, texts_field
+from tagwright.readers.lines import Place, id_field, ids_field, is_missing, text_field, texts_field
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
+
+_log = logging.getLogger(__name__)
 
 Record: TypeAlias = Mapping[str, Any]
 Located: TypeAlias = tuple[int, Document]
@@ -52,18 +56,28 @@ def recognise(fields: Collection[str], place: Place) -> Shape:
 
 
 def to_documents(records: Iterable[tuple[int, Record]], shape: Shape, path: Path | str) -> Iterator[Located]:
-    """Each record as a document, with its line. Raises InputError with path and line for a field of a wrong type."""
+    """Each record as a document, with its line; fields that hold objects are left out, counted and logged.
+
+    Raises InputError with path and line for a field of a wrong type.
+    """
+    objects = Counter[str]()
     for line, record in records:
         try:
-            document = to_document(record, shape, Place(path, line))
+            document = to_document(record, shape, Place(path, line), objects)
         except InputError as error:
             reject(error)
         else:
             yield line, document
+    if objects:
+        named = ", ".join(f"{field} ({count:,})" for field, count in sorted(objects.items()))
+        _log.warning("%s: fields left out, which hold objects: %s", path, named)
 
 
-def to_document(record: Record, shape: Shape, place: Place) -> Document:
-    """Check and clean every field. A `text` is the abstract, or where there is one, a section without heading."""
+def to_document(record: Record, shape: Shape, place: Place, objects: Counter[str] | None = None) -> Document:
+    """Check and clean every field. A `text` is the abstract, or where there is one, a section without heading.
+
+    objects: counts the fields that hold objects, which no document has.
+    """
     try:
         record = shape.adapt(record)
     except ValueError as error:
@@ -78,7 +92,7 @@ def to_document(record: Record, shape: Shape, place: Place) -> Document:
         title=text_field(record, "title", place),
         abstract=abstract or text,
         sections=sections,
-        metadata=_metadata(record, shape.parts, place),
+        metadata=_metadata(record, shape.parts, place, Counter() if objects is None else objects),
         labels=tuple(dict.fromkeys(ids_field(record, shape.labels, place))),
     )
 
@@ -134,13 +148,16 @@ def _joined(sections: Iterable[Section]) -> tuple[Section, ...]:
     return tuple(Section(heading, 1, tuple(text for part in run for text in part.paragraphs)) for heading, run in runs)
 
 
-def _metadata(record: Record, parts: Collection[str], place: Place) -> dict[str, tuple[str, ...]]:
+def _metadata(
+    record: Record, parts: Collection[str], place: Place, objects: Counter[str]
+) -> dict[str, tuple[str, ...]]:
     given = record.get("metadata")
     if given is not None and not isinstance(given, dict):
         raise place.error(f'metadata is {shown(given)}, expected an object like {{"author": ["..."]}}')
     filled = {field: values for field, values in (given or {}).items() if values is not None}
     named = {clean(field): _named_values(field, values, place) for field, values in filled.items()}
     other = {clean(field): _other_values(value) for field, value in record.items() if field not in parts}
+    objects.update(field for field, values in other.items() if values is None)
     return {**{field: values for field, values in other.items() if values}, **named}
 
 
@@ -149,12 +166,12 @@ def _named_values(field: str, values: object, place: Place) -> tuple[str, ...]:
     return texts_field({key: [values] if isinstance(values, str | int | float) else values}, key, place)
 
 
-def _other_values(value: object) -> tuple[str, ...]:
-    """The values of an unknown field, one or a list of them; objects are skipped."""
+def _other_values(value: object) -> tuple[str, ...] | None:
+    """The values of an unknown field, one or a list of them; None for objects."""
     values = value if isinstance(value, list | tuple) else [value]
     if any(isinstance(part, Mapping | list | tuple | bytes) for part in values):
-        return ()
-    return tuple(text for text in (clean(str(part)).strip() for part in values if part is not None) if text)
+        return None if any(values) else ()
+    return tuple(text for text in (clean(str(part)).strip() for part in values if not is_missing(part)) if text)
 
 
 def _adapt_annif(record: Record) -> Record:
