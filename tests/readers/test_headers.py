@@ -60,7 +60,7 @@ def label(folder: Path, record: dict[str, Any], kind: str) -> Label:
 
 @pytest.mark.parametrize("kind", [*FILES, *MEMORY])
 def test_every_word_tells_the_part_of_a_document(tmp_path: Path, kind: str) -> None:
-    parts = DOCUMENT | {"labels": (*DOCUMENT["labels"], *MORE_LABELS)}
+    parts = {**DOCUMENT, "labels": (*DOCUMENT["labels"], *MORE_LABELS)}
     for part, word in ((part, word) for part, words in parts.items() for word in words):
         for header in (word, word.title().replace(" ", "_"))[: 1 + (kind == "csv")]:
             other = "title" if part in ("labels", "id") else "id"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.readers.reading import labels_refusal, written
@@ -51,8 +52,11 @@ def test_parents_are_found_by_notation_or_name(tmp_path: Path, parent: str) -> N
 
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl", "memory"])
 def test_parents_that_are_no_label_are_counted(tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
-    rows = [{"id": "1", "name": "Bees"}, {"id": "2", "name": "Wasps", "broader": ["9"]}, {"id": "3", "name": "Ants"}]
-    rows[2]["broader"] = ["1"]
+    rows: list[dict[str, Any]] = [
+        {"id": "1", "name": "Bees"},
+        {"id": "2", "name": "Wasps", "broader": ["9"]},
+        {"id": "3", "name": "Ants", "broader": ["1"]},
+    ]
     vocabulary = Vocabulary.of(rows)
     if name != "memory":
         caplog.clear()
@@ -98,7 +102,7 @@ def test_an_id_is_no_name_in_indonesian(tmp_path: Path, header: str, expected: L
 
 
 def test_names_in_several_languages_are_taken_from_memory_too() -> None:
-    rows = [{"id": "1", "prefLabel@de": "Vögel", "prefLabel@en": "Birds"}]
+    rows: list[dict[str, Any]] = [{"id": "1", "prefLabel@de": "Vögel", "prefLabel@en": "Birds"}]
     assert Vocabulary.of(rows, language="de")[0].names == ("Vögel",)
     rows = [{"id": "1", "names": {"de": ["Vögel"], "en": ["Birds"]}, "descriptions": {"en": ["They fly."]}}]
     found = Vocabulary.of(rows, language="en")[0]
