@@ -10,14 +10,18 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from tagwright.combining.acceptance import SuggestOptions
-from tagwright.core.atomic import remove_leftovers, replace_file
+from tagwright.core.atomic import locked, remove_leftovers, replace_file, replace_locked, writing
 from tagwright.core.checked import AtLeastOne, shown
+from tagwright.core.owned import OccupiedError
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
+from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.scale.shards import Shard, Unread
 
@@ -52,6 +56,23 @@ def model_digest(model: Path) -> str:
     return found.hexdigest()
 
 
+def tagged_ids(file: Path, file_format: FileFormat) -> set[str]:
+    """The ids of the documents in a file of suggestions, as far as it is whole."""
+    if file_format == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with suppress(pa.ArrowException, OSError):
+            return {*pq.read_table(file, columns=["id"])["id"].to_pylist()}
+        return set()
+    found = set[str]()
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            with suppress(ValueError, LookupError, TypeError, RecursionError):
+                found.add(str(json.loads(line)["id"]) if file_format == "jsonl" else unquote(line.split()[0]))
+    return found
+
+
 KIND = "batch"
 
 
@@ -70,8 +91,12 @@ class OutputFolder:
         if not manifest.exists():
             if self.folder.exists() and (not self.folder.is_dir() or any(self._visible())):
                 raise TagwrightError(f"{self.folder}: exists and is not the folder of a batch; choose another place")
-            with replace_file(manifest) as temporary:
-                write_manifest_file(temporary, KIND, {"settings": dict(settings)})
+            with writing(manifest):
+                self.folder.mkdir(parents=True, exist_ok=True)
+                with locked(manifest):
+                    if not manifest.exists():  # or another process has claimed it meanwhile
+                        with replace_locked(manifest) as temporary:
+                            write_manifest_file(temporary, KIND, {"settings": dict(settings)})
         found = read_manifest(self.folder, KIND).get("settings")
         there = found if isinstance(found, dict) else {}
         different = [name for name in sorted({*settings, *there}) if settings.get(name) != there.get(name)]
@@ -97,16 +122,40 @@ class OutputFolder:
     def keep(self, shard: Shard, suggestions: Path, failed: Sequence[Unread]) -> int:
         """Put the file of suggestions of a shard in place. failed: documents that could not be tagged.
 
-        Returns the number of documents without suggestions. Raises TagwrightError when it cannot be written.
+        Returns the number of documents without suggestions. Raises TagwrightError when it cannot be written,
+        OccupiedError as `check_kept` does.
         """
-        with replace_file(self.file(shard.number)) as temporary:
-            shutil.copyfile(suggestions, temporary)
-            known = {"bytes": temporary.stat().st_size, "digest": digest(temporary)}
-        errors = [each._asdict() for each in (*shard.unread, *failed)]
-        record = {"shard": shard.number, "documents": shard.size, **known, "input": shard.digest, "errors": errors}
-        with replace_file(self._record_file(shard.number)) as temporary:
-            temporary.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
+        file, record_file = self.file(shard.number), self._record_file(shard.number)
+        with writing(file), locked(file):
+            self.check_kept(shard)
+            with replace_locked(file) as temporary:
+                shutil.copyfile(suggestions, temporary)
+                known = {"bytes": temporary.stat().st_size, "digest": digest(temporary)}
+            errors = [each._asdict() for each in (*shard.unread, *failed)]
+            record = {"shard": shard.number, "documents": shard.size, **known, "input": shard.digest, "errors": errors}
+            with replace_file(record_file) as temporary:
+                temporary.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
         return len(errors)
+
+    def check_kept(self, shard: Shard) -> None:
+        """Raise OccupiedError where the file of a shard holds suggestions for a document that the shard lacks.
+
+        Documents that are new or were changed or repaired are tagged again; the suggestions for all others stay.
+        """
+        file = self.file(shard.number)
+        if not file.exists() or (self._record(shard.number) or {}).get("input") == shard.digest:
+            return
+        documents = DocumentFile(shard.path)
+        try:
+            lost = sorted(tagged_ids(file, self._format) - {*documents.ids()})
+        finally:
+            documents.close()
+        if lost:
+            more = f" and {len(lost) - 1:,} more" * (len(lost) > 1)
+            raise OccupiedError(
+                f"{file}: holds suggestions for {shown(lost[0])}{more}, which these documents lack at this place; give "
+                "all documents in the same order, choose another folder, or remove this file"
+            )
 
     def check_last(self, shards: int) -> None:
         """Raise TagwrightError where shards beyond the last of the input are there, from more or other documents."""

@@ -6,21 +6,21 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import Chosen, Cut, Encoding, Quiet, Reading
+from tagwright.app.arguments import Chosen, Cut, Quiet, Reading
+from tagwright.core.outputs import Written
 
 
 def enrich(
     records: Annotated[Path, typer.Argument(metavar="RECORDS", help="MARC 21: ISO 2709 or MARCXML.")],
     chosen: Chosen,
     cut: Cut,
-    output: Annotated[Path, typer.Option("--output", help="The copy to write.")],
+    output: Annotated[Path, Written(), typer.Option("--output", help="The copy to write.")],
     source: Annotated[
         str,
         typer.Option("--source", metavar="CODE", help="MARC's code of the vocabulary: gnd, lcsh; local for others."),
     ] = "",
     agency: Annotated[str, typer.Option(metavar="CODE", help="MARC's code of the library that adds them.")] = "",
     run: Annotated[Path | None, typer.Option(help="A run file with the suggestions, instead of tagging.")] = None,
-    _encoding: Encoding = "",
     _quiet: Quiet = False,
 ) -> None:
     """Copy catalogue records with suggested subjects (650) and where they come from (883). Needs the extra "marc"."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from tagwright.core.checked import shown
-from tagwright.errors import InputError
+from tagwright.errors import InputError, option
 from tagwright.readers.documents.s2orc import adapt_s2orc
 from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, id_field, ids_field, is_missing, text_field, texts_field
@@ -50,7 +50,7 @@ def recognise(fields: Collection[str], place: Place) -> Shape:
     if "names" in fields and not {"title", "abstract", "text", "sections"} & set(fields):
         raise place.error("holds labels, expected documents; give this file as the vocabulary")
     if "suggestions" in fields:
-        raise place.error("holds a run, expected documents; give this file with --run")
+        raise place.error(f"holds a run, expected documents; give this file with {option('run', python='read_run')}")
     shape = next((shape for signature, shape in _SIGNATURES if signature.issubset(fields)), SHAPES["jsonl"])
     return replace(shape, labels="labels") if "labels" in fields and shape.labels in _SUBJECTS else shape
 

@@ -1,16 +1,18 @@
 """The encoding of vocabulary files that are not UTF-8 and do not say it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import TypeVar
 
 from tagwright.core.checked import shown
 from tagwright.errors import InputError, option
-from tagwright.readers.lines import as_utf8, is_utf8, open_bytes
+from tagwright.readers.lines import EncodingError, in_encoding
+
+T = TypeVar("T")
 
 _chosen: ContextVar[str] = ContextVar("chosen", default="")
-_TRIED = ("utf-16", "cp1252", "latin-1")
 
 
 @contextmanager
@@ -23,27 +25,23 @@ def label_encoding(encoding: str) -> Iterator[None]:
         _chosen.reset(token)
 
 
-@contextmanager
-def in_encoding(path: Path, encoding: str = "") -> Iterator[None]:
-    """Read this file in its encoding: UTF-8, or the given one, or that of `label_encoding`.
+def decoded(path: Path, encoding: str, read: Callable[[], T]) -> T:
+    """What `read` gives of a file: in UTF-8, else in the given encoding, else in that of `label_encoding`.
 
-    The message of an error says which encoding fits a file that is not UTF-8 where none was given.
+    Raises InputError, which says what encoding fits a file that is not UTF-8 where none was given.
     """
-    given = encoding or _chosen.get()
     try:
-        with as_utf8(path, given):
-            yield
-    except InputError as error:
-        with open_bytes(path) as file:
-            content = file.read()
-        if given or "UTF-8" not in error.problem or is_utf8(content):
+        return read()
+    except EncodingError as error:
+        if given := encoding or _chosen.get():
+            with in_encoding(path, given):
+                return read()
+        if not error.encoding:
             raise
-        fitting = [name for name in _TRIED if (name != "utf-16" or content[:2] in _MARKS) and is_utf8(content, name)]
-        python = f"Vocabulary.read({shown(str(path))}, encoding={shown(fitting[0])})"
-        how = option("encoding", fitting[0], python=python)
-        raise InputError(
-            f"is not UTF-8, but can be read as {fitting[0]}: {how}; or save it as UTF-8", path, error.line
-        ) from None
-
-
-_MARKS = (b"\xff\xfe", b"\xfe\xff")
+        fitting = error.encoding
+        how = option(
+            "encoding",
+            f"{fitting}, with tagwright labels --labels {path} --format csv, prints it so",
+            python=f"Vocabulary.read({shown(str(path))}, encoding={shown(fitting)}) reads it",
+        )
+        raise InputError(f"{error.problem}; {how}", path, error.line) from None

@@ -22,7 +22,7 @@ from tagwright.readers.labels.jsonl import LISTS, by_code
 from tagwright.readers.labels.languages import by_language, chosen_names
 from tagwright.readers.labels.parents import with_parents
 from tagwright.readers.labels.term_lists import read_names
-from tagwright.readers.lines import Place, csv_rows, text_field, tsv_rows
+from tagwright.readers.lines import ENDS, Place, csv_rows, text_field, tsv_rows
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -84,14 +84,16 @@ def read_label_rows(
     yield from with_parents(_labels(every, columns, "labels"), "labels")
 
 
-def to_table(labels: Sequence[Label]) -> Iterator[list[str]]:
+def to_table(labels: Sequence[Label], *, one_line: bool = False) -> Iterator[list[str]]:
     """A header and a row for each label: only the columns that some label needs. Read back, they are equal.
+
+    one_line: texts with tabs and line ends are lists in JSON; ids and notations stay as they are.
 
     >>> bees, wasps = Label("1", ("Bees", "Apoidea"), notation="59"), Label("2", ("Wasps; hornets",), broader=("1",))
     >>> list(to_table([bees, wasps]))
     [['id', 'names', 'broader', 'notation'], ['1', 'Bees|Apoidea', '', '59'], ['2', 'Wasps; hornets|', '1', '']]
     """
-    used = dict.fromkeys(column for label in labels for column, cell in _row(label).items() if cell)
+    used = dict.fromkeys(column for label in labels for column, cell in _row(label, one_line).items() if cell)
     if any(column.startswith("description") for column in used):
         used["description"] = None  # without it, the first of the descriptions would be read as the one
     order = ("id", "names", "description", "broader", "notation", "translated", *LISTS)
@@ -101,7 +103,7 @@ def to_table(labels: Sequence[Label]) -> Iterator[list[str]]:
 
     yield (header := sorted(used, key=place))
     for label in labels:
-        row = _row(label)
+        row = _row(label, one_line)
         yield [row.get(column, "") for column in header]
 
 
@@ -271,23 +273,27 @@ def split_texts(cell: str, separators: str | None = "|;") -> list[str]:
     return [text for each in found if (text := clean(each).strip())]
 
 
-def _row(label: Label) -> dict[str, str]:
+def _row(label: Label, one_line: bool) -> dict[str, str]:
     """The cells of a label by column; those of other fields and languages than it has are empty or missing."""
     names, described = map(by_code, (label.languages, label.descriptions))
     return {
         "id": label.id,
-        "names": _cell(label.names),
-        "description": _cell([label.description] if label.description else [], None),
+        "names": _cell(label.names, one_line),
+        "description": _cell([label.description] if label.description else [], one_line, None),
         "notation": label.notation,
-        **{field: _cell(getattr(label, field)) for field in ("broader", "translated", *LISTS)},
-        **{f"names_{code}": _cell(texts) for code, texts in names.items()},
-        **{f"description_{code}" if code else "descriptions": _cell(texts, None) for code, texts in described.items()},
+        **{field: _cell(getattr(label, field), one_line) for field in ("broader", "translated", *LISTS)},
+        **{f"names_{code}": _cell(texts, one_line) for code, texts in names.items()},
+        **{
+            f"description_{code}" if code else "descriptions": _cell(texts, one_line, None)
+            for code, texts in described.items()
+        },
     }
 
 
-def _cell(texts: Sequence[str], separators: str | None = "|;") -> str:
+def _cell(texts: Sequence[str], one_line: bool, separators: str | None = "|;") -> str:
     """What `split_texts` reads as these texts."""
     plain = "|".join(texts)
     if separators and len(texts) == 1 and ";" in plain:
         plain += "|"
-    return plain if split_texts(plain, separators) == [*texts] else json.dumps(texts, ensure_ascii=False)
+    is_plain = split_texts(plain, separators) == [*texts] and not (one_line and ENDS.search(plain))
+    return plain if is_plain else json.dumps(texts, ensure_ascii=False)
