@@ -154,7 +154,6 @@ def test_a_slip_is_explained(run: Command, desk: Path, arguments: tuple[str, ...
         ({"bad.jsonl": '{"id": "1", "title": "a"}\nhello\n{"id": "2", "title": [1]}\n{"id": "3", "title": "b"}\n'},
          ["bad.jsonl:2: is not JSON", "bad.jsonl:3: title is [1], expected a text"]),
         ({"bad.csv": "id,title\n1,bees\n2\n3,bees\n"}, ["bad.csv:3: has 1 columns, expected 2"]),
-        ({"1.txt": "bees", "2.pdf": "%PDF-1.7 noise", "3.txt": "bees"}, ["2.pdf: is no PDF file, or a damaged one"]),
     ],
 )  # fmt: skip
 def test_a_bad_line_costs_itself_alone(
@@ -164,7 +163,7 @@ def test_a_bad_line_costs_itself_alone(
         Path(name).write_text(content, encoding="utf-8")
     found = run(command[0], *files, *command[1:])
     assert found.code == 3
-    assert re.findall('"id": "([13])[".]', found.out) == ["1", "3"]
+    assert re.findall('"id": "([13])"', found.out) == ["1", "3"]
     *named, counted = caplog.messages
     for message, problem in zip(named, problems, strict=True):
         assert problem in message

@@ -99,7 +99,7 @@ def test_a_version_that_is_removed_before_it_is_promoted_is_not_promoted(
         return changing(self)
 
     monkeypatch.setattr(Versions, "changing", late)
-    with pytest.raises(ConfigError, match="no version '0003'; there are 0001, 0002, 0004"):
+    with pytest.raises(ConfigError, match='no version "0003"; there are 0001, 0002, 0004'):
         versions.promote(3)
     assert versions.current.name == "0002"
 

@@ -196,8 +196,9 @@ def test_a_process_that_is_killed_is_named_with_the_signal() -> None:
 
 def test_a_process_that_cannot_be_started_is_a_death(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
-    with pytest.raises(WorkerDied, match=r"^Echo cannot be started: "):
-        Worker(Echo)
+    for start in (lambda: Worker(Echo), lambda: run(["-c", ""], seconds=1000)):
+        with pytest.raises(WorkerDied, match=r"nothing cannot be started: "):
+            start()
 
 
 def test_a_program_prints_what_it_is_asked_and_reads_nothing() -> None:

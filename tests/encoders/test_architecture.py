@@ -23,7 +23,7 @@ TYPES = "sentence_transformers.models", "sentence_transformers.base.modules", "s
 def with_settings(folder: Path, name: str, **settings: Any) -> Path:
     """Add settings to a file of an encoder."""
     file = folder / name
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     file.write_text(json.dumps({**known, **settings}), encoding="utf-8")
     return folder
@@ -57,7 +57,7 @@ def test_another_module_is_refused_before_anything_is_made_of_it(kind: str, tmp_
 @pytest.mark.parametrize(
     ("file", "settings", "named"),
     [
-        ("2_Dense/config.json", {"activation_function": "torch.hub.load"}, "torch.hub.load"),
+        ("1_Pooling/0_Dense/config.json", {"activation_function": "torch.hub.load"}, "torch.hub.load"),
         ("config.json", {"sentence_transformers": {"activation_fn": "torch.utils.collect_env.main"}}, "collect_env"),
         ("config.json", {"sbert_ce_default_activation_function": "torch.nn.modules.warnings.warn"}, "warn"),
         ("router_config.json", {"types": {"a": "sentence_transformers.util.http_get"}}, "http_get"),
@@ -81,9 +81,15 @@ def test_what_saved_encoders_name_is_admitted(tmp_path: Path) -> None:
     for number, name in enumerate(
         ["torch.nn.modules.activation.Tanh", "torch.nn.modules.linear.Identity", "torch.nn.GELU", "torch.float32"]
     ):
-        with_settings(tmp_path, f"{number}/config.json", activation_function=name, auto_map={"AutoModel": "x.Y"})
+        with_settings(tmp_path, f"{number}_config.json", activation_function=name, auto_map={"AutoModel": "x.Y"})
     with_settings(tmp_path, "config.json", attn_implementation="sdpa", prompts={"query": "torch or lamp: "})
     check_named(tmp_path)
+
+
+def test_checkpoints_beside_a_model_do_not_matter(tmp_path: Path) -> None:
+    folder = with_settings(tiny_encoder(tmp_path / "tiny"), "checkpoint-100/config.json", trainer="torch.hub.load")
+    (folder / "checkpoint-100" / "trainer_config.json").write_text("{")
+    check_named(folder)
 
 
 def functions() -> list[tuple[str, ast.FunctionDef]]:

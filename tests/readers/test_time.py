@@ -76,7 +76,7 @@ def test_every_reader_has_this_time(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_large_file_has_more_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "DEFAULT", 10)
     path, clock = written(tmp_path, "x" * 25, "x.txt"), iter(range(9))
-    monkeypatch.setattr(limits.time, "process_time", lambda: next(clock))
+    monkeypatch.setattr("tagwright.readers.limits.time.process_time", lambda: next(clock))
     documents = limits.within_time(iter("abcdef"), path)
     assert [next(documents), next(documents), next(documents)] == ["a", "b", "c"]
     with pytest.raises(InputError, match="takes more than 3 s"):
@@ -87,7 +87,7 @@ def test_beside_the_main_thread_the_time_is_looked_at_after_each_document(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter((0.0, 0.5, 0.5, 1.6))
-    monkeypatch.setattr(limits.time, "process_time", lambda: next(clock))
+    monkeypatch.setattr("tagwright.readers.limits.time.process_time", lambda: next(clock))
     documents, found = limits.within_time(iter("ab"), written(tmp_path, "x", "x.txt")), list[object]()
 
     def take() -> None:

@@ -91,22 +91,29 @@ def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document
 
 @contextmanager
 def _leaving_out() -> Iterator[Callable[[int], None]]:
-    """Leave out lines, rows and files that cannot be read. They are logged, and the command ends with exit code 3.
+    """Leave out lines and rows that cannot be read. They are logged, and the command ends with exit code 3.
 
     Yields a function to call with the number of documents that were read. Raises the first of the errors unless at
     least as many were read as were not: the file is something else then.
     """
     damaged = dict[str, InputError]()  # formats are guessed from lines that are then read again
 
+    def collect(error: InputError) -> bool:
+        if error.line is None:  # of several files, those that cannot be read are reported as everywhere
+            return False
+        damaged.setdefault(str(error), error)
+        return True
+
     def check(count: int) -> None:
         if count < len(damaged):
             raise next(iter(damaged.values()))
 
     try:
-        with collecting(lambda error: damaged.setdefault(str(error), error)):
+        with collecting(collect):
             yield check
     except InputError as error:
-        raise next(iter(damaged.values()), error) from None
+        nothing = error.path and error.line is None  # a file of which no document could be read
+        raise next(iter(damaged.values()), error) if nothing else error from None
     for problem in list(damaged)[:NAMED]:
         _log.warning("%s", problem)
     if damaged:

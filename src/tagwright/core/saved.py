@@ -94,15 +94,18 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     return manifest
 
 
-def read_options(folder: Path, kind: type[T], values: object) -> T:
-    """Read the options of a saved stage, a dataclass. Raises ModelError for an unknown option or a wrong value."""
+def read_options(folder: Path, kind: type[T], values: object, **before: object) -> T:
+    """Read the options of a saved stage, a dataclass. Raises ModelError for an unknown option or a wrong value.
+
+    before: options that earlier releases did not write, with what they did.
+    """
     try:
         if not isinstance(values, dict):
             raise ConfigError(f"{type(values).__name__} in place of options")
         for name, value in values.items():
             if isinstance(value, int) and abs(value) >= MOST:
                 raise ConfigError(f"{name[:100]} is {shown(value)}, expected a smaller number")
-        return build(kind, values)
+        return build(kind, {**before, **values})
     except ConfigError as error:
         raise ModelError(f"{folder}: manifest cannot be read (wrong options: {error}); save the model again") from None
 

@@ -57,10 +57,7 @@ class Worker:
 
     def __init__(self, kind: type, environment: Mapping[str, str] = os.environ) -> None:
         self._kind, self._owner, self._lock, self._said = kind, os.getpid(), threading.Lock(), deque[str](maxlen=1)
-        try:
-            self._process = _start(["-c", PROGRAM, kind.__module__, kind.__name__], environment, subprocess.PIPE)
-        except OSError as error:
-            raise WorkerDied(f"{kind.__name__} cannot be started: {error.strerror}") from None
+        self._process = _start(["-c", PROGRAM, kind.__module__, kind.__name__], environment, subprocess.PIPE)
         self._logger = threading.Thread(
             target=_log_lines, args=(self._process.stderr, kind.__name__, self._said), daemon=True
         )
@@ -171,7 +168,7 @@ def run(arguments: Sequence[str], *, seconds: float, memory: int = 0) -> bytes:
     """Run Python with these arguments, in limits, and return what it prints on standard output.
 
     memory: limit of the address space in bytes, where the system has one. Raises WorkerTimeout after `seconds`, and
-    WorkerDied if the program fails.
+    WorkerDied if the program fails or cannot be started.
     """
     said = deque[str](maxlen=1)
     with _start(arguments, os.environ, subprocess.DEVNULL) as process:
@@ -243,13 +240,13 @@ def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[bytes]) -> None:
 def _start(arguments: Sequence[str], environment: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
     """Start Python. It imports as this process does, but not from the working folder: an upload may be named so."""
     paths = os.pathsep.join(path for path in sys.path if path)
-    return subprocess.Popen(
-        [sys.executable, *arguments],
-        env={**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"},
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    given = {**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}
+    try:
+        return subprocess.Popen(
+            [sys.executable, *arguments], env=given, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+    except OSError as error:
+        raise WorkerDied(f"{sys.executable} cannot be started: {error.strerror}") from None
 
 
 def _bound(process: int, memory: int, seconds: float) -> None:

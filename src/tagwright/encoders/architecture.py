@@ -22,10 +22,14 @@ _MODULE = re.compile(
     rf"{_PLACE}(?:\.\w+)?\.(?:Asym|BoW|CNN|Dense|Dropout|LSTM|LayerNorm|Normalize|Pooling|Router|StaticEmbedding|"
     r"Transformer|WeightedLayerPooling|WordEmbeddings|WordWeights)"
 )
+"The modules that a model may have, by their places in different versions of the library."
+
 _NAMED = re.compile(
     rf"{_MODULE.pattern}|{_PLACE}\.tokenizer(?:\.\w+)?\.(?:Phrase|Whitespace)Tokenizer|torch\.(?:bfloat|float|int)\d+|"
     r"torch\.nn\.(?:modules\.(?:activation|linear)\.)?(?:ELU|GELU|Identity|LeakyReLU|Mish|ReLU|SiLU|Sigmoid|Softmax|Tanh)"
 )
+"What else the settings of a model may name in a library."
+
 _LIBRARIES = "torch.", "transformers.", "sentence_transformers."
 
 
@@ -197,16 +201,16 @@ def check_named(folder: Path) -> None:
     Raises ModelError for a name in sentence-transformers, transformers or torch other than those of known layers,
     activations and tokenizers, and for an attention that is fetched from the Hub.
     """
-    for file in (
-        file for file in sorted(folder.rglob("*.json")) if "config" in file.name or file.name == "modules.json"
-    ):
-        parts: list[tuple[str, Any]] = [("", _json(file))]
-        while parts:
-            key, value = parts.pop()
+    parts = [folder / path for _, path in read_modules(folder) if path]  # beside them may lie checkpoints
+    files = [*folder.glob("*.json"), *(file for part in parts for file in part.rglob("*.json"))]
+    for file in (file for file in files if "config" in file.name or file.name == "modules.json"):
+        values: list[tuple[str, Any]] = [("", _json(file))]
+        while values:
+            key, value = values.pop()
             if isinstance(value, dict):
-                parts += value.items()
+                values += value.items()
             elif isinstance(value, list):
-                parts += ((key, part) for part in value)
+                values += ((key, item) for item in value)
             elif isinstance(value, str) and (
                 (value.startswith(_LIBRARIES) and not _NAMED.fullmatch(value))
                 or ("attn_implementation" in key and "/" in value)

@@ -78,7 +78,8 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
         )
     except Exception as error:  # any error that four libraries may raise for a damaged file
         raise ModelError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error
-    check_growth(model.tokenizer, folder)
+    for module in model.modules():  # one that has two ways may have two tokenizers
+        check_growth(getattr(module, "tokenizer", None), folder)
     if architecture.max_length is not None:
         model.max_seq_length = architecture.max_length
     model.prompts = {**model.prompts, **architecture.prompts.by_role}

@@ -29,7 +29,8 @@ _collect: ContextVar[Callable[[InputError], object] | None] = ContextVar("collec
 def collecting(collect: Callable[[InputError], object]) -> Iterator[None]:
     """Inside this block, collect the errors of lines, rows and files that cannot be read, and read on.
 
-    An error that makes the rest of a file unreadable, such as damaged compression, is still raised.
+    collect: returns False for an error that is not to be collected. An error that makes the rest of a file unreadable,
+    such as damaged compression, is still raised.
     """
     token = _collect.set(collect)
     try:
@@ -39,11 +40,9 @@ def collecting(collect: Callable[[InputError], object]) -> Iterator[None]:
 
 
 def is_collected(error: InputError) -> bool:
-    """Collect the error of one document; False outside of `collecting`."""
+    """Collect the error of one document; False outside of `collecting`, and if it is not to be collected."""
     collect = _collect.get()
-    if collect:
-        collect(error)
-    return collect is not None
+    return collect is not None and collect(error) is not False
 
 
 def reject(error: InputError) -> None:

@@ -200,7 +200,7 @@ def test_bibtex_with_links_and_repeated_keys_is_read_whole(tmp_path: Path) -> No
     content = r"@misc{a, title={Bees}, note={\href{https://e.org/a}{our site}}} @misc{a, title={Ants}}"
     content += " @misc{b, title={Wasps}}"
     found = read(written(tmp_path, content, "x.bib"))
-    assert [(each.id, each.title) for each in found] == [("a", "Bees"), ("a", "Ants"), ("b", "Wasps")]
+    assert [(each.id, each.title) for each in found] == [("a", "Bees"), ("a#1", "Ants"), ("b", "Wasps")]
     assert found[0].metadata == {"note": ("our site",)}
 
 

@@ -11,7 +11,8 @@ from tests.readers.reading import read, refusal, written
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, on_command_line
-from tagwright.readers.documents.marc import read_marc
+from tagwright.readers.documents.catalogue import Remarks
+from tagwright.readers.documents.marc import _decoded, read_marc
 from tagwright.readers.limits import collecting, document_limit
 from tagwright.types import Document, Label, Section
 
@@ -240,6 +241,20 @@ def test_damaged_indicators_are_said_with_the_first_record(
     ]
     assert caplog.messages == [f"{path}:1: damaged indicators in 245, 520 (and 2 other records)"]
     assert capfd.readouterr().err == ""
+
+
+def test_damaged_codes_of_subfields_are_said_and_their_values_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    content = [b"00\x1f\xb9Bees", "00\x1féWasps".encode(), b"00\x1faAnts\x1f"]
+    fields = [(str(520 + number), each) for number, each in enumerate(content)]
+    path = written(tmp_path, iso2709([("001", b"1"), *fields], b"nam a22"), "x.mrc")
+    found = [each for _, each in _decoded(path, Remarks(path))]
+    assert [each.subfields for each in found[0][2:]] == [  # type: ignore[index]
+        (("\ufffd", "Bees"),), (("\ufffd", "Wasps"),), (("a", "Ants"),)
+    ]  # fmt: skip
+    read(path)
+    assert f"{path}:1: damaged subfield codes in 520, 521" in caplog.messages
 
 
 def test_fields_are_read_to_their_ends_where_the_directory_is_wrong(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,15 @@ def in_xml(plain: str) -> str:
     return f'<record xmlns="info:srw/schema/5/picaXML-v1.0">{record}</record>'
 
 
-WRITERS = {
+def in_ppxml(plain: str) -> str:
+    return (
+        in_xml(plain).replace("datafield", "tag").replace(' tag="', ' id="').replace("occurrence=", "occ=")
+        .replace("subfield", "subf").replace("code=", "id=").replace("info:srw/schema/5/picaXML-v1.0", "http://ppxml-1.0")
+        .replace("<tag ", "<global><tag ", 1).replace("</record>", "</global></record>")
+    )  # fmt: skip
+
+
+WRITERS: dict[str, Callable[[str], str]] = {
     "plain": lambda plain: f"{plain}\n",
     "plain without blank lines": str,
     "of the client": of_client,
@@ -96,7 +105,9 @@ WRITERS = {
     "binary with line ends": lambda plain: f"{binary(plain)}\n",
     "normalised with 0x1D": lambda plain: normalised(plain).strip("\n") + "\x1d\r\n",
     "import": for_import,
+    "with the number before the record": lambda plain: f"12345     \x1e{normalised(plain)}",
     "XML": in_xml,
+    "PPXML": in_ppxml,
 }
 
 
@@ -106,7 +117,7 @@ def test_every_record_is_read_whole_in_every_serialisation(tmp_path: Path, name:
     second = "003@ $02\n021A $aAnts\n"
     content = "".join(WRITERS[serialisation](f"003@ $0{number}\n021A $aAnts\n") for number in range(3, 6))
     content = "".join(WRITERS[serialisation](each) for each in (BEES.replace("002@ $0Aau\n", ""), second)) + content
-    if serialisation == "XML":
+    if "XML" in serialisation:
         content = f'<?xml version="1.0"?>\n<collection>{content}</collection>'
     assert read(written(tmp_path, content, name)) == [READ, *(Document(each, "Ants") for each in "2345")]
 
@@ -114,6 +125,19 @@ def test_every_record_is_read_whole_in_every_serialisation(tmp_path: Path, name:
 def test_records_without_blank_lines_may_begin_before_their_number(tmp_path: Path) -> None:
     content = BEES + "002@ $0Aau\n003@ $02\n021A $aAnts\n" + BEES.replace("123456789", "3")
     assert [each.id for each in read(written(tmp_path, content, "x.pica"))] == ["123456789", "2", "3"]
+
+
+def test_fields_of_copies_belong_to_the_record_before_them(tmp_path: Path) -> None:
+    """In dumps each level of a record has an end of its own, and the number of the record before it."""
+    title, library, copy = ("003@ $01\n021A $aAnts\n", "101@ $a22\n", "203@/01 $02\n044K $aAmeise\n")
+    record = "".join(
+        f"01000003  {place}\x1e{normalised(each)}\x1d" for place, each in enumerate((title, library, copy))
+    )
+    content = record.replace("\n", "") + binary("003@ $02\n021A $aBees\n")
+    assert read(written(tmp_path, content, "x.pica")) == [
+        Document("1", "Ants", labels=("Ameise",)),
+        Document("2", "Bees"),
+    ]
 
 
 def test_a_damaged_binary_record_costs_itself_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -159,4 +183,4 @@ def test_authority_records_are_passed_over_and_counted(tmp_path: Path, caplog: p
     authority = "002@ $0Tsv1\n003@ $01\n041A $aBiene\n"
     path = written(tmp_path, f"{authority}\n{BEES}\n{authority}", "x.pica")
     assert read(path) == [READ]
-    assert f"{path}:1: passed over: is an authority record (and 1 other record)" in caplog.messages
+    assert f"{path}:1: passed over: is an authority record, or has no fields (and 1 other record)" in caplog.messages

@@ -14,17 +14,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias, cast
 
 from tagwright.core import plugins
+from tagwright.core.scratch import scratch_folder
 from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
 from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.docx import read_docx
 from tagwright.readers.documents.dublin_core import read_dublin_core
 from tagwright.readers.documents.html import read_html
+from tagwright.readers.documents.ids import UniqueIds
 from tagwright.readers.documents.jats import read_jats, read_pubmed
 from tagwright.readers.documents.jsonl import read_json, read_jsonl
 from tagwright.readers.documents.latex import read_latex
@@ -94,6 +96,12 @@ TABLES: frozenset[str] = frozenset(
 PAPERS: frozenset[str] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
 "Formats with one document or a few in a file: among many files a damaged one is reported and the rest are read."
 
+_ROWS = TABLES - {"marc", "marcxml", "pica", "dublin_core"}
+"Formats whose documents are lines or rows."
+
+_OWN_IDS = _ROWS - PAPERS
+"Formats whose ids the user has given, who refers to documents by them: a repeated one is an error."
+
 _TEXTS = (TABLES - {"parquet", "arrow", "marc", "marcxml", "dublin_core"}) | {
     "text", "latex", "ris", "bibtex", "csl",
 }  # fmt: skip
@@ -113,6 +121,7 @@ _SUFFIXES: Mapping[str, str] = {
 }  # fmt: skip
 _LABELLED = frozenset({"text", "html", "docx", "pdf"})
 "Formats whose labels may be in a file beside the document; Markdown has none."
+_STDIN = "stdin"
 _EMPTY = "is empty, expected documents"
 _IN_FOLDERS = frozenset({".xml", *(suffix for suffix, format_ in _SUFFIXES.items() if format_ in PAPERS)})
 _SIGNS: Mapping[bytes, str] = {
@@ -123,8 +132,8 @@ _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
     "marc": re.compile(rb"\d{5}[a-z]{2}.{2}[ a]22\d{5}", re.DOTALL),
     "marcxml": re.compile(rb"<.*?<(?:\w+:)?datafield\s[^>]*?\btag=[\"']\d{3}[\"']", re.DOTALL),
     "pica": re.compile(
-        rb"[\x1d\x1e\s]*\d{3}[A-Z@](?:/\d{2,3})? *(?:\x1f|\$|\xc6\x92)[0-9A-Za-z]"
-        rb"|<.*?<(?:\w+:)?datafield\s[^>]*?\btag=[\"']\d{3}[A-Z@][\"']",
+        rb"(?:[\dX]+ *\x1e|[\x1d\x1e\s]*)\d{3}[A-Z@](?:/\d{2,3})? *(?:\x1f|\$|\xc6\x92)[0-9A-Za-z]"
+        rb"|<.*?<(?:\w+:)?(?:datafield\s[^>]*?\btag|tag\s[^>]*?\bid)=[\"']\d{3}[A-Z@][\"']",
         re.DOTALL,
     ),
     "ris": re.compile(rb"(?:\d+\.?\s+)?TY  - [A-Z]|PMID- \d|(?:FN .*\n(?:VR .*\n)?)?PT [A-Z]\r?\n"),
@@ -145,11 +154,12 @@ def open_sources(
     A source is a file, a folder of `PAPERS`, a glob, or `-` for standard input: JSON lines, a paper, or else a text
     that is one document. The id of a document without one is the path of its file, relative to the folder that was
     given unless files in several folders share that path; "stdin" on standard input. columns: which columns or keys of
-    the files of `TABLES` hold the parts of a document. encoding: of texts, tables, HTML and MARC that are not UTF-8; a
-    byte order mark counts more. Of several files, unreadable ones of a `PAPERS` format are logged and skipped. Raises
-    InputError for a source that does not exist or holds no documents, for any other file that cannot be read, and when
-    none can be read; ConfigError for an unknown format or encoding, for columns of files that have none, and for the
-    encoding of files that say theirs.
+    the files of `TABLES` hold the parts of a document; a row without an id is called by its line, and by its file if
+    there are several. Outside of tables and JSON lines, a repeated id is told apart (`ids.UniqueIds`). encoding: of
+    texts, tables, HTML and MARC that are not UTF-8; a byte order mark counts more. Of several files, unreadable ones of
+    a `PAPERS` format are logged and skipped. Raises InputError for a source that does not exist or holds no documents,
+    for any other file that cannot be read, and when none can be read; ConfigError for an unknown format or encoding,
+    for columns of files that have none, and for the encoding of files that say theirs.
     """
     if format is not None and format not in READERS:
         point = plugins.find(plugins.READERS, format)
@@ -162,10 +172,12 @@ def open_sources(
     files = _unique_names(_without_labels([file for source in sources for file in _files(str(source), format)]))
     _check_columns(files, columns)
     _check_use(files, encoding)
+    ids = UniqueIds()
+    files = [file._replace(ids=ids, alone=len(files) == 1) for file in files]
     damaged: list[InputError] = []
     for file in files:
         if str(file.path) == "-":
-            yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name="stdin"), columns, encoding)
+            yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name=_STDIN), columns, encoding)
         elif file.path.is_file():
             documents = _read(file, columns, encoding)
             yield (
@@ -175,6 +187,7 @@ def open_sources(
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
                 yield from _spooled(pipe, str(file.path), file, columns, encoding)
+    ids.report()
     if damaged and len(damaged) == len(files):
         raise damaged[0]
     if damaged:
@@ -215,11 +228,16 @@ def guess_format(path: Path) -> str:
 
 
 class _File(NamedTuple):
-    """A file to read. name: the id of a document without one. format: None where it has to be guessed."""
+    """A file to read. name: the id of a document without one. format: None where it has to be guessed.
+
+    alone: no other is read. ids: of the documents of all files.
+    """
 
     path: Path
     name: str
     format: str | None
+    alone: bool = True
+    ids: UniqueIds | None = None
 
 
 def _files(source: str, format: str | None) -> list[_File]:  # noqa: A002
@@ -326,13 +344,24 @@ def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Locat
     read = READERS[found] if found in READERS else partial(_read_registered, found)
     if encoding and found in _ENCODED:
         read = partial(read, encoding=encoding)
-    nameless = 0
     beside = labels_beside(file.path) if found in _LABELLED and _suffix(file.path) not in MARKDOWN else ()
     documents = _with_advice(read(file.path, columns) if found in TABLES else read(file.path), found)
-    for line, document in _not_empty(within_time(documents, file.path), file.path):
+    documents = _named(_not_empty(within_time(documents, file.path), file.path), file, found)
+    if file.ids and found not in _OWN_IDS:
+        documents = file.ids.told_apart(documents, file.name)
+    for line, document in documents:
+        yield line, replace(document, labels=beside or document.labels)
+
+
+def _named(documents: Iterator[Located], file: _File, found: str) -> Iterator[Located]:
+    """The documents; one without an id is called by its file and number, or, in the only table, by its line."""
+    first = list(islice(documents, 2 if found == "json" and file.name != _STDIN else 0))
+    rows, nameless = found in _ROWS and len(first) != 1, 0
+    for line, document in chain(first, documents):
         nameless += not document.id
-        name = file.name if nameless == 1 else f"{file.name}#{nameless}"
-        yield line, replace(document, id=document.id or name, labels=beside or document.labels)
+        number = line if rows else nameless
+        name = str(line) if rows and file.alone else file.name if number == 1 and not rows else f"{file.name}#{number}"
+        yield line, document if document.id else replace(document, id=name)
 
 
 def _check_encoding(encoding: str) -> None:
@@ -434,8 +463,8 @@ def _spooled(
     stream: IO[bytes], name: str, source: _File, columns: Columns | None, encoding: str
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """A stream, which can be read only once, copied to a file; errors name the stream."""
-    with tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder, Path(name).name)
+    with scratch_folder() as folder:
+        path = folder / Path(name).name
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
         yield name, _as_from(name, _piped(source._replace(path=path), columns, encoding))

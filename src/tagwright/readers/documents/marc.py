@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, TypeAlias
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
+from tagwright.core.display import many
 from tagwright.core.extras import require
 from tagwright.errors import InputError, one_line_of, option
 from tagwright.readers.documents import unimarc
@@ -27,6 +28,12 @@ END = b"\x1d"
 _CHUNK = 1 << 16
 _LEADER, _ENTRY = 24, 12
 _END_OF_FIELD = b"\x1e"
+_CONTINUED = bytes(range(0x80, 0xC0))
+"The bytes of UTF-8 that continue a character."
+
+_NAMED = 5
+"The damaged fields that a line of log names at most."
+
 _NONFILING = dict.fromkeys(map(ord, "\x88\x89\x98\x9c"))
 "Signs around words that are not sorted, such as an article at the beginning of a title."
 
@@ -88,10 +95,10 @@ def is_utf8(record: bytes) -> bool:
 
 def to_record(fields: Sequence[Field]) -> Record | None:
     """A record with its leader as a field called LDR; None if it is deleted or describes no work."""
-    leader = next((each.value for each in fields if each.tag == "LDR"), "")
-    if leader[5:6] == "d" or leader[6:7] in _OTHER_RECORDS:
+    leader, tags = next((each.value for each in fields if each.tag == "LDR"), ""), {each.tag for each in fields}
+    if not tags or leader[5:6] == "d" or (leader[6:7] in _OTHER_RECORDS and "245" not in tags):
         return None
-    if unimarc.is_unimarc(fields):
+    if unimarc.is_unimarc(tags):
         return unimarc.to_record(fields)
     fields = [*fields, *_in_original_script(fields)]
     return Record(_document(fields), list(_subjects(fields)))
@@ -108,17 +115,18 @@ def _decoded(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[tuple
             except Exception as error:  # damaged records raise UnicodeDecodeError, ValueError, KeyError and more
                 yield number, InputError(_problem(record, encoding, error), path, number)
                 continue
-            _say_unimarc(fields, number, remarks)
-            if unimarc.is_unimarc(fields) and not (encoding or record.isascii() or is_utf8(record)):
+            if _is_unimarc(fields, number, remarks) and not (encoding or record.isascii() or is_utf8(record)):
                 remedy = f"export it as UTF-8, or name its encoding: {option('encoding', 'cp1251')}"
                 yield number, InputError(f"is UNIMARC whose text is not in UTF-8; {remedy}", path, number)
             else:
                 yield number, fields
 
 
-def _say_unimarc(fields: Sequence[Field], number: int, remarks: Remarks) -> None:
-    if unimarc.is_unimarc(fields):
+def _is_unimarc(fields: Sequence[Field], number: int, remarks: Remarks) -> bool:
+    found = unimarc.is_unimarc({each.tag for each in fields})
+    if found:
         remarks.add(number, "is UNIMARC, and read as such")
+    return found
 
 
 def _problem(record: bytes, encoding: str, error: Exception) -> str:
@@ -150,19 +158,33 @@ def _decode(record: bytes, encoding: str, remark: Callable[..., None]) -> list[F
     if len(ended) == len(entries) and any(record[end : end + 1] != _END_OF_FIELD for _, end in places):
         contents = ended
     control, decode = _decoders(record, encoding, remark)
-    fields, damaged = [Field("LDR", "", (("", record[:_LEADER].decode("ascii")),))], dict[str, None]()
+    fields, indicators, codes = [Field("LDR", "", (("", record[:_LEADER].decode("ascii")),))], list[str](), list[str]()
     for tag, content in zip((entry[:3] for entry in entries), contents, strict=True):
         if tag < "010" and tag.isdigit():
             fields.append(Field(tag, "", (("", control(content)),)))
             continue
-        indicators, *subfields = content.split(b"\x1f")
-        if len(indicators) != 2 or not indicators.isascii():
-            damaged[tag] = None
-        coded = ((text[0], _plain(text[1:])) for each in subfields if (text := decode(each)))
-        fields.append(Field(tag, f"{indicators.decode('ascii', 'replace')}  "[:2], tuple(coded)))
-    if damaged:
-        remark("damaged indicators", f" in {', '.join(damaged)}")
+        first, *subfields = content.split(b"\x1f")
+        if len(first) != 2 or not first.isascii():
+            indicators.append(tag)
+        if any(each[0] > 0x7F for each in subfields if each):
+            codes.append(tag)
+        coded = ((each[:1].decode("ascii", "replace"), _plain(decode(_value(each)))) for each in subfields if each)
+        fields.append(Field(tag, f"{first.decode('ascii', 'replace')}  "[:2], tuple(coded)))
+    for damaged, tags in (("indicators", indicators), ("subfield codes", codes)):
+        if tags:
+            remark(f"damaged {damaged}", f" in {_listed(tags)}")
     return fields
+
+
+def _value(subfield: bytes) -> bytes:
+    """What follows the code, which takes more than one byte where it is none."""
+    return subfield[1:] if subfield[0] < 0x80 else subfield[1:].lstrip(_CONTINUED)
+
+
+def _listed(tags: Sequence[str]) -> str:
+    named = list(dict.fromkeys(tags))
+    more = f" and {many(len(named) - _NAMED, 'other field')}" if len(named) > _NAMED else ""
+    return ", ".join(named[:_NAMED]) + more
 
 
 _Decode: TypeAlias = Callable[[bytes], str]
@@ -197,15 +219,17 @@ def _from_marc8(text: bytes, remark: Callable[..., None]) -> str:
     return _resolved(found)
 
 
-def _of_xml(path: Path, remarks: Remarks) -> Iterator[tuple[int, list[Field]]]:
+def _of_xml(path: Path, remarks: Remarks) -> Iterator[tuple[int, list[Field] | InputError]]:
     number = 0
     for _, outermost in read_elements(path, "record"):
-        for record in outermost.iter("record"):
-            if record.find("datafield") is not None:
-                number += 1
-                fields = [_field(each) for each in record if each.tag in ("leader", "controlfield", "datafield")]
-                _say_unimarc(fields, number, remarks)
-                yield number, fields
+        records = [record for record in outermost.iter("record") if record.find("datafield") is not None]
+        if not records:  # a harvest says of a deleted record that it was there
+            yield number + 1, []
+        for record in records:
+            number += 1
+            fields = [_field(each) for each in record if each.tag in ("leader", "controlfield", "datafield")]
+            _is_unimarc(fields, number, remarks)
+            yield number, fields
 
 
 def _field(element: Element) -> Field:
@@ -280,12 +304,14 @@ def _subjects(fields: Sequence[Field]) -> Iterator[Subject]:
         elif each.tag in ("082", "083"):
             yield from (Subject("ddc", (), re.sub("[/']", "", number)) for number in each.values("a"))
         elif each.tag == "084":
-            yield from (Subject(source_code(each.joined("2")), (), number) for number in each.values("a"))
+            yield from (Subject(_source(each), (), number) for number in each.values("a"))
 
 
 def _source(subject: Field) -> str:
-    if named := source_code(subject.joined("2")):
+    if named := source_code(next(iter(subject.values("2")), "")):
         return named
+    if subject.tag[:1] != "6":
+        return ""
     return "gnd" if subject.tag == _CHAINS else _SOURCES.get(subject.indicators[1:2], "")
 
 

@@ -16,6 +16,7 @@ from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import authors, keywords, one_line, present
 from tagwright.readers.limits import PICTURES, converting, largest_document, read_whole, too_large
 from tagwright.readers.lines import open_bytes
+from tagwright.text.words import is_hyphenated
 from tagwright.types import Document
 
 PARAGRAPH_GAP_RATIO = 1.4
@@ -32,9 +33,6 @@ _LINE_END = re.compile(r"\r?\n|(?P<hyphen>\ufffe)")
 _PAGE_NUMBER = re.compile(
     r"(?:[-–—|]\s*)?(?:page\s+)?(?:\d{1,5}|[ivxl]+)(?:\s*(?:/|of)\s*\d+)?(?:\s*[-–—|])?", re.IGNORECASE
 )
-_HYPHENATED = re.compile(r"[^\W\d_][-\u00ad]\Z")
-_CONJUNCTIONS = {"and", "or", "und", "oder", "bzw.", "et", "ou", "och", "eller", "ja", "tai"}
-'Before them a hyphen at the end of a line stays: it stands for the rest of a word, as in "pre- and postwar".'
 _GLUED = re.compile("[A-Za-zÀ-ɏͰ-ӿ]{40,}")
 _NO_CHARACTER = re.compile("[\0-\x08\x0e-\x1f\ufffd\ue000-\uf8ff]")
 
@@ -163,8 +161,7 @@ def _joined(texts: Sequence[str]) -> str:
     """
     parts = list[str]()
     for text in texts:
-        before = parts[-1][-2:] if parts else ""
-        if _HYPHENATED.match(before) and text[:1].islower() and text.split()[0] not in _CONJUNCTIONS:
+        if parts and is_hyphenated(parts[-1], text):
             parts[-1] = parts[-1][:-1]
         else:
             parts.append(" ")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,6 +23,7 @@ _AROUND = "\x1d\x1e\r\n "
 
 _BOM_AND_SPACE = b"\xef\xbb\xbf \t\r\n"
 _FIELD = re.compile(r"(\d{3}[A-Z@])(?:/(\d{2,3}))? *(?=[\x1f$ƒ])(.*)", re.DOTALL)
+_SEPARATOR = re.compile("[\x1f$ƒ]")
 _SUBFIELDS = {
     "\x1f": re.compile("\x1f([^\x1f])([^\x1f]*)"),
     "ƒ": re.compile("ƒ([^ƒ])([^ƒ]*)"),
@@ -57,7 +59,9 @@ def read_pica(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     with open_bytes(path) as file:
         start = file.read(1 << 16)
     read = _of_xml if start.lstrip(_BOM_AND_SPACE).startswith(b"<") else _binary if END in start else _lines
-    return to_documents(_whole(read(path)), _to_record, Remarks(path), columns, "is an authority record")
+    return to_documents(
+        _whole(read(path)), _to_record, Remarks(path), columns, "is an authority record, or has no fields"
+    )
 
 
 _Located: TypeAlias = tuple[int, Sequence[Field] | InputError]
@@ -65,7 +69,11 @@ _Located: TypeAlias = tuple[int, Sequence[Field] | InputError]
 
 def _binary(path: Path) -> Iterator[_Located]:
     with open_bytes(path) as file:
-        for number, record in enumerate(split_records(file), 1):
+        number = 0
+        for record in split_records(file):
+            if not record.strip(_AROUND.encode()):
+                continue
+            number += 1
             if len(record) > largest_document():
                 yield number, InputError(too_large(), path, number)
                 continue
@@ -82,7 +90,12 @@ def _lines(path: Path) -> Iterator[_Located]:
     begin, size, lines = 0, 0, list[str]()
     for number, line in open_lines(path, "leave out"):
         if "\x1e" in line:
-            yield number, _fields(line.split("\x1e"), path, number, lines=False)
+            yield (
+                number,
+                _fields(
+                    line[0 if _FIELD.match(line) else line.find("\x1e") :].split("\x1e"), path, number, lines=False
+                ),
+            )
         elif line.strip():
             begin, size = (begin, size + len(line)) if lines else (number, len(line))
             if size <= largest_document():
@@ -96,28 +109,37 @@ def _lines(path: Path) -> Iterator[_Located]:
 
 def _of_xml(path: Path) -> Iterator[_Located]:
     for line, record in read_elements(path, "record"):
-        for inner in record.iter("record"):
-            fields = list[Field]()
-            for each in inner.iterfind("datafield"):
-                coded = ((one.get("code", ""), _plain("".join(one.itertext()))) for one in each.iterfind("subfield"))
-                fields.append(Field(each.get("tag", ""), each.get("occurrence", ""), tuple(coded)))
-            yield line, fields
+        fields = list[Field]()
+        for each in record.iter():
+            if each.tag in ("datafield", "tag"):  # of PICA XML, and of PPXML, whose attributes are others
+                coded = ((one.get("code") or one.get("id") or "", _plain("".join(one.itertext()))) for one in each)
+                tag, number = each.get("tag") or each.get("id"), each.get("occurrence") or each.get("occ")
+                fields.append(Field(tag or "", number or "", tuple(coded)))
+        yield line, fields
 
 
 def _whole(records: Iterable[_Located]) -> Iterator[_Located]:
-    """Part records that follow each other without a sign: one begins where the first tag comes again after 003@."""
+    """Join and part what has no sign between records.
+
+    Fields of a library and of copies (1.., 2..) belong to the record before them. A record begins where the first tag
+    comes again after 003@.
+    """
+    begin, found = 0, list[Field]()
     for number, fields in records:
-        if isinstance(fields, InputError):
+        if found and (isinstance(fields, InputError) or not fields or fields[0].tag.startswith("0")):
+            yield begin, found
+            found = []
+        if isinstance(fields, InputError) or not fields:
             yield number, fields
             continue
-        found = list[Field]()
         for each in fields:
             if found and each.tag == found[0].tag and any(field.tag == _ID for field in found):
-                yield number, found
+                yield begin, found
                 found = []
+            begin = begin if found else number
             found.append(each)
-        if found:
-            yield number, found
+    if found:
+        yield begin, found
 
 
 def _bounded(lines: Sequence[str], size: int, path: Path, begin: int) -> list[Field] | InputError:
@@ -129,6 +151,8 @@ def _bounded(lines: Sequence[str], size: int, path: Path, begin: int) -> list[Fi
 
 def _fields(parts: Sequence[str], path: Path, begin: int, *, lines: bool = True) -> list[Field] | InputError:
     """The fields of one record, or what is wrong with it, at its own line where each is on one."""
+    if not lines:  # the number of the record, or a comment, may be before its first field
+        parts = list(dropwhile(lambda part: not _SEPARATOR.search(part), parts))
     found = list[Field]()
     for place, part in enumerate(parts, begin):
         part = part.strip(_AROUND)
@@ -151,8 +175,8 @@ def _plain(value: str) -> str:
 
 
 def _to_record(fields: Sequence[Field]) -> Record | None:
-    """None for authority records, whose type (002@ $0) begins with T."""
-    if any(each.tag == "002@" and each.joined("0").startswith("T") for each in fields):
+    """None for authority records, whose type (002@ $0) begins with T, and for what has no fields."""
+    if not fields or any(each.tag == "002@" and each.joined("0").startswith("T") for each in fields):
         return None
     return Record(_document(fields), list(_subjects(fields)))
 

@@ -12,14 +12,18 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from tagwright.core.checked import shown
+from tagwright.core.display import many
 from tagwright.errors import InputError, option
-from tagwright.readers.documents.s2orc import adapt_s2orc
+from tagwright.readers.documents.s2orc import adapt_s2orc, unread_fields
 from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, id_field, ids_field, is_missing, text_field, texts_field
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
 
 _log = logging.getLogger(__name__)
+_NESTED = (Mapping, list, tuple, bytes)
+_NAMED = 10
+"The fields that a line of log names at most."
 
 Record: TypeAlias = Mapping[str, Any]
 Located: TypeAlias = tuple[int, Document]
@@ -35,9 +39,11 @@ class Shape:
     sections: str = "sections"
     labels: str = "labels"
     numbered: bool = False
-    "A record without an id takes the number of its line as its id."
+    "A record may be without an id; the document has a blank one, and is called by its line or file."
     adapt: Callable[[Record], Record] = lambda record: record
     "Converts records whose structure differs, not only their names. Errors are left to the checks, or raised."
+    unread: Callable[[Record], Iterable[str]] | None = None
+    "The fields of a record that `adapt` does not use; of other shapes, those that hold objects or lists of lists."
 
     @property
     def parts(self) -> frozenset[str]:
@@ -56,28 +62,27 @@ def recognise(fields: Collection[str], place: Place) -> Shape:
 
 
 def to_documents(records: Iterable[tuple[int, Record]], shape: Shape, path: Path | str) -> Iterator[Located]:
-    """Each record as a document, with its line; fields that hold objects are left out, counted and logged.
+    """Each record as a document, with its line. Raises InputError with path and line for a field of a wrong type.
 
-    Raises InputError with path and line for a field of a wrong type.
+    A line of log counts and names the fields that are not read.
     """
-    objects = Counter[str]()
+    unread = Counter[str]()
     for line, record in records:
         try:
-            document = to_document(record, shape, Place(path, line), objects)
+            document = to_document(record, shape, Place(path, line))
         except InputError as error:
             reject(error)
         else:
+            unread.update(shape.unread(record) if shape.unread else _nested(record, shape.parts))
             yield line, document
-    if objects:
-        named = ", ".join(f"{field} ({count:,})" for field, count in sorted(objects.items()))
-        _log.warning("%s: fields left out, which hold objects: %s", path, named)
+    if unread:
+        named = ", ".join(f"{field} ({count:,})" for field, count in unread.most_common(_NAMED))
+        more = f" and {many(len(unread) - _NAMED, 'other field')}" if len(unread) > _NAMED else ""
+        _log.warning("%s: not read: %s%s", path, named, more)
 
 
-def to_document(record: Record, shape: Shape, place: Place, objects: Counter[str] | None = None) -> Document:
-    """Check and clean every field. A `text` is the abstract, or where there is one, a section without heading.
-
-    objects: counts the fields that hold objects, which no document has.
-    """
+def to_document(record: Record, shape: Shape, place: Place) -> Document:
+    """Check and clean every field. A `text` is the abstract, or where there is one, a section without heading."""
     try:
         record = shape.adapt(record)
     except ValueError as error:
@@ -88,11 +93,11 @@ def to_document(record: Record, shape: Shape, place: Place, objects: Counter[str
     if abstract and text:
         sections = (Section("", 1, (text,)), *sections)
     return Document(
-        id=str(place.line) if numbered else id_field(record, place, shape.id),
+        id="" if numbered else id_field(record, place, shape.id),
         title=text_field(record, "title", place),
         abstract=abstract or text,
         sections=sections,
-        metadata=_metadata(record, shape.parts, place, Counter() if objects is None else objects),
+        metadata=_metadata(record, shape.parts, place),
         labels=tuple(dict.fromkeys(ids_field(record, shape.labels, place))),
     )
 
@@ -148,16 +153,13 @@ def _joined(sections: Iterable[Section]) -> tuple[Section, ...]:
     return tuple(Section(heading, 1, tuple(text for part in run for text in part.paragraphs)) for heading, run in runs)
 
 
-def _metadata(
-    record: Record, parts: Collection[str], place: Place, objects: Counter[str]
-) -> dict[str, tuple[str, ...]]:
+def _metadata(record: Record, parts: Collection[str], place: Place) -> dict[str, tuple[str, ...]]:
     given = record.get("metadata")
     if given is not None and not isinstance(given, dict):
         raise place.error(f'metadata is {shown(given)}, expected an object like {{"author": ["..."]}}')
     filled = {field: values for field, values in (given or {}).items() if values is not None}
     named = {clean(field): _named_values(field, values, place) for field, values in filled.items()}
     other = {clean(field): _other_values(value) for field, value in record.items() if field not in parts}
-    objects.update(field for field, values in other.items() if values is None)
     return {**{field: values for field, values in other.items() if values}, **named}
 
 
@@ -166,12 +168,20 @@ def _named_values(field: str, values: object, place: Place) -> tuple[str, ...]:
     return texts_field({key: [values] if isinstance(values, str | int | float) else values}, key, place)
 
 
-def _other_values(value: object) -> tuple[str, ...] | None:
-    """The values of an unknown field, one or a list of them; None for objects."""
+def _other_values(value: object) -> tuple[str, ...]:
+    """The values of an unknown field, one or a list of them; objects are skipped."""
     values = value if isinstance(value, list | tuple) else [value]
-    if any(isinstance(part, Mapping | list | tuple | bytes) for part in values):
-        return None if any(values) else ()
+    if any(isinstance(part, _NESTED) for part in values):
+        return ()
     return tuple(text for text in (clean(str(part)).strip() for part in values if not is_missing(part)) if text)
+
+
+def _nested(record: Record, parts: Collection[str]) -> Iterator[str]:
+    """The unknown fields that hold objects or lists of lists, which no metadata can."""
+    for field, value in record.items():
+        values = value if isinstance(value, list | tuple) else [value]
+        if field not in parts and any(isinstance(part, _NESTED) and part for part in values):
+            yield clean(field)
 
 
 def _adapt_annif(record: Record) -> Record:
@@ -206,7 +216,7 @@ SHAPES: Mapping[Flavour, Shape] = {
     "xc": Shape(id="uid", abstract="content", labels="target_ind", adapt=_adapt_xc),
     "micol": Shape(id="paper", labels="label", adapt=_adapt_micol),
     "futex": Shape(id="paper", labels="label", sections="paragraphs", numbered=True),
-    "s2orc": Shape(id="paper_id", adapt=adapt_s2orc),
+    "s2orc": Shape(id="paper_id", adapt=adapt_s2orc, unread=unread_fields),
 }
 
 _SUBJECTS = frozenset({"subjects", "subject_uris"})

@@ -3,8 +3,7 @@
 The formats share ISO 2709 and MARCXML, which `marc` reads, but not the meaning of the fields: 245 is 200 here.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tagwright.readers.documents.catalogue import Field, Record, Subject, source_code
 from tagwright.readers.documents.sections import present, years
@@ -19,11 +18,9 @@ _HEADINGS = ("600", "601", "602", "604", "605", "606", "607", "608")
 _UNCONTROLLED = "610"
 
 
-def is_unimarc(fields: Sequence[Field]) -> bool:
-    """Whether a record has the title (200) or the coded data (100, which begins with a date) of UNIMARC, and no 245."""
-    tags = {each.tag for each in fields}
-    coded = (value for each in fields if each.tag == "100" for value in each.values("a"))
-    return "245" not in tags and ("200" in tags or any(re.match(r"\d{8}[a-z]", value) for value in coded))
+def is_unimarc(tags: Collection[str]) -> bool:
+    """Whether a record with fields of these tags has the title of UNIMARC, and none of MARC 21."""
+    return "200" in tags and "245" not in tags
 
 
 def to_record(fields: Sequence[Field]) -> Record:
@@ -73,7 +70,7 @@ def _person(field: Field) -> str:
 
 
 def _subjects(field: Field) -> list[Subject]:
-    source = source_code(field.joined("2"))
+    source = source_code(next(iter(field.values("2")), ""))
     if field.tag in _HEADINGS:
         main = _person(field) if field.tag == "600" else field.joined("ab")
         return [Subject(source, tuple(field.values("3")), "--".join(filter(None, (main, *field.values("jxyz")))))]
