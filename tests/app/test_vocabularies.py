@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+import typer
 from tests.app.conftest import Command, write
 from tests.whole_vocabulary import ENGLISH, SKOS, SWEDISH
 
+from tagwright.app import cli
 from tagwright.data.vocabulary import Vocabulary
 
 SWEDES = [
@@ -130,3 +132,59 @@ def test_labels_need_a_file_or_a_tagger(run: Command) -> None:
     assert "give a saved tagger" in run("labels").err
     assert "give a saved tagger" in run("labels", "--labels", "zoo.ttl", "--model", "M").err
     assert "keywords are those of a saved tagger" in run("labels", "--labels", "zoo.ttl", "--keywords", "3").err
+
+
+READERS_OF_LABELS = {
+    "suggest": ("docs.csv", *WORDS),
+    "evaluate": ("docs.csv", *WORDS),
+    "compare": ("docs.csv", "--run", "a.jsonl", "--run", "a.jsonl"),
+    "candidates": ("docs.csv",),
+    "train": ("zero-shot", "--output", "M", *WORDS),
+    "sample": ("plain.csv", "-n", "1", "--by", "uncertainty", *WORDS),
+    "describe": ("docs.csv",),
+    "read": ("docs.csv", "--format", "qrels"),
+    "labels": (),
+}
+WITH_A_LANGUAGE_MODEL = {"synthesise"}
+
+
+def test_every_command_that_takes_an_encoding_is_tried() -> None:
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    options = {name: {each for part in command.params for each in part.opts} for name, command in commands.items()}
+    takers = {name for name, found in options.items() if {"--labels", "--encoding"} <= found}
+    assert takers == READERS_OF_LABELS.keys() | WITH_A_LANGUAGE_MODEL
+
+
+@pytest.mark.parametrize("command", READERS_OF_LABELS)
+def test_the_encoding_of_the_documents_applies_to_a_vocabulary(run: Command, desk: Path, command: str) -> None:
+    (desk / "docs.csv").write_bytes("id;text;labels\n1;Bären im Wald;Bären\n2;Käfer;Käfer\n".encode("cp1252"))
+    (desk / "zoo.csv").write_bytes("id;name\n1;Bären\n2;Käfer\n".encode("cp1252"))
+    (desk / "plain.csv").write_bytes("id;text\n1;Bären im Wald\n".encode("cp1252"))
+    write("a.jsonl", [{"id": row, "suggestions": [{"label": "1", "score": 1.0}]} for row in ("1", "2")])
+    found = run(command, *READERS_OF_LABELS[command], "--labels", "zoo.csv", "--encoding", "cp1252")
+    assert found.code == 0, found.err
+    assert "\ufffd" not in found.out
+
+
+def test_the_advice_for_a_vocabulary_in_another_encoding_can_be_followed(run: Command, desk: Path) -> None:
+    (desk / "zoo.csv").write_bytes("id;name\n1;Bären\n".encode("cp1252"))
+    write("docs.jsonl", [{"id": "1", "title": "Bären"}])
+    told = run("suggest", "docs.jsonl", "--labels", "zoo.csv", *WORDS)
+    advice = "--encoding cp1252, with tagwright labels --labels zoo.csv --format csv, prints it so"
+    assert (told.code, told.err.strip()) == (
+        2,
+        f"tagwright: zoo.csv:2: byte 0xe4 is not UTF-8; save the file as UTF-8; {advice}",
+    )
+    (desk / "utf8.csv").write_text(
+        run("labels", "--labels", "zoo.csv", "--format", "csv", "--encoding", "cp1252").out, "utf-8"
+    )
+    assert "Bären" in run("suggest", "docs.jsonl", "--labels", "utf8.csv", *WORDS).out
+
+
+def test_parents_of_a_vocabulary_by_notation_are_suggested_and_conditions(run: Command, desk: Path) -> None:
+    (desk / "jel.csv").write_text("notation,label,broader\nQ,Economics,\nQ1,Macroeconomics,Q\n", "utf-8")
+    write("docs.jsonl", [{"id": "1", "title": "On macroeconomics"}])
+    options = ("--labels", "jel.csv", "--set", "stages=['exact_match']", "--format", "jsonl")
+    for more in (("--hierarchy", "all"), ("--hierarchy", "all", "--only", "branch:Economics")):
+        [line] = run("suggest", "docs.jsonl", *options, *more).out.splitlines()
+        assert [each["name"] for each in json.loads(line)["suggestions"]] == ["Economics", "Macroeconomics"]

@@ -18,7 +18,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns, listed
 from tagwright.readers.documents.records import Located, checked
 from tagwright.readers.documents.tables import from_rows
-from tagwright.readers.lines import Place
+from tagwright.readers.lines import Place, is_missing
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -114,7 +114,9 @@ def is_indicator(y: Any) -> bool:
 
 
 def _labelled(document: Document, given: Any, position: int) -> Document:
-    ids = listed(given) or [given] if isinstance(given, str) else given
+    ids = given
+    if isinstance(given, str):
+        ids = [given] if (found := listed(given)) is None else found
     if ids is None or not isinstance(ids, Iterable):
         raise InputError(f"y of document {position} is {shown(given)}, expected a list of ids or names of labels")
     fields = (document.id, document.title, document.abstract, document.sections, document.metadata)
@@ -125,9 +127,9 @@ def _filled(column: Iterable[Any]) -> Iterator[Any]:
     """The values of a column with empty texts for missing ones, which are counted: each row stays a document."""
     missing = list[str]()
     for row, value in enumerate(column, 1):
-        if rows.is_missing(value):
+        if is_missing(value):
             missing.append(str(row))
-        yield "" if rows.is_missing(value) else value
+        yield "" if is_missing(value) else value
     if missing:
         _log.warning("documents: %s without text: %s", many(len(missing), "row"), few(missing))
 

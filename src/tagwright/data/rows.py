@@ -7,7 +7,6 @@ from typing import Any, Protocol, runtime_checkable
 from tagwright.core.checked import shown
 from tagwright.core.extras import require
 from tagwright.errors import InputError
-from tagwright.readers import lines
 from tagwright.readers.documents.records import Record
 from tagwright.types import Document
 
@@ -43,11 +42,6 @@ def items(values: Any, what: str, expected: str) -> Iterable[Any]:
 def is_column(values: object) -> bool:
     """Whether this is a column of pandas, polars, Arrow or NumPy, whose values may be missing."""
     return hasattr(values, "dtype") or hasattr(values, "to_pylist")
-
-
-def is_missing(value: object) -> bool:
-    """Whether the value of a column is null: None, NaN, or NA of pandas."""
-    return lines.is_missing(value) or type(value).__name__ in ("NAType", "NaTType")
 
 
 def has_columns(values: object) -> bool:

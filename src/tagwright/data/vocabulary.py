@@ -133,10 +133,12 @@ class Vocabulary(Sequence[Label]):
         `exact`, `close`; or the Extreme Classification repository's `{"uid", "title", "content"}`, where the id is the
         position. TSV without header: id or `<uri>`, name, notation. TSV and CSV with header: `id` or `uri`; `names`,
         several separated by `|` or `;`, or `name`, or one `label_LANGUAGE` per language, or `names_LANGUAGE` for
-        several; `description`, `description_LANGUAGE`; `notation`, and the lists, separated likewise; without `id` and
-        `uri`, the name is the id. Plain text: one name a line, Google's product taxonomy (`1 - Animals > Birds`), or an
-        outline by indentation (`term_lists.read_names`). SKOS (extra `skos`): Turtle, RDF/XML, N-Triples; the parsed
-        labels are cached by the hash of the file.
+        several; `description`, `description_LANGUAGE`; `notation`, and the lists, separated likewise; without ids, the
+        name is the id; a URI without a name is left out as deprecated. Columns and keys may have the usual other names
+        of `readers.headers`, and parents be given by notation or name. What is left out is logged. Plain text: one name
+        a line, Google's product taxonomy (`1 - Animals > Birds`), or an outline by indentation
+        (`term_lists.read_names`). SKOS (extra `skos`): Turtle, RDF/XML, N-Triples; the parsed labels are cached by the
+        hash of the file.
 
         language: of the names to search for, in a file in several languages, by code or name, several as "fi+sv", or
         "all"; labels without a name in it keep one in another language. The names and descriptions in all languages are

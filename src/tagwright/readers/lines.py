@@ -326,8 +326,9 @@ def whole_characters(text: str) -> str:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is null, or NaN, as pandas writes a missing one."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    """Whether a value is null, NaN, or what else pandas has for a missing one."""
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:

@@ -73,13 +73,11 @@ def _renamed(record: dict[str, Any]) -> dict[str, Any]:
         return record
     words = {part: usual for part, usual in LABEL.items() if part not in own and not (part == "name" and is_named)}
     parts = {key: part for part, key in recognised(other, words).items()}
-    return {
-        parts.get(key, key): _list_of(value) if parts.get(key) in _LISTED else value for key, value in record.items()
-    }
-
-
-def _list_of(value: Any) -> Any:
-    return [value] if isinstance(value, str) and value else value or []
+    renamed = {parts.get(key, key): value for key, value in record.items()}
+    for part in _LISTED.intersection(parts.values()):
+        value = renamed[part]
+        renamed[part] = [value] if isinstance(value, str) and value else value or []
+    return renamed
 
 
 def _label(record: Mapping[str, Any], place: Place) -> Label:
