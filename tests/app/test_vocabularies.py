@@ -140,26 +140,25 @@ READERS_OF_LABELS = {
     "compare": ("docs.csv", "--run", "a.jsonl", "--run", "a.jsonl"),
     "candidates": ("docs.csv",),
     "train": ("zero-shot", "--output", "M", *WORDS),
-    "sample": ("plain.csv", "-n", "1", "--by", "uncertainty", *WORDS),
     "describe": ("docs.csv",),
     "read": ("docs.csv", "--format", "qrels"),
     "labels": (),
 }
-WITH_A_LANGUAGE_MODEL = {"synthesise"}
+OTHERS = {"synthesise", "sample"}
+"These need a language model, and confidences; they read labels as the others do."
 
 
 def test_every_command_that_takes_an_encoding_is_tried() -> None:
     commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
     options = {name: {each for part in command.params for each in part.opts} for name, command in commands.items()}
     takers = {name for name, found in options.items() if {"--labels", "--encoding"} <= found}
-    assert takers == READERS_OF_LABELS.keys() | WITH_A_LANGUAGE_MODEL
+    assert takers == READERS_OF_LABELS.keys() | OTHERS
 
 
 @pytest.mark.parametrize("command", READERS_OF_LABELS)
 def test_the_encoding_of_the_documents_applies_to_a_vocabulary(run: Command, desk: Path, command: str) -> None:
     (desk / "docs.csv").write_bytes("id;text;labels\n1;Bären im Wald;Bären\n2;Käfer;Käfer\n".encode("cp1252"))
     (desk / "zoo.csv").write_bytes("id;name\n1;Bären\n2;Käfer\n".encode("cp1252"))
-    (desk / "plain.csv").write_bytes("id;text\n1;Bären im Wald\n".encode("cp1252"))
     write("a.jsonl", [{"id": row, "suggestions": [{"label": "1", "score": 1.0}]} for row in ("1", "2")])
     found = run(command, *READERS_OF_LABELS[command], "--labels", "zoo.csv", "--encoding", "cp1252")
     assert found.code == 0, found.err

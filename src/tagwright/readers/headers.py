@@ -103,6 +103,9 @@ LABEL: Words = {
     "close": ("close", "close match"),
 }  # fmt: skip
 
+LONGEST = 500
+"The most characters of a name that is compared with these words."
+
 _DUBLIN_CORE = re.compile(r"^(?:(?:dc|dcterms|skos)[:._ ]+|https?://purl\.org/dc/(?:terms|elements/1\.1)/)")
 _TAGGED = re.compile(r"(?P<name>.*\w)(?:_|@|:| ?\(|\[)(?P<tag>[a-z]{2,3}(?:[-_][a-z]{2,4})?)[)\]]?")
 
@@ -168,7 +171,8 @@ def folded(column: str) -> str:
 
 
 def _key(column: str) -> str:
-    return folded(column).replace(" ", "")
+    """What is compared; nothing longer is a name, nor kept in memory."""
+    return folded(column).replace(" ", "") if len(column) <= LONGEST else ""
 
 
 @lru_cache(10_000)

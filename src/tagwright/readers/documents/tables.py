@@ -16,7 +16,6 @@ from tagwright.readers.headers import DOCUMENT, MORE_LABELS, among, of_web_of_sc
 from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, csv_rows, tsv_rows, unescape_formula
 
-_NAME = re.compile(r"[^\d;|]+\w [^\d;|]+")
 _SHORT_TEXTS = (
     "the names of columns, or short texts as Annif has them: a text, a tab, labels as <uri> or with ; between"
 )
@@ -124,8 +123,8 @@ def _is_other_table(rows: Sequence[Sequence[str]]) -> bool:
     if len(rows[0]) > 2 and len({len(cells) for cells in rows}) == 1:
         is_plain = [all(cell.strip() and not re.search(r"\d", cell) for cell in cells) for cells in rows]
         return is_plain[0] and not any(is_plain[1:])
-    named = [cells for cells in rows if " " not in cells[0].strip() and _NAME.fullmatch(" ".join(cells[1:]))]
-    return 2 * len(named) > len(rows)
+    named = [name for text, *labels in rows if " " in (name := " ".join(labels).strip()) and " " not in text.strip()]
+    return 2 * sum(not re.search(r"[\d;|]", name) for name in named) > len(rows)
 
 
 def _no_header(cells: Sequence[str], expected: str, path: Path) -> InputError:

@@ -19,7 +19,7 @@ ARROW = " > "
 SENTENCE = 48
 "The least characters a line, on average, of running text."
 
-_SENTENCE_END = re.compile(r"\w{3,}[.!?…][\"'”’»)]?(?:$| +\W?[A-ZÄÖÜÅÉ0-9])|[。！？]")
+_SENTENCE_END = re.compile(r"(?<=\w\w\w)[.!?…][\"'”’»)]?(?:$| +\W?[A-ZÄÖÜÅÉ0-9])|[。！？]")
 _log = logging.getLogger(__name__)
 
 _NUMBERED = re.compile(r"(\d+) - (?=\S)")
