@@ -7,7 +7,7 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -28,16 +28,19 @@ from tagwright.scale import batch
 from tagwright.scale.local_processes import Tagged
 from tagwright.scale.output_folder import BatchOptions
 from tagwright.scale.shard_tagging import ShardTagger
+from tagwright.server import serving
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.session import Labelled, Review
-from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
 from tagwright.types import Document
 
 NAMES = ("Bees", "Banks", "Rain", "Rivers", "Honey", "Flowers")
 
 LATEST = 0.03
-"Seconds by which one begins after the other, at most."
+"Seconds by which one begins after the others, at most."
+
+Runner = Callable[[Path, Callable[[], None], int], None]
+"Reads what is in a folder, waits for the others, and writes. The last argument is an option of it."
 
 STAGES: dict[str, Any] = {"stages": ["exact_match", "tfidf"], "language": "en"}
 
@@ -56,7 +59,7 @@ def two_batches(folder: Path, rng: random.Random) -> Tried:
 def train_and_learn(folder: Path, rng: random.Random) -> Tried:
     """A training replaces a folder while a server learns and does: the folder is of one, and nothing is lost."""
     zero_shot(NAMES[:4], **STAGES).save(folder / "model")
-    trained, learned = _race(folder, rng, [(_train, 0), (_learn, 0)])
+    trained, learned = _race(folder, rng, [(_train, 0), (_learn, 0)], 0, 15 * LATEST)  # a training takes longer
     left = {path.name: len(Tagger.load(path, verify=True).vocabulary) for path in folder.glob("model*")}
     if trained:
         assert (left, learned) == ({"model": 5}, False), f"trained, {learned=}, {left}"
@@ -86,9 +89,9 @@ TRIALS: Mapping[str, Callable[[Path, random.Random], Tried]] = {
 }
 
 
-def _race(folder: Path, rng: random.Random, runners: list[tuple[Callable[..., None], int]]) -> list[bool]:
-    """Whether each succeeded, and was not refused in one line; one must."""
-    delays = [rng.uniform(0, LATEST) * rng.randint(0, 1) for _ in runners]
+def _race(folder: Path, rng: random.Random, runners: Sequence[tuple[Runner, int]], *latest: float) -> list[bool]:
+    """Whether each succeeded, and was not refused in one line; one must. latest: of each."""
+    delays = [rng.uniform(0, each) * rng.randint(0, 1) for each in latest or [LATEST] * len(runners)]
     children = [
         start(_run, (folder, runner, given, number, len(runners), delay))
         for number, ((runner, given), delay) in enumerate(zip(runners, delays, strict=True))
@@ -98,7 +101,7 @@ def _race(folder: Path, rng: random.Random, runners: list[tuple[Callable[..., No
     return found
 
 
-def _run(folder: Path, runner: Callable[..., None], given: int, number: int, count: int, delay: float) -> None:
+def _run(folder: Path, runner: Runner, given: int, number: int, count: int, delay: float) -> None:
     """Read what there is, wait for the others, and write."""
     os.fsync = lambda _: None  # type: ignore[assignment]  # nothing is killed here, and disks are slow
 
@@ -134,7 +137,8 @@ def _train(folder: Path, together: Callable[[], None], _: int) -> None:
 
 
 def _learn(folder: Path, together: Callable[[], None], _: int) -> None:
-    (model,) = saved_models([str(folder / "model")])
+    serving.__dict__["language_of"] = lambda _: "en"  # it takes longer than all the rest
+    (model,) = serving.saved_models([str(folder / "model")])
 
     def better(tagger: Tagger, __: Labelled) -> Tagger:
         measured = {"nDCG@5": {"before": 0.25, "after": 0.5}}

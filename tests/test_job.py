@@ -143,7 +143,7 @@ def test_an_output_that_cannot_be_renamed_fails_before_documents_are_read(
         raise AssertionError("read too early")
 
     monkeypatch.setattr(os, "replace", mounted)
-    with pytest.raises(TagwrightError, match=r"volume: cannot be written .*: name a folder in it"):
+    with pytest.raises(TagwrightError, match=r"volume: cannot be written .*, perhaps a mount point"):
         Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, folder=tmp_path / "volume")
 
 

@@ -63,7 +63,7 @@ def dying(function):
         return function(*arguments, **options)
     return run
 atomic.replace = dying(atomic.replace)
-atomic.shutil = SimpleNamespace(rmtree=dying(shutil.rmtree))
+atomic.shutil = SimpleNamespace(rmtree=dying(shutil.rmtree), copymode=shutil.copymode)
 with replace_folder(folder, "box") as target:
     write_manifest(target, "box", {"number": 8})
 """

@@ -141,9 +141,10 @@ def test_a_manifest_without_a_list_of_files_lets_nothing_go(tmp_path: Path) -> N
     write_manifest(box, "box", {"number": 7})
     check_replaceable(box, "box")  # there is nothing else in it
     (box / "values.npy").write_bytes(b"1")
-    for change in (partial(delete, box), partial(save, box, 8)):
-        with pytest.raises(OccupiedError, match=r"values\.npy: is no part"):
-            change()
+    with pytest.raises(OccupiedError, match=r"values\.npy: is no part"):
+        delete(box)
+    with pytest.raises(OccupiedError, match=r"values\.npy: is no part"):
+        save(box, 8)
     assert names(box) == ["manifest.json", "values.npy"]
 
 
@@ -271,7 +272,7 @@ def test_a_place_that_cannot_be_renamed_is_refused_before_any_work(
 
     monkeypatch.setattr(os, "replace", mounted)
     with pytest.raises(
-        TagwrightError, match=r"box: cannot be written \(Device or resource busy; it may be a mount point"
+        TagwrightError, match=r"box: cannot be written \(Device or resource busy, perhaps a mount point"
     ):
         check_replaceable(box, "box")
     assert names(tmp_path) == ["box"] * there
@@ -286,3 +287,34 @@ def test_what_is_tried_before_leaves_the_folder_as_it_was(tmp_path: Path) -> Non
     assert check_replaceable(tmp_path / "none" / "box", "box") == ""
     assert names(tmp_path) == ["box"]
     assert json.loads((tmp_path / "box" / "manifest.json").read_text())["number"] == 7
+
+
+COMPARED = {
+    "core/atomic.py": "what others call",
+    "core/outputs.py": "files that users name: what is there is checked under the same rules at the start and here",
+    "core/cache.py": "files named by a digest of what they are made from",
+    "core/steps.py": "a step of this training, whose folder was claimed; its manifest, where there is none",
+    "core/versions.py": "under the lock of the versions",
+    "models/history.py": "under the lock of the versions",
+    "scale/output_folder.py": "the manifest and shards under their locks; the list of errors is made of what is there",
+    "training/loop.py": "the log of this training",
+    "job.py": "the version that was there when the training began",
+    "server/review/refit.py": "the version that the server has read",
+    "tagger/pipeline.py": "what the caller says at the moment of the call: overwrite=True",
+}
+"Modules that replace something by its name, and what keeps them from replacing what they have not read."
+
+REPLACING = {"replace_file", "replace_folder", "replace_locked"}
+
+
+def test_every_caller_that_replaces_by_name_is_known_and_folders_are_compared() -> None:
+    found = set()
+    for path in SOURCES.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in REPLACING:
+                name = path.relative_to(SOURCES).as_posix()
+                found.add(name)
+                given = {each.arg for each in call.keywords}
+                if call.func.id == "replace_folder" and name != "core/steps.py":
+                    assert given & {"read", "overwrite"}, f"{name}:{call.lineno}"
+    assert found == {*COMPARED}

@@ -274,11 +274,10 @@ def _check_outputs(shown: Iterable[Parameter], given: Mapping[str, Any]) -> None
     """Try what a command is to write before it does anything. Raises TagwrightError as `check_output` does."""
     marks = {each.name: mark for each in shown for mark in _metadata(each) if isinstance(mark, Written)}
     others: list[Path | str] = []
-    for name, value in given.items():
-        if name not in marks and (isinstance(value, Path) or name in READ):
-            others += [value] if isinstance(value, Path) else value or ()
-        elif isinstance(value, list | tuple):
-            others += [each for each in value if isinstance(each, Path)]
+    for name in given.keys() - marks:
+        in_list = isinstance(given[name], list | tuple)
+        parts = given[name] if in_list else [given[name]]
+        others += [part for part in parts if isinstance(part, Path) or (in_list and name in READ)]
     for name, mark in marks.items():
         if given[name] is not None:
             check_output(given[name], others, option(name), log=mark.log)

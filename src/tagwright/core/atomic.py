@@ -16,7 +16,6 @@ import os
 import re
 import secrets
 import shutil
-import stat
 import time
 from collections.abc import Callable, Collection, Iterator
 from io import FileIO
@@ -53,7 +52,7 @@ def replace_file(path: Path | str) -> Iterator[Path]:
         if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
             yield path
             return
-        path = followed(path)
+        path = link_target(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with locked(path), replace_locked(path) as temporary:
             yield temporary
@@ -62,12 +61,12 @@ def replace_file(path: Path | str) -> Iterator[Path]:
 @contextlib.contextmanager
 def replace_locked(path: Path) -> Iterator[Path]:
     """What `replace_file` does, for who holds the lock of the file."""
-    temporary, mode = temporary_beside(path), _mode(path)
-    temporary.touch(0o666 if mode is None else 0o600, exist_ok=False)
+    temporary = temporary_beside(path)
+    temporary.touch(0o600 if path.exists() else 0o666, exist_ok=False)
     try:
         yield temporary
         _sync(temporary)
-        _set_mode(temporary, mode)
+        _keep_mode(path, temporary)
         replace(temporary, path)
         _sync_names(path.parent)
     finally:
@@ -85,18 +84,19 @@ def replace_folder(folder: Path | str, kind: str, *, overwrite: bool = True, rea
     """
     folder = Path(folder)
     with writing(folder):
-        place = followed(folder)
+        place = link_target(folder)
         place.parent.mkdir(parents=True, exist_ok=True)
         with locked(place):
-            _refuse_others(place, kind, overwrite, read)
-            temporary, mode = temporary_beside(place), _mode(place)
-            temporary.mkdir(0o777 if mode is None else 0o700)
+            _refuse_others(place, kind, overwrite=overwrite, read=read)
+            temporary = temporary_beside(place)
+            temporary.mkdir(0o700 if place.exists() else 0o777)
             try:
                 yield temporary
-                _set_mode(temporary, mode)
+                _keep_mode(place, temporary)
                 for file in sorted(temporary.rglob("*")):
                     _sync(file)
-                _refuse_others(place, kind, overwrite, read)  # no lock keeps others from putting their files there
+                # once more, as no lock keeps others from putting their files there
+                _refuse_others(place, kind, overwrite=overwrite, read=read)
                 _exchange(temporary, place)
             finally:
                 _remove(temporary)
@@ -109,12 +109,12 @@ def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True, parts:
     parts: names of files in it besides those that its manifest lists. Returns the `saved_version` of the folder.
     """
     with writing(folder):
-        place = followed(folder)
+        place = link_target(folder)
         if not place.parent.is_dir():
             check_writable(place)
             return ""
         with locked(place):
-            _refuse_others(place, kind, overwrite, parts=parts)
+            _refuse_others(place, kind, parts, overwrite=overwrite, read=None)
             check_writable(place)
             if place.exists():
                 replace(place, _previous(place))
@@ -138,14 +138,14 @@ def check_writable(path: Path) -> None:
 def saved_version(folder: Path) -> str:
     """A digest of the manifest of a saved folder, which lists digests of its files; "" where there is none."""
     with contextlib.suppress(OSError):
-        return hashlib.blake2b((followed(folder) / MANIFEST).read_bytes(), digest_size=16).hexdigest()
+        return hashlib.blake2b((link_target(folder) / MANIFEST).read_bytes(), digest_size=16).hexdigest()
     return ""
 
 
 def exists(folder: Path, file: Path) -> bool:
     """Whether a file is in a saved folder. A folder that is being replaced is waited for, or put back after a kill."""
     with contextlib.suppress(OSError, TagwrightError):
-        place = followed(folder)
+        place = link_target(folder)
         if not file.is_file() and _previous(place).is_dir():
             with locked(place, READERS_PATIENCE):  # its owner has cleaned up
                 return file.is_file()
@@ -171,7 +171,7 @@ def read_whole(folder: Path, read: Callable[[], T]) -> T:
 def remove_leftovers(path: Path) -> None:
     """Remove the files of killed writers of this file or folder, unless another process is writing."""
     with contextlib.suppress(OSError, TagwrightError):
-        place = followed(path)
+        place = link_target(path)
         if place.parent.is_dir():
             with locked(place, 0):
                 pass
@@ -184,13 +184,14 @@ def delete(*paths: Path, parts: Collection[str] = ()) -> None:
     lists, or none; and files with the names in `parts`, wherever they are in a folder. Raises OccupiedError before
     anything is deleted, naming a file that is not ours; OSError.
     """
-    for path in paths:
-        refuse_foreign(path, parts)
-    for path in paths:
-        if not (path / MANIFEST).is_file():
-            _remove(path)
+    places = [link_target(path) if (path / MANIFEST).is_file() else path for path in paths]
+    for place in places:
+        refuse_foreign(place, parts)
+    for place in places:
+        if not (place / MANIFEST).is_file():
+            _remove(place)
             continue
-        with locked(place := followed(path)):
+        with locked(place):
             refuse_foreign(place, parts)
             _discard(place, place)
 
@@ -226,8 +227,8 @@ def writing(path: Path) -> Iterator[None]:
 def _refusal(error: Exception) -> str | None:
     """The message of the system, if an error comes from it. Libraries in Rust and C++ wrap it in their own errors."""
     if isinstance(error, OSError):
-        mount = "; it may be a mount point: name a folder in it" if error.errno in (errno.EBUSY, errno.EXDEV) else ""
-        return (error.strerror or str(error)) + mount
+        mounted = error.errno in (errno.EBUSY, errno.EXDEV)
+        return (error.strerror or str(error)) + ", perhaps a mount point: choose a place in or beside it" * mounted
     said = re.search(r"([^:(\n]+) \(os error \d+\)", str(error)) or re.search(
         r"(No space left on device|Disk quota exceeded|There is not enough space on the disk)", str(error)
     )
@@ -314,15 +315,10 @@ def replace(source: Path, target: Path) -> None:
             return
 
 
-def _mode(path: Path) -> int | None:
-    """The permissions of a file or folder that is there."""
-    return stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-
-
-def _set_mode(path: Path, mode: int | None) -> None:
-    if mode is not None:
-        with contextlib.suppress(OSError):  # some disks have no permissions
-            path.chmod(mode)
+def _keep_mode(path: Path, new: Path) -> None:
+    """Give what replaces a file or folder the same permissions."""
+    with contextlib.suppress(OSError):  # there is none, or the disk has no permissions
+        shutil.copymode(path, new)
 
 
 def _sync(path: Path) -> None:
@@ -342,13 +338,7 @@ def _sync_names(folder: Path) -> None:
             os.close(handle)
 
 
-def _refuse_others(
-    folder: Path,
-    kind: str,
-    overwrite: bool,
-    read: str | None = None,
-    parts: Collection[str] = (),
-) -> None:
+def _refuse_others(folder: Path, kind: str, parts: Collection[str] = (), *, overwrite: bool, read: str | None) -> None:
     """Raise OccupiedError unless a saved folder may be put in this place, ChangedError for another than was read."""
     if not folder.exists() or is_empty(folder):
         return
@@ -372,7 +362,7 @@ def lies_in(path: Path | str, folder: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
-def followed(path: Path) -> Path:
+def link_target(path: Path) -> Path:
     """The target of a symbolic link, which need not exist yet. Raises OSError for a cycle of links."""
     if not path.is_symlink():
         return path

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tagwright.core.atomic import check_writable, followed, replace_file, writing
+from tagwright.core.atomic import check_writable, delete, link_target, replace_file, temporary_beside, writing
 from tagwright.core.owned import OccupiedError, manifest_of
 
 
@@ -43,7 +43,7 @@ def check_output(path: Path, others: Iterable[str | Path] = (), name: str = "", 
         for other in others:
             if not (log and Path(other).is_dir()) and _is_among(path, str(other)):
                 raise OccupiedError(f"{where}: is read or written here already ({other}); choose another name")
-        place = followed(path)
+        place = link_target(path)
         if place.exists() and not place.is_file():
             if place.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file")
@@ -54,8 +54,8 @@ def check_output(path: Path, others: Iterable[str | Path] = (), name: str = "", 
             place.open("ab").close()
             return
         check_writable(place)
-        if place.is_file() and place.stat().st_dev != place.parent.stat().st_dev:
-            raise OSError(errno.EBUSY, "it is a mount point; name a file in a folder")
+        if place.is_file():
+            _refuse_mounted(place)
 
 
 def _refuse_ours(path: Path, where: str) -> None:
@@ -68,6 +68,18 @@ def _refuse_ours(path: Path, where: str) -> None:
     if folder is not None or (path.suffix == ".json" and _OURS.match(start)):
         what = f"the saved {manifest_of(folder)['kind']} in {folder}" if folder else "what Tagwright has saved there"
         raise OccupiedError(f"{where}: is part of {what}; choose another name")
+
+
+def _refuse_mounted(path: Path) -> None:
+    """Raise OSError for a file that is a mount point: unlike others, it cannot have a second name in its folder."""
+    other = temporary_beside(path)
+    try:
+        other.hardlink_to(path)
+    except OSError as error:
+        if error.errno == errno.EXDEV:
+            raise
+    finally:
+        delete(other)
 
 
 def _is_among(path: Path, source: str) -> bool:

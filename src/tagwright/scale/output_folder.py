@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from tagwright.combining.acceptance import SuggestOptions
-from tagwright.core.atomic import locked, remove_leftovers, replace_file, replace_locked, writing
+from tagwright.core.atomic import locked, read_whole, remove_leftovers, replace_file, replace_locked, writing
 from tagwright.core.checked import AtLeastOne, shown
 from tagwright.core.owned import OccupiedError
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
@@ -42,7 +42,7 @@ class BatchOptions(SuggestOptions):
     def settings(self, model: Path) -> dict[str, Any]:
         """Return the settings that a continued batch must keep. Raises ModelError if there is no tagger."""
         lists = {"only": list(self.only), "without": list(self.without)}  # as JSON has them
-        return {"model": model_digest(model), **asdict(self), **lists}
+        return {"model": read_whole(model, lambda: model_digest(model)), **asdict(self), **lists}
 
 
 def model_digest(model: Path) -> str:
@@ -89,14 +89,10 @@ class OutputFolder:
         """
         manifest = self.folder / "manifest.json"
         if not manifest.exists():
-            if self.folder.exists() and (not self.folder.is_dir() or any(self._visible())):
-                raise TagwrightError(f"{self.folder}: exists and is not the folder of a batch; choose another place")
-            with writing(manifest):
+            with writing(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
                 with locked(manifest):
-                    if not manifest.exists():  # or another process has claimed it meanwhile
-                        with replace_locked(manifest) as temporary:
-                            write_manifest_file(temporary, KIND, {"settings": dict(settings)})
+                    self._create(manifest, settings)
         found = read_manifest(self.folder, KIND).get("settings")
         there = found if isinstance(found, dict) else {}
         different = [name for name in sorted({*settings, *there}) if settings.get(name) != there.get(name)]
@@ -104,6 +100,14 @@ class OutputFolder:
             pairs = (f"{name} {shown(there.get(name))}, now {shown(settings.get(name))}" for name in different)
             problem = f"holds a batch with other settings ({'; '.join(pairs)})"
             raise TagwrightError(f"{self.folder}: {problem}; give the same ones or choose another folder")
+
+    def _create(self, manifest: Path, settings: Mapping[str, Any]) -> None:
+        if manifest.exists():  # another process has claimed the folder meanwhile
+            return
+        if any(not each.name.startswith(".") for each in self.folder.iterdir()):
+            raise TagwrightError(f"{self.folder}: exists and is not the folder of a batch; choose another place")
+        with replace_locked(manifest) as temporary:
+            write_manifest_file(temporary, KIND, {"settings": dict(settings)})
 
     def file(self, number: int) -> Path:
         """The file of suggestions of a shard."""
@@ -191,6 +195,3 @@ class OutputFolder:
         except (OSError, ValueError, RecursionError):
             return None
         return record if isinstance(record, dict) else None
-
-    def _visible(self) -> Iterator[Path]:
-        return (each for each in self.folder.iterdir() if not each.name.startswith("."))
