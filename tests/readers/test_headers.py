@@ -134,7 +134,7 @@ def test_an_export_of_the_web_of_science_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_a_tsv_of_another_kind_is_refused_with_its_first_line(tmp_path: Path, rows: str) -> None:
-    with pytest.raises(InputError, match=r"x.tsv:1: the first line is .*, expected the names of columns"):
+    with pytest.raises(InputError, match=r"x.tsv:1: the first line is .*, expected names of columns, or short texts"):
         read(written(tmp_path, rows, "x.tsv"))
 
 

@@ -21,6 +21,19 @@ def test_tsv_without_header_is_text_and_labels(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "Bees fly\tinsects\tflight\nThe law of 2020\tlaw\ttax\n",
+        "Honey\thttp://x/a http://x/b\nWax\thttp://x/a http://x/c\n",
+        "Honey\tbees; wild plants\nWax\tbees; hives\n",
+        "Honey\tbees wings\n",
+    ],
+)
+def test_short_texts_with_labels_are_no_other_table(tmp_path: Path, rows: str) -> None:
+    assert all(len(document.labels) in (2, 3) for document in read(written(tmp_path, rows, "x.tsv")))
+
+
 @pytest.mark.parametrize(("name", "mark"), [("x.csv", ","), ("x.csv", ";"), ("x.tsv", "\t"), ("x.csv.gz", ",")])
 def test_columns_with_a_header(tmp_path: Path, name: str, mark: str) -> None:
     rows = [["ID", "Title", "abstract", "labels", "venue", ""], ["a", "Bees", "They fly.", "D1|D2", "Nature", ""]]

@@ -226,7 +226,7 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
     if guess and (table or names & _EXACT["id"]) and names - _EXACT["id"] and not names & _RECOGNISED:
         raise place.error(
             f"no column is recognised as title or text; the columns are {', '.join(map(shown, there))}; say which: "
-            f"{_remedy()}"
+            f"{remedy()}"
         )
     return _Plan(
         fields=fields,
@@ -292,8 +292,8 @@ def _check_labels(there: Sequence[str], place: Place) -> None:
     columns = next(filter(None, usual), [])
     if len(columns) > 1 and not any(among(column, ["labels"]) for column in columns):
         names = f"{', '.join(map(shown, columns[:-1]))} and {shown(columns[-1])}"
-        remedy = option("columns", "labels=...", python="Corpus.of(documents, labels=...)")
-        raise place.error(f"{names} may each hold the labels, expected one; say which: {remedy}")
+        how = option("columns", "labels=...", python="Corpus.of(documents, labels=...)")
+        raise place.error(f"{names} may each hold the labels, expected one; say which: {how}")
 
 
 def running_text(sample: Sequence[Record], there: Collection[str], taken: Collection[str] = ()) -> str:
@@ -327,8 +327,9 @@ def _said(guesses: Columns, markup: Collection[str], fields: Columns, there: Seq
         return ""
     if named and (rest := [column for column in there if column not in {*fields, *_KNOWN}]):
         notes.append(f"metadata: {', '.join(map(shown, rest))}")
-    return f"{'; '.join(notes)}; to change this: {_remedy()}"
+    return f"{'; '.join(notes)}; to change this: {remedy()}"
 
 
-def _remedy() -> str:
+def remedy() -> str:
+    """How columns are named, for messages."""
     return option("columns", "title=...,text=...", python="Corpus.of(documents, title=..., text=...)")

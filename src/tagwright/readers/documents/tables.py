@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tagwright.core.checked import shown
-from tagwright.errors import InputError, option
+from tagwright.errors import InputError
 from tagwright.readers.documents.arrow import arrow_rows, parquet_rows
-from tagwright.readers.documents.columns import SAMPLE, Columns, running_text, split_labels, to_fields
+from tagwright.readers.documents.columns import SAMPLE, Columns, remedy, running_text, split_labels, to_fields
 from tagwright.readers.documents.records import Located, Record, recognise, to_documents
 from tagwright.readers.headers import DOCUMENT, MORE_LABELS, among, of_web_of_science
 from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, csv_rows, tsv_rows, unescape_formula
 
-_SHORT_TEXTS = (
-    "the names of columns, or short texts as Annif has them: a text, a tab, labels as <uri> or with ; between"
-)
+_SHORT_TEXTS = "names of columns, or short texts as Annif has them: a text, a tab, labels as <uri> or with ; between"
 
 LONGEST_NAME = 6
 "The most words in the name of a column."
@@ -49,9 +47,7 @@ def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
         return
     sample = [first, *islice(rows, SAMPLE)]
     if _is_other_table([cells for _, cells in sample]):
-        raise _no_header(
-            first[1], "the names of columns, or short texts as Annif has them: a text, a tab, labels", path
-        )
+        raise _no_header(first[1], _SHORT_TEXTS, path)
     yield from from_rows(((line, _short_text(cells)) for line, cells in chain(sample, rows)), path)
 
 
@@ -115,22 +111,25 @@ def _is_header(cells: Sequence[str]) -> bool:
 def _is_other_table(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the lines are no short texts with labels.
 
-    Either all have the same three cells or more, and only the first is without digits and empty cells, as a header is;
-    or most have one word before the tab and several behind it, as names have. A `<uri>` tells labels.
+    Either all have the same three cells or more, and the first is a header: it has words over a column of numbers or
+    empty cells; or most have one word before the tab and several behind it, as names have. A `<uri>` tells labels.
     """
     if len(rows) < 2 or any(cell.startswith("<") for cells in rows for cell in cells[1:]):
         return False
     if len(rows[0]) > 2 and len({len(cells) for cells in rows}) == 1:
-        is_plain = [all(cell.strip() and not re.search(r"\d", cell) for cell in cells) for cells in rows]
-        return is_plain[0] and not any(is_plain[1:])
+        first, *columns = ([_are_words(cell) for cell in column] for column in zip(*rows, strict=True))
+        return first[0] and all(each[0] for each in columns) and any(not any(each[1:]) for each in columns)
     named = [name for text, *labels in rows if " " in (name := " ".join(labels).strip()) and " " not in text.strip()]
-    return 2 * sum(not re.search(r"[\d;|]", name) for name in named) > len(rows)
+    return 2 * sum(map(_are_words, named)) > len(rows)
+
+
+def _are_words(cell: str) -> bool:
+    return bool(cell.strip()) and not re.search(r"[\d;|:]", cell)
 
 
 def _no_header(cells: Sequence[str], expected: str, path: Path) -> InputError:
-    remedy = option("columns", "title=...,text=...", python="Corpus.of(documents, title=..., text=...)")
     got = shown(", ".join(cells))
-    return InputError(f"the first line is {got}, expected {expected}; or say which they are: {remedy}", path, 1)
+    return InputError(f"the first line is {got}, expected {expected}; or say which they are: {remedy()}", path, 1)
 
 
 def _holds_text_below(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
