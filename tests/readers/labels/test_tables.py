@@ -73,6 +73,11 @@ def test_a_name_or_notation_that_two_labels_have_is_no_parent(tmp_path: Path) ->
     assert [each.broader for each in labels(tmp_path, content)] == [(), (), ("Q",), ("Eggs",)]
 
 
+def test_parents_are_found_by_a_name_in_any_language_and_no_label_is_its_own(tmp_path: Path) -> None:
+    content = "uri,label_fi,label_en,broader\nu:1,eläimet,Animals,\nu:2,linnut,Birds,Animals\nu:3,kalat,Fish,kalat\n"
+    assert [each.broader for each in labels(tmp_path, content)] == [(), ("u:1",), ("kalat",)]
+
+
 def test_a_header_is_known_in_tsv_as_in_csv(tmp_path: Path) -> None:
     content = "name\tdescription\nBees\tThey make honey\n"
     expected = [Label("Bees", ("Bees",), "They make honey")]

@@ -24,15 +24,18 @@ def with_parents(labels: Iterable[tuple[int, Label]], path: Path | str) -> Itera
     ids = {label.id for _, label in every}
     if all(parent in ids for _, label in every for parent in label.broader):
         return iter(every)
-    known = _one_of((label.name, label.id) for _, label in every if label.names)
+    known = _one_of(
+        (name, label.id) for _, label in every for name in (*label.names[:1], *(text for _, text in label.languages))
+    )
     known |= _one_of((label.notation, label.id) for _, label in every if label.notation)
     missing, count, resolved = list[str](), 0, list[tuple[int, Label]]()
     for line, label in every:
-        named = [parent if parent in ids else known.get(parent, "") for parent in label.broader]
+        others = ((parent, known.get(parent, "")) for parent in label.broader)
+        named = [parent if parent in ids else other if other != label.id else "" for parent, other in others]
         missing += [parent for parent, name in zip(label.broader, named, strict=True) if not name]
         count += len(named)
         broader = tuple(name or parent for parent, name in zip(label.broader, named, strict=True))
-        resolved.append((line, replace(label, broader=broader)))
+        resolved.append((line, label if broader == label.broader else replace(label, broader=broader)))
     if missing:
         _log.warning("%s: %d of %d parents are no label: %s", path, len(missing), count, few([*dict.fromkeys(missing)]))
     return iter(resolved)
