@@ -1,8 +1,9 @@
-"""Kills, full disks, read-only folders, two at one output, damaged input: `python -m benchmarks storm [--hours 1]`.
+"""Kills, full disks, read-only folders, races, damaged input: `python -m benchmarks storm [--hours 1]`.
 
-Tries one disturbance after the other for some minutes, or until there were `--kills` kills and `--inputs` damaged
-inputs, checks each time that nothing was lost, and prints what was tried and what was lost; `--results FILE` adds it up
-over several storms. The same seed gives the same disturbances, but not quite the same moments. For Linux and macOS.
+Tries one disturbance after the other for some minutes, or until there were `--kills` kills, `--inputs` damaged inputs
+and `--trials` of each, checks each time that nothing was lost, and prints what was tried and what was lost; `--results
+FILE` adds it up over several storms. The same seed gives the same disturbances, but not quite the same moments. For
+Linux and macOS.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import storm_batch, storm_kills, storm_processes, storm_readers, storm_tally, storm_training
+from benchmarks import (
+    storm_batch,
+    storm_kills,
+    storm_processes,
+    storm_races,
+    storm_readers,
+    storm_tally,
+    storm_training,
+)
 from benchmarks.storm_tally import Tally, Tried
 
 Trial = Callable[[Path, random.Random], Tried]
@@ -29,6 +38,7 @@ TRIALS: Mapping[str, Trial] = {
     **storm_batch.TRIALS,
     **storm_training.TRIALS,
     **storm_readers.TRIALS,
+    **storm_races.TRIALS,
 }
 
 SAVED_EVERY = 10.0
@@ -41,6 +51,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--hours", type=float, help="in place of minutes")
     parser.add_argument("--kills", type=int, default=0, help="at least so many, with those of --results")
     parser.add_argument("--inputs", type=int, default=0, help="at least so many, with those of --results")
+    parser.add_argument("--trials", type=int, default=0, help="at least so many of each, with those of --results")
     parser.add_argument("--results", type=Path, help="a JSON file to which the results are added")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="+", choices=sorted(TRIALS), default=list(TRIALS))
@@ -61,7 +72,7 @@ def rounds(options: argparse.Namespace, tallies: Mapping[str, Tally]) -> Iterato
 
     Where both amounts are asked for, the trials of one that is reached are left out.
     """
-    amounts = options.kills or options.inputs
+    amounts = options.kills or options.inputs or options.trials
     minutes = 60 * options.hours if options.hours else options.minutes or (math.inf if amounts else 3)
     end = time.monotonic() + 60 * minutes
     yield options.only
@@ -73,7 +84,8 @@ def rounds(options: argparse.Namespace, tallies: Mapping[str, Tally]) -> Iterato
 def reached(options: argparse.Namespace, tallies: Mapping[str, Tally]) -> tuple[bool, bool]:
     """Whether there were as many kills, and as many inputs, as were asked for."""
     kills, inputs = sum(each.kills for each in tallies.values()), sum(each.inputs for each in tallies.values())
-    return kills >= options.kills, inputs >= options.inputs
+    enough = all(tallies.get(name, Tally()).trials >= options.trials for name in options.only)
+    return kills >= options.kills and enough, inputs >= options.inputs and enough
 
 
 def storm(rounds: Iterable[Sequence[str]], seed: int, tallies: dict[str, Tally], results: Path | None = None) -> None:

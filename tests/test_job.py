@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from pathlib import Path
@@ -10,8 +11,9 @@ from typer.testing import CliRunner
 
 import tagwright as tw
 from tagwright.app.cli import app
+from tagwright.core.owned import OccupiedError
 from tagwright.data.corpus import ids_of
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, TagwrightError
 from tagwright.job import Job
 from tagwright.methods.table import configuration
 from tagwright.server.review.refit import refit_combiner
@@ -85,6 +87,64 @@ def test_python_saves_resumes_and_overwrites(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"holds a saved tagger.*overwrite=True"):
         tw.train("svm", TEXTS, LABELS, y=GOLD, output=tmp_path / "model", progress=False)
     tw.train("svm", TEXTS, LABELS, y=GOLD, output=tmp_path / "model", overwrite=True, resume=True, progress=False)
+
+
+def in_between(folder: Path, *, overwrite: bool) -> tw.Tagger:
+    """Train into a folder in which another process saves a tagger while this training reads its documents."""
+
+    def read() -> list[Document]:
+        tw.zero_shot(["Bees", "Taxes", "Rain"], stages=["exact_match"], language="en").save(folder, overwrite=True)
+        return DOCUMENTS
+
+    config = configuration("svm", {})
+    return Job(method="svm", config=config, documents=read, labels=LABELS, folder=folder, overwrite=overwrite).run()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_training_replaces_no_other_tagger_than_the_one_that_was_there_when_it_began(
+    tmp_path: Path, there: bool
+) -> None:
+    if there:
+        tw.train("svm", TEXTS, LABELS, y=GOLD, output=tmp_path / "model", progress=False)
+    (tmp_path / "model-2").mkdir()  # taken
+    said = r"model: another process has saved a tagger there meanwhile, .*; what was trained is saved in .*model-3"
+    with pytest.raises(OccupiedError, match=said):
+        in_between(tmp_path / "model", overwrite=there)
+    assert len(tw.load(tmp_path / "model").vocabulary) == 3
+    assert tw.load(tmp_path / "model-3").training["method"] == "svm"
+    assert {each.name for each in tmp_path.iterdir()} == {"model", "model-2", "model-3"}
+
+
+def test_a_file_put_into_the_folder_during_a_training_stays_and_what_was_trained_is_kept_beside(tmp_path: Path) -> None:
+    def read() -> list[Document]:
+        (tmp_path / "model").mkdir()
+        (tmp_path / "model" / "notes.md").write_text("mine")
+        return DOCUMENTS
+
+    job = Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, folder=tmp_path / "model")
+    with pytest.raises(OccupiedError, match=r"is not a saved tagger; .*; what was trained is saved in .*model-2"):
+        job.run()
+    assert (tmp_path / "model" / "notes.md").read_text() == "mine"
+    assert tw.load(tmp_path / "model-2").training["method"] == "svm"
+
+
+def test_an_output_that_cannot_be_renamed_fails_before_documents_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "volume").mkdir()
+    rename = os.replace
+
+    def mounted(source: Path, target: Path) -> None:
+        if Path(source) == tmp_path / "volume":
+            raise OSError(16, "Device or resource busy")
+        rename(source, target)
+
+    def read() -> list[Document]:
+        raise AssertionError("read too early")
+
+    monkeypatch.setattr(os, "replace", mounted)
+    with pytest.raises(TagwrightError, match=r"volume: cannot be written .*, perhaps a mount point"):
+        Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, folder=tmp_path / "volume")
 
 
 def test_resuming_needs_a_folder() -> None:

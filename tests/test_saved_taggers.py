@@ -10,7 +10,8 @@ import pytest
 from tests.saved_taggers import ASKED, FOLDER, PRECISION, answers
 
 import tagwright
-from tagwright.tagger import Tagger
+from tagwright.core.atomic import check_replaceable, delete
+from tagwright.tagger import KIND, Tagger
 
 RELEASES = sorted(FOLDER.glob("*.zip"))
 
@@ -40,3 +41,16 @@ def test_they_answer_alike_when_they_are_saved_again(release: tuple[Path, Path],
         tagger = tagwright.load(folder)
         tagger.save(tmp_path / folder.name)
         assert answers(Tagger.load(tmp_path / folder.name), ASKED) == answers(tagger, ASKED)
+
+
+def test_they_are_replaced_and_deleted_when_they_are_whole(release: tuple[Path, Path], tmp_path: Path) -> None:
+    for folder in sorted(release[0].iterdir()):
+        place = tmp_path / folder.name
+        shutil.copytree(folder, place)
+        (place / "notes.md").write_text("mine")
+        with pytest.raises(tagwright.TagwrightError, match=r"notes\.md: is no part of the saved tagger"):
+            check_replaceable(place, KIND)
+        (place / "notes.md").unlink()
+        check_replaceable(place, KIND)
+        delete(place)
+    assert not list(tmp_path.iterdir())

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tagwright.core.checked import check_names, named_arguments, shown
+from tagwright.core.outputs import check_output
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
 from tagwright.data.in_memory import Texts, with_labels
@@ -258,6 +259,7 @@ def report(
 
     *given, gold = found or (None,)
     named = _named(given)
+    check_output(Path(output))
     with silence(not progress):
         task = _task(list(named.values()), gold, y, labels, train, rules)
         runs = {name: _run(each, task, None) for name, each in named.items()}

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from tagwright import __version__
-from tagwright.core.atomic import check_replaceable, lies_in, remove_folder, replace_folder
+from tagwright.core.atomic import check_replaceable, lies_in, replace_folder
 from tagwright.core.extras import require
+from tagwright.core.owned import OccupiedError
 from tagwright.core.progress import note
 from tagwright.core.saved import is_first, read_manifest
-from tagwright.core.steps import LOG, Start, beside, digest, resumable
+from tagwright.core.steps import LOG, Start, beside, digest, remove, resumable
 from tagwright.core.versions import in_use
 from tagwright.data.corpus import Corpus, ids_of, taken
 from tagwright.data.descriptions import Keywords, read_keywords
@@ -93,6 +94,7 @@ class Job:
     model: Tagger | Path | str | None = None
     share_of_labels: float | None = None
     share_of_pairs: float | None = None
+    _there: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", method_name(self.method))
@@ -143,7 +145,7 @@ class Job:
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
             tagger = replace(self._fused(trained), training=training)
             if self.folder and steps.folder and steps.writes:
-                _save(tagger, self.folder, steps.folder, overwrite=self.overwrite)
+                self._save(tagger, self.folder, steps.folder)
         if len(lesson.rows) and is_first():
             _report_check(tagger, documents, lesson)
         return tagger
@@ -152,7 +154,7 @@ class Job:
         """Raise ConfigError or TagwrightError unless a tagger may be saved here and replaces nothing that is read."""
         if folder.name in ("", ".."):
             raise ConfigError(f"{option('output', str(folder))}: expected the name of a folder")
-        check_replaceable(folder, KIND, overwrite=self.overwrite)
+        object.__setattr__(self, "_there", check_replaceable(folder, KIND, overwrite=self.overwrite))
         files = [*self.files, self.labels, self.keywords, self.guesses, self.reviews]
         for replaced in (folder, beside(folder)):
             for file in files:
@@ -161,6 +163,20 @@ class Job:
                     raise ConfigError(
                         f"{file}: is inside {replaced}, which is replaced; move it, or give another {another}"
                     )
+
+    def _save(self, tagger: Tagger, folder: Path, steps: Path) -> None:
+        """Save the tagger with the logs of its training, then remove the checkpoints.
+
+        It is saved beside the folder, as an OccupiedError says, where this holds what was not there at the start.
+        """
+        try:
+            _write(tagger, folder, steps, overwrite=self.overwrite, read=self._there)
+        except OccupiedError as error:
+            free = next(path for n in range(2, 1000) if not (path := folder.with_name(f"{folder.name}-{n}")).exists())
+            _write(tagger, free, steps, overwrite=False)
+            remove(steps)
+            raise OccupiedError(f"{error}; what was trained is saved in {free}") from None
+        remove(steps)
 
     def _base(self, documents: Sequence[Document]) -> Tagger | None:
         """The tagger to continue from, over the given labels if any."""
@@ -208,7 +224,7 @@ class Job:
             return {"gold": gold}
         from tagwright.review.export import with_reviews
 
-        reviewed = with_reviews(gold, ids_of(documents), vocabulary, self.reviews)
+        reviewed = with_reviews(gold, documents, vocabulary, self.reviews)
         return {"gold": reviewed.gold, "judged": reviewed.judged}
 
     def _unlearnt(self, documents: Sequence[Document], vocabulary: Vocabulary) -> tuple[Run, Longs]:
@@ -322,14 +338,12 @@ def _report_check(tagger: Tagger, documents: Sequence[Document], lesson: Lesson)
         note(str(found))
 
 
-def _save(tagger: Tagger, output: Path, folder: Path, *, overwrite: bool) -> None:
-    """Save the tagger with the logs of its training, then remove the checkpoints."""
-    with replace_folder(output, KIND, overwrite=overwrite) as target:
-        for log in sorted(folder.rglob(LOG)):
-            name = "-".join(("training", *log.relative_to(folder).parent.parts))
+def _write(tagger: Tagger, folder: Path, steps: Path, *, overwrite: bool, read: str | None = None) -> None:
+    with replace_folder(folder, KIND, overwrite=overwrite, read=read) as target:
+        for log in sorted(steps.rglob(LOG)):
+            name = "-".join(("training", *log.relative_to(steps).parent.parts))
             shutil.copyfile(log, target / f"{name}.jsonl")
         tagger.write(target)
-    remove_folder(folder)
 
 
 def _loaded(model: Tagger | Path | str) -> Tagger:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagwright.core.atomic import remove_folder
-from tagwright.core.steps import LOG, NAME, Start, State, Steps, resumable
+from tagwright.core.steps import LOG, NAME, Start, State, Steps, remove, resumable
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 
 STATE = State(
@@ -100,7 +99,7 @@ def test_a_kill_while_a_finished_training_is_removed_blocks_nothing(
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(shutil, "rmtree", remove_first)
-        remove_folder(folder)
+        remove(folder)
     waiting(tmp_path / "M")
     assert [each.name for each in tmp_path.iterdir() if "M" in each.name] == ["M.training"]
 

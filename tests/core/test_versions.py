@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from tests.boxes import number
 
+from tagwright.core.owned import OccupiedError
 from tagwright.core.saved import write_manifest
 from tagwright.core.versions import Versions, in_use
 from tagwright.errors import ConfigError, ModelError, TagwrightError
@@ -62,6 +64,50 @@ def test_prune_keeps_the_newest_the_one_in_use_and_the_one_before(tmp_path: Path
         versions.prune(0)
 
 
+@pytest.mark.parametrize("name", ["notes.md", "reviews.sqlite"])
+def test_prune_removes_nothing_where_a_version_holds_a_file_of_somebody_else(tmp_path: Path, name: str) -> None:
+    versions = filled(tmp_path / "m", 5)
+    versions.promote(5)
+    mine = tmp_path / "m" / "versions" / "0002" / name  # 0001 and 0005 are or were in use
+    mine.write_text("mine")
+    with pytest.raises(TagwrightError, match=rf"{name}: is no part of the saved box, with which it would be deleted"):
+        versions.prune(1)
+    assert versions.names == ["0001", "0002", "0003", "0004", "0005"]
+    assert mine.read_text() == "mine"
+
+
+def test_a_version_takes_the_place_only_of_the_one_that_it_was_made_from(tmp_path: Path) -> None:
+    versions = filled(tmp_path / "m", 2)
+    versions.promote(2)
+    with pytest.raises(OccupiedError, match="m: another version than 0001 was promoted meanwhile"):
+        versions.add(write_box, "box", after="0001")
+    assert versions.names == ["0001", "0002"]
+    assert versions.add(write_box, "box", after="0002").name == "0003" == versions.current.name
+
+
+def test_a_version_that_is_removed_before_it_is_promoted_is_not_promoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = filled(tmp_path / "m", 4)
+    versions.promote(2)
+    changing = Versions.changing
+
+    def late(self: Versions) -> AbstractContextManager[list[str]]:
+        with monkeypatch.context() as patch:
+            patch.setattr(Versions, "changing", changing)
+            self.prune(1)
+        return changing(self)
+
+    monkeypatch.setattr(Versions, "changing", late)
+    with pytest.raises(ConfigError, match='no version "0003"; there are 0001, 0002, 0004'):
+        versions.promote(3)
+    assert versions.current.name == "0002"
+
+
+def write_box(folder: Path, _: str) -> None:
+    write_manifest(folder, "box", {"number": 9})
+
+
 def test_numbers_are_not_given_twice(tmp_path: Path) -> None:
     versions = filled(tmp_path / "m", 3)
     versions.promote(3)
@@ -75,7 +121,7 @@ def test_numbers_are_not_given_twice(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     versions = filled(tmp_path / "m", 1)
-    with pytest.raises(ConfigError, match=r"no version '7'; there are 0001"):
+    with pytest.raises(ConfigError, match=r'no version "7"; there are 0001'):
         versions.promote(7)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").touch()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import gzip
 import json
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,7 +133,7 @@ def test_where_a_mapped_file_cannot_be_removed_it_goes_with_the_corpus(
         raise PermissionError
 
     with monkeypatch.context() as windows:
-        windows.setattr(Path, "unlink", refused)
+        windows.setattr(os, "unlink", refused)
         corpus = Corpus.of([BEES, EMPTY])
     documents = iter(corpus)
     del corpus

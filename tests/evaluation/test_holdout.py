@@ -26,7 +26,7 @@ def test_a_tagger_is_compared_with_the_untrained_one_over_its_labels() -> None:
 def test_a_worse_tagger_is_reported_with_a_remedy() -> None:
     found = Check(20, trained=0.25, untrained=0.5, p=0.01)
     assert found.worse
-    assert str(found).endswith("the untrained method is better here: train zero_shot, or add --fuse")
+    assert str(found).endswith("the untrained method is better here: train zero_shot, or add fuse=True")
 
 
 def test_the_documents_of_a_check_are_left_out_of_training() -> None:

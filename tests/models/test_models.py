@@ -15,6 +15,8 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import digest
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, ModelError
+from tagwright.evaluation import dataset
+from tagwright.evaluation.dataset import EvaluationSet
 from tagwright.models.card import model_card
 
 BEE, TAX, ORCHARD = "http://x.org/bee", "http://x.org/tax", "o"
@@ -190,3 +192,28 @@ def test_any_two_versions_are_compared_and_a_worse_one_is_promoted_with_a_warnin
         models.compare(2, DOCUMENTS, other=2, y=GOLD)
     (models[2].folder / "record.json").unlink()  # nothing to warn of is no reason to refuse
     assert models.promote(1).name == models.current.name == "0001"
+
+
+def test_scores_that_another_process_records_meanwhile_stay_and_a_removed_version_does_not_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models, tag = tw.Models(tmp_path / "models"), dataset.tag_by_own_labels
+    for tagger in (word_tagger(), worse(), word_tagger(), word_tagger()):
+        models.add(tagger)
+
+    def beside(tagger: tw.Tagger, task: EvaluationSet) -> tw.Run:
+        monkeypatch.setattr(dataset, "tag_by_own_labels", tag)
+        models.compare(2, DOCUMENTS[:2], y=GOLD[:2])
+        return tag(tagger, task)
+
+    monkeypatch.setattr(dataset, "tag_by_own_labels", beside)
+    models.compare(2, DOCUMENTS, y=GOLD)
+    assert [each["documents"] for each in models[2].record["scores"]] == [2, 4]
+
+    def pruned(tagger: tw.Tagger, task: EvaluationSet) -> tw.Run:
+        models.prune(1)
+        return tag(tagger, task)
+
+    monkeypatch.setattr(dataset, "tag_by_own_labels", pruned)
+    models.compare(2, DOCUMENTS, y=GOLD)
+    assert sorted(path.name for path in (tmp_path / "models" / "versions").iterdir()) == ["0001", "0004"]

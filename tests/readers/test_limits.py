@@ -26,7 +26,7 @@ LIMIT = 10_000
 LONG = "bees " * 10_000
 REMEDY = (
     "is larger than 10,000 bytes, the limit for one document; "
-    "to read it, raise --max-document-size or TAGWRIGHT_MAX_DOCUMENT_SIZE"
+    "to read it, raise max_document_size or TAGWRIGHT_MAX_DOCUMENT_SIZE"
 )
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +25,10 @@ from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import to_vocabulary
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.readers.documents.files import open_sources
+from tagwright.readers.limits import document_limit
 from tagwright.scale import batch
 from tagwright.scale.local_processes import Tagged
-from tagwright.scale.output_folder import BatchOptions
+from tagwright.scale.output_folder import BatchOptions, OutputFolder
 from tagwright.scale.shard_tagging import ShardTagger
 from tagwright.scale.shards import Shard, Unread
 from tagwright.tagger import Tagger
@@ -289,7 +293,7 @@ def test_what_is_whole_is_skipped_and_what_is_damaged_or_from_other_documents_is
     assert contents(out) == before
     lines = documents.read_text(encoding="utf-8").splitlines()
     lines[BROKEN - 1] = json.dumps({"id": "mended", "title": "Bees"})
-    lines[45] = json.dumps({"id": "other", "title": "Rain"})
+    lines[45] = json.dumps({"id": "d46", "title": "Rain"})
     documents.write_text("\n".join(lines) + "\n", encoding="utf-8")
     numbers.clear()
     tag(documents, model, out, OPTIONS)
@@ -318,8 +322,93 @@ def test_shards_beyond_the_last_of_a_shorter_input_are_kept_and_the_input_is_ref
     for file in (tmp_path / "out").glob("shard-*"):
         if int(file.stem.partition("-")[2]) >= shards:
             file.unlink()
+    last = tmp_path / "out" / f"shard-{shards - 1:06}.jsonl"
+    if kept != 40:
+        with pytest.raises(TagwrightError, match=rf"{last.name}: holds suggestions for .* which these documents lack"):
+            tag(documents, model, tmp_path / "out", OPTIONS)
+        assert last.read_bytes() == before[last.name]
+        last.unlink()
     tag(documents, model, tmp_path / "out", OPTIONS)
     assert numbers == [shards - 1] * (kept != 40)
+
+
+@pytest.mark.parametrize("file_format", ["jsonl", "trec", "parquet"])
+def test_suggestions_for_documents_that_are_not_given_any_more_are_kept(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_format: Any
+) -> None:
+    """Of 3 documents, then 1; of 3, one of which is larger than the limit; the same number, but another document."""
+    options = BatchOptions(shard_size=SIZE, format=file_format)
+    here(monkeypatch, model, options)
+    lines = [json.dumps({"id": f"d {i}", "title": "Bees", "text": "Honey " * 9**i}) + "\n" for i in range(4)]
+    path, out = tmp_path / "documents.jsonl", tmp_path / "out"
+    path.write_text("".join(lines[:3]), encoding="utf-8")
+    tag(path, model, out, options)
+    before = contents(out)
+    for fewer, limit in ((lines[:1], None), (lines[:3], 200), ([lines[0], lines[1], lines[3]], None)):
+        path.write_text("".join(fewer), encoding="utf-8")
+        with document_limit(limit), pytest.raises(TagwrightError, match=r'holds suggestions for "d .*another folder'):
+            tag(path, model, out, options)
+        assert contents(out) == before
+    path.write_text("".join([lines[0].replace("Bees", "Rain"), *lines[1:]]), encoding="utf-8")
+    assert tag(path, model, out, options).shards == 1  # one more, and one is changed
+
+
+def test_documents_that_another_run_has_tagged_since_the_shard_was_cut_are_kept(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, out = tmp_path / "documents.jsonl", tmp_path / "out"
+    path.write_text('{"id": "1", "title": "Bees"}\n', encoding="utf-8")
+    tagger = ShardTagger.load(model, OPTIONS)
+
+    def beside(shards: Iterator[Shard], *_: object) -> Iterator[Tagged]:
+        for shard in shards:
+            path.write_text('{"id": "1", "title": "Bees"}\n{"id": "2", "title": "Rain"}\n', encoding="utf-8")
+            here(monkeypatch, model, OPTIONS)
+            tag(path, model, out, OPTIONS)
+            target = shard.path.with_suffix(".suggestions")
+            yield Tagged(shard, target, tagger.write(shard.path, target))
+
+    monkeypatch.setattr(batch, "in_processes", beside)
+    with pytest.raises(TagwrightError, match='holds suggestions for "2", which these documents lack'):
+        tag(path, model, out, OPTIONS)
+    assert [row["id"] for row in records(out / "shard-000000.jsonl")] == ["1", "2"]
+
+
+def test_of_two_runs_with_different_settings_one_claims_the_folder(tmp_path: Path) -> None:
+    """Before, both did in most of these races."""
+    for number in range(20):
+        folder, together, refused = tmp_path / str(number), threading.Barrier(2), list[str]()
+
+        def claim(k: int, folder: Path = folder, together: Any = together, refused: list[str] = refused) -> None:
+            together.wait()
+            try:
+                OutputFolder(folder, "jsonl").claim({"k": k})
+            except TagwrightError as error:
+                refused.append(str(error))
+
+        threads = [threading.Thread(target=claim, args=(k,)) for k in (1, 3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(refused) == 1
+        assert "holds a batch with other settings (k " in refused[0]
+
+
+def test_a_tagger_that_is_replaced_during_a_batch_tags_none_of_it(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(model, tmp_path / "model")
+    claim = OutputFolder.claim
+
+    def replaced(self: OutputFolder, settings: Any) -> None:
+        claim(self, settings)
+        Tagger.load(model).with_labels(["Bees"]).save(tmp_path / "model", overwrite=True)
+
+    monkeypatch.setattr(OutputFolder, "claim", replaced)
+    with pytest.raises(TagwrightError, match="model: was replaced since the batch began; tag into another folder"):
+        tag(documents, tmp_path / "model", tmp_path / "out", OPTIONS, processes=1)
+    assert not list((tmp_path / "out").glob("shard-*"))
 
 
 def test_an_output_inside_a_folder_of_documents_is_refused(
@@ -369,7 +458,7 @@ def test_a_folder_of_something_else_is_left_alone(documents: Path, model: Path, 
         tag(documents, model, mine, OPTIONS)
     (web := tmp_path / "web").mkdir()
     (web / "manifest.json").write_text('{"name": "a web page"}')
-    for other, held in ((model, "'tagger'"), (web, "something else")):
+    for other, held in ((model, '"tagger"'), (web, "something else")):
         with pytest.raises(ModelError, match=f"holds {held}, expected a saved batch"):
             tag(documents, model, other, OPTIONS)
     assert [file.name for file in web.iterdir()] == ["manifest.json"]

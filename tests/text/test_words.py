@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,19 +112,6 @@ def test_every_word_has_its_place(text: str) -> None:
             [word] for word in raw_words(text, analysis)
         ]
         assert words(text, analysis) == [fold(word, analysis) for word in raw_words(text, analysis)]
-
-
-@pytest.mark.parametrize("piece", ["ab-\n", "a\u00ad", "a\u0301", "\u00ad", "a-\n\u00ad", "ก้", "\u1780\u17d2"])
-def test_work_grows_with_the_length_of_a_text(piece: str) -> None:
-    """Four times the text takes four times the time, not sixteen: at most ten, the least of three runs each."""
-    short, long = (min(_seconds(piece * size) for _ in range(3)) for size in (20_000, 80_000))
-    assert long < 10 * max(short, 0.002)
-
-
-def _seconds(text: str) -> float:
-    start = time.process_time()
-    raw_words(text, 2, known=lambda _: False)
-    return time.process_time() - start
 
 
 @given(st.text("abcäß'’.+-C (\n") | st.text(st.characters(max_codepoint=0x2FF)))

@@ -3,7 +3,7 @@
 A command takes a group as one parameter: `grouped` shows its fields to typer as options of their own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -13,8 +13,10 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
 import typer
 
 from tagwright.core.checked import canonical
+from tagwright.core.outputs import Written, check_output
 from tagwright.core.progress import silence, unlogged
 from tagwright.core.versions import in_use
+from tagwright.errors import option
 from tagwright.readers.limits import document_limit
 
 Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet"]
@@ -99,12 +101,16 @@ Quiet = Annotated[bool, typer.Option("--quiet", callback=_quiet, help="No progre
 
 MonitorLog = Annotated[
     Path | None,
+    Written(log=True),
     typer.Option(
         "--monitor",
         metavar="FILE",
         help="Append a record of each tagged document, without its text, for `tagwright monitor`.",
     ),
 ]
+
+
+Report = Annotated[Path | None, Written(), typer.Option(help="Write an HTML page with tables and plots.")]
 
 
 @dataclass(frozen=True)
@@ -234,6 +240,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
+        _check_outputs(shown, given)
         made = {
             name: group(**{each.name: given.pop(each.name) for each in fields(group)}) for name, group in groups.items()
         }
@@ -241,6 +248,28 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     run.__signature__ = Signature(shown)  # type: ignore[attr-defined]
     return run
+
+
+READ = ("docs", "train", "test", "documents", "model")
+"Lists that name what a command reads, besides all paths."
+
+
+def _check_outputs(shown: Iterable[Parameter], given: Mapping[str, Any]) -> None:
+    """Try what a command is to write before it does anything. Raises TagwrightError as `check_output` does."""
+    marks = {each.name: mark for each in shown for mark in _metadata(each) if isinstance(mark, Written)}
+    others: list[Path | str] = []
+    for name in given.keys() - marks:
+        in_list = isinstance(given[name], list | tuple)
+        parts = given[name] if in_list else [given[name]]
+        others += [part for part in parts if isinstance(part, Path) or (in_list and name in READ)]
+    for name, mark in marks.items():
+        if given[name] is not None:
+            check_output(given[name], others, option(name), log=mark.log)
+            others.append(given[name])
+
+
+def _metadata(parameter: Parameter) -> tuple[Any, ...]:
+    return getattr(parameter.annotation, "__metadata__", ())
 
 
 def _options(group: Any) -> list[Parameter]:

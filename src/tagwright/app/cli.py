@@ -24,6 +24,7 @@ from tagwright.app.arguments import (
     MonitorLog,
     Quiet,
     Reading,
+    Report,
     Scoring,
     Train,
     grouped,
@@ -40,6 +41,7 @@ from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
 from tagwright.app.commands.train import options, train
 from tagwright.core.checked import nearest
+from tagwright.core.outputs import Written
 from tagwright.core.terminal import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
 from tagwright.core.versions import in_use
 from tagwright.errors import ConfigError, TagwrightError, on_command_line
@@ -118,7 +120,7 @@ def suggest(
     if path and not explain:
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
     options = SuggestOptions(**vars(cut))
-    corpus = inputs.read(docs, reading)
+    corpus = inputs.read_to_tag(docs, reading)
     tagger = inputs.tagger(chosen, corpus)
     if path:
         found = inputs.explained_by_neighbours(tagger, corpus, options, path)
@@ -141,8 +143,10 @@ def evaluate(
     arranged: Arranged,
     run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.")] = None,
     train: Train = [],  # noqa: B006
-    per_label: Annotated[Path | None, typer.Option(help="Write a TSV with the scores of every label.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML page with tables and plots.")] = None,
+    per_label: Annotated[
+        Path | None, Written(), typer.Option(help="Write a TSV with the scores of every label.")
+    ] = None,
+    report: Report = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
@@ -184,7 +188,7 @@ def compare(
     model: Annotated[list[Path], typer.Option(help="A saved tagger beside others or runs.")] = [],  # noqa: B006
     language: Language = "",
     train: Train = [],  # noqa: B006
-    report: Annotated[Path | None, typer.Option(help="Write an HTML page with tables and plots.")] = None,
+    report: Report = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
@@ -298,9 +302,8 @@ def read(
     if output == "qrels":
         render.lines(inputs.gold_lines(inputs.read(docs, reading), labels))
         return
-    for _, documents in inputs.sources(docs, reading):
-        for _, document in documents:
-            render.document(document)
+    for document in inputs.documents_to_tag(docs, reading):
+        render.document(document)
 
 
 @app.command()
@@ -372,7 +375,8 @@ def verify(
 ) -> None:
     """Check every byte of a saved tagger, and whether its labels are still those of --labels.
 
-    Loading checks 64 MB, and only the sizes of larger files.
+    Loading checks 64 MB, and only the sizes of larger files. The exit code is 1 if the labels differ: some were added,
+    are gone, or have another preferred name.
     """
     from tagwright.app import render
     from tagwright.data.vocabulary import to_vocabulary
@@ -382,6 +386,8 @@ def verify(
     vocabulary = Tagger.load(model, verify=True).vocabulary
     changes = VocabularyChanges.of(vocabulary, to_vocabulary(labels, language)) if labels else None
     render.verified(model, len(vocabulary), changes, as_json=as_json)
+    if changes:
+        raise typer.Exit(1)
 
 
 app.command()(cache)

@@ -1,27 +1,30 @@
-"""Replace a file or folder atomically, with concurrent readers and writers, even if processes are killed.
+"""Replace and delete files and folders atomically, with concurrent readers and writers, even if processes are killed.
 
 A writer of NAME holds `.NAME.lock` and writes to `.NAME.tmpXXXXXXXX`; both are beside NAME, on the same disk, so that
 they can be renamed. The next owner of the lock removes the files of a killed writer. Not every system can exchange
 folders atomically: the old one is first renamed to `.NAME.previous`, and restored if the replacement was not finished.
 A symbolic link is kept; its target is replaced. On Windows, files can be synced only when opened for writing, nothing
 can be renamed to the name of a folder, and open files may not be renamed for a moment.
+
+`replace` alone renames in this package, and `_remove` alone deletes: only what is `owned`.
 """
 
 import contextlib
 import errno
-import json
+import hashlib
 import os
 import re
 import secrets
 import shutil
-import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from io import FileIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from tagwright.errors import ConfigError, ModelError, TagwrightError, option
+from tagwright.core.checked import shown
+from tagwright.core.owned import MANIFEST, ChangedError, OccupiedError, is_empty, is_whole, manifest_of, refuse_foreign
+from tagwright.errors import ModelError, TagwrightError, option
 
 PATIENCE = 600.0
 "Seconds that a writer waits for another one."
@@ -34,12 +37,7 @@ TRIES = 100
 
 WINDOWS = os.name == "nt"
 
-NOT_LISTED = ("manifest.json", ".DS_Store", "Thumbs.db", "desktop.ini")
-"Files of a saved folder that its manifest does not list, and what file managers put into every folder."
-
 T = TypeVar("T")
-
-_replace = os.replace
 
 
 @contextlib.contextmanager
@@ -54,62 +52,102 @@ def replace_file(path: Path | str) -> Iterator[Path]:
         if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
             yield path
             return
-        path = _followed(path)
+        path = link_target(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(path):
-            temporary, mode = _temporary(path), _mode(path)
-            temporary.touch(0o666 if mode is None else 0o600, exist_ok=False)
-            try:
-                yield temporary
-                _sync(temporary)
-                _set_mode(temporary, mode)
-                _rename(temporary, path)
-                _sync_names(path.parent)
-            finally:
-                temporary.unlink(missing_ok=True)
+        with locked(path), replace_locked(path) as temporary:
+            yield temporary
 
 
 @contextlib.contextmanager
-def replace_folder(folder: Path | str, kind: str, *, overwrite: bool = True) -> Iterator[Path]:
+def replace_locked(path: Path) -> Iterator[Path]:
+    """What `replace_file` does, for who holds the lock of the file."""
+    temporary = temporary_beside(path)
+    temporary.touch(0o600 if path.exists() else 0o666, exist_ok=False)
+    try:
+        yield temporary
+        _sync(temporary)
+        _keep_mode(path, temporary)
+        replace(temporary, path)
+        _sync_names(path.parent)
+    finally:
+        _remove(temporary)
+
+
+@contextlib.contextmanager
+def replace_folder(folder: Path | str, kind: str, *, overwrite: bool = True, read: str | None = None) -> Iterator[Path]:
     """Yield a temporary folder beside `folder`; on leaving, it replaces `folder`, with its permissions.
 
-    kind: what its manifest says is saved here. overwrite: whether a folder of that kind may be replaced. Raises
-    TagwrightError as `replace_file` does, when `folder` holds anything else or files that its manifest does not list,
-    and when another process has been writing there for ten minutes; ConfigError when overwrite is needed.
+    kind: what its manifest says is saved here. overwrite: whether a folder of that kind may be replaced. read: the
+    `saved_version` that was read there, if another one must not be replaced. Raises TagwrightError as `replace_file`
+    does, and when another process has been writing there for ten minutes; OccupiedError when `folder` holds anything
+    else, files that its manifest does not list, or what needs overwrite; ChangedError for another than was read.
     """
     folder = Path(folder)
     with writing(folder):
-        place = _followed(folder)
+        place = link_target(folder)
         place.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(place):
-            _refuse_others(place, kind, overwrite=overwrite)
-            temporary, mode = _temporary(place), _mode(place)
-            temporary.mkdir(0o777 if mode is None else 0o700)
+        with locked(place):
+            _refuse_others(place, kind, overwrite=overwrite, read=read)
+            temporary = temporary_beside(place)
+            temporary.mkdir(0o700 if place.exists() else 0o777)
             try:
                 yield temporary
-                _set_mode(temporary, mode)
+                _keep_mode(place, temporary)
                 for file in sorted(temporary.rglob("*")):
                     _sync(file)
+                # once more, as no lock keeps others from putting their files there
+                _refuse_others(place, kind, overwrite=overwrite, read=read)
                 _exchange(temporary, place)
             finally:
-                shutil.rmtree(temporary, ignore_errors=True)
+                _remove(temporary)
 
 
-def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True) -> None:
-    """Refuse what `replace_folder` would refuse, before any work; remove the files of a killed save."""
+def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True, parts: Collection[str] = ()) -> str:
+    """Refuse before any work what `replace_folder` would refuse after it; remove the files of a killed save.
+
+    A file is made and renamed beside the folder, and the folder itself renamed and put back, as mount points cannot be.
+    parts: names of files in it besides those that its manifest lists. Returns the `saved_version` of the folder.
+    """
     with writing(folder):
-        place = _followed(folder)
-        if place.parent.is_dir():
-            with _locked(place):
-                _refuse_others(place, kind, overwrite=overwrite)
+        place = link_target(folder)
+        if not place.parent.is_dir():
+            check_writable(place)
+            return ""
+        with locked(place):
+            _refuse_others(place, kind, parts, overwrite=overwrite, read=None)
+            check_writable(place)
+            if place.exists():
+                replace(place, _previous(place))
+                replace(_previous(place), place)
+            return saved_version(place)
+
+
+def check_writable(path: Path) -> None:
+    """Raise OSError unless a file can be made, filled and renamed in the folder of a path, or where that would be."""
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    one, other = temporary_beside(folder / "output"), temporary_beside(folder / "output")
+    try:
+        one.write_bytes(bytes(1 << 12))
+        _sync(one)
+        replace(one, other)
+    finally:
+        for file in (one, other):
+            _remove(file)
+
+
+def saved_version(folder: Path) -> str:
+    """A digest of the manifest of a saved folder, which lists digests of its files; "" where there is none."""
+    with contextlib.suppress(OSError):
+        return hashlib.blake2b((link_target(folder) / MANIFEST).read_bytes(), digest_size=16).hexdigest()
+    return ""
 
 
 def exists(folder: Path, file: Path) -> bool:
     """Whether a file is in a saved folder. A folder that is being replaced is waited for, or put back after a kill."""
     with contextlib.suppress(OSError, TagwrightError):
-        place = _followed(folder)
+        place = link_target(folder)
         if not file.is_file() and _previous(place).is_dir():
-            with _locked(place, READERS_PATIENCE):  # its owner has cleaned up
+            with locked(place, READERS_PATIENCE):  # its owner has cleaned up
                 return file.is_file()
     return file.is_file()
 
@@ -117,14 +155,14 @@ def exists(folder: Path, file: Path) -> bool:
 def read_whole(folder: Path, read: Callable[[], T]) -> T:
     """The result of `read` on a saved folder, repeated if it was replaced meanwhile, so never half old and half new."""
     for _ in range(TRIES):
-        before = _version(folder)
+        before = _state(folder)
         try:
             found = read()
         except (TagwrightError, OSError):
-            if _version(folder) == before:
+            if _state(folder) == before:
                 raise
         else:
-            if _version(folder) == before:
+            if _state(folder) == before:
                 return found
         time.sleep(0.01)
     raise ModelError(f"{folder}: is replaced repeatedly while it is read; try later")
@@ -133,18 +171,36 @@ def read_whole(folder: Path, read: Callable[[], T]) -> T:
 def remove_leftovers(path: Path) -> None:
     """Remove the files of killed writers of this file or folder, unless another process is writing."""
     with contextlib.suppress(OSError, TagwrightError):
-        place = _followed(path)
+        place = link_target(path)
         if place.parent.is_dir():
-            with _locked(place, 0):
+            with locked(place, 0):
                 pass
 
 
-def remove_folder(folder: Path) -> None:
-    """Remove a saved folder, if that is possible. A process that is killed meanwhile leaves all of it or nothing."""
-    with contextlib.suppress(OSError, TagwrightError):
-        place = _followed(folder)
-        with _locked(place):
+def delete(*paths: Path, parts: Collection[str] = ()) -> None:
+    """Delete files and folders that are ours, if they are there; of a saved folder, a kill leaves all or nothing.
+
+    Ours are `TEMPORARY` ones and what is in scratch folders; folders with no other files than those that a manifest
+    lists, or none; and files with the names in `parts`, wherever they are in a folder. Raises OccupiedError before
+    anything is deleted, naming a file that is not ours; OSError.
+    """
+    places = [link_target(path) if (path / MANIFEST).is_file() else path for path in paths]
+    for place in places:
+        refuse_foreign(place, parts)
+    for place in places:
+        if not (place / MANIFEST).is_file():
+            _remove(place)
+            continue
+        with locked(place):
+            refuse_foreign(place, parts)
             _discard(place, place)
+
+
+def delete_empty(*folders: Path) -> None:
+    """Delete folders as far as nobody has put anything there."""
+    with contextlib.suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def append_at_once(file: FileIO, data: bytes) -> None:
@@ -171,7 +227,8 @@ def writing(path: Path) -> Iterator[None]:
 def _refusal(error: Exception) -> str | None:
     """The message of the system, if an error comes from it. Libraries in Rust and C++ wrap it in their own errors."""
     if isinstance(error, OSError):
-        return error.strerror or str(error)
+        mounted = error.errno in (errno.EBUSY, errno.EXDEV)
+        return (error.strerror or str(error)) + ", perhaps a mount point: choose a place in or beside it" * mounted
     said = re.search(r"([^:(\n]+) \(os error \d+\)", str(error)) or re.search(
         r"(No space left on device|Disk quota exceeded|There is not enough space on the disk)", str(error)
     )
@@ -179,8 +236,8 @@ def _refusal(error: Exception) -> str | None:
 
 
 @contextlib.contextmanager
-def _locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
-    """Hold the lock for writing `path`, and remove the files of killed writers."""
+def locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
+    """Hold the lock for writing `path`, and remove the files of killed writers. It is held once in a process."""
     from filelock import FileLock, Timeout
 
     file = path.with_name(f".{path.name}.lock")
@@ -195,53 +252,61 @@ def _locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(OSError):  # Windows does it when the lock is released
-            file.unlink()
+            _remove(file)
         lock.release()
 
 
 def _tidy(path: Path) -> None:
     """Remove temporaries of killed writers and their old folder, which is restored if there is no new one."""
     previous = _previous(path)
-    if previous.is_dir() and not path.exists() and _ours(previous):
-        _rename(previous, path)
-    elif previous.is_dir() and _ours(path):
-        _discard(previous, path)
+    if previous.is_dir() and not path.exists() and (manifest_of(previous) or is_empty(previous)):
+        replace(previous, path)
+    elif previous.is_dir() and path.is_dir() and is_whole(previous):
+        with contextlib.suppress(OSError):
+            _discard(previous, path)
     temporary = re.compile(re.escape(f".{path.name}.tmp") + "[0-9a-f]{8}")
     for other in [other for other in path.parent.iterdir() if temporary.fullmatch(other.name)]:
-        shutil.rmtree(other, ignore_errors=True) if other.is_dir() else other.unlink(missing_ok=True)
+        _remove(other)
 
 
 def _exchange(new: Path, folder: Path) -> None:
     """Rename `new` to `folder`; the old folder is removed only after that."""
     previous = _previous(folder)
     if not folder.exists():
-        _rename(new, folder)
+        replace(new, folder)
     else:
-        _rename(folder, previous)
+        replace(folder, previous)
         try:
-            _rename(new, folder)
+            replace(new, folder)
         except BaseException:
             if not folder.exists():
-                _rename(previous, folder)
+                replace(previous, folder)
             raise
-        _discard(previous, folder)
+        with contextlib.suppress(OSError):  # Windows, where a file of it is open: the next writer removes it
+            _discard(previous, folder)
     _sync_names(folder.parent)
 
 
-def _discard(previous: Path, folder: Path) -> None:
-    """Remove an old folder. It is renamed first: half removed, it must not be restored."""
-    doomed = _temporary(folder)
-    with contextlib.suppress(OSError):
-        _rename(previous, doomed)
-    for path in (previous, doomed):
+def _discard(old: Path, folder: Path) -> None:
+    """Remove an old folder. It is renamed first: half removed, it must not be read or restored."""
+    doomed = temporary_beside(folder)
+    replace(old, doomed)
+    _remove(doomed)
+
+
+def _remove(path: Path) -> None:
+    """Delete a file, or a folder as far as possible. Whoever calls has made sure that it is ours."""
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
-def _rename(source: Path, target: Path) -> None:
+def replace(source: Path, target: Path) -> None:
     """Rename, retrying for a second: on Windows, virus scanners and readers hold files for a moment."""
     for left in reversed(range(TRIES)):
         try:
-            _replace(source, target)
+            source.replace(target)
         except PermissionError:
             if not left or not WINDOWS:
                 raise
@@ -250,15 +315,10 @@ def _rename(source: Path, target: Path) -> None:
             return
 
 
-def _mode(path: Path) -> int | None:
-    """The permissions of a file or folder that is there."""
-    return stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-
-
-def _set_mode(path: Path, mode: int | None) -> None:
-    if mode is not None:
-        with contextlib.suppress(OSError):  # some disks have no permissions
-            path.chmod(mode)
+def _keep_mode(path: Path, new: Path) -> None:
+    """Give what replaces a file or folder the same permissions."""
+    with contextlib.suppress(OSError):  # there is none, or the disk has no permissions
+        shutil.copymode(path, new)
 
 
 def _sync(path: Path) -> None:
@@ -278,35 +338,23 @@ def _sync_names(folder: Path) -> None:
             os.close(handle)
 
 
-def _refuse_others(folder: Path, kind: str, *, overwrite: bool) -> None:
-    if not folder.exists() or _is_empty(folder):
+def _refuse_others(folder: Path, kind: str, parts: Collection[str] = (), *, overwrite: bool, read: str | None) -> None:
+    """Raise OccupiedError unless a saved folder may be put in this place, ChangedError for another than was read."""
+    if not folder.exists() or is_empty(folder):
         return
-    manifest = _manifest(folder)
-    found = manifest.get("kind")
+    found = manifest_of(folder).get("kind")
     if found is None:
-        raise TagwrightError(f"{folder}: exists and is not a saved {kind}; choose another place")
+        raise OccupiedError(f"{folder}: exists and is not a saved {kind}; choose another place")
     if found != kind:
-        raise TagwrightError(f"{folder}: holds {str(found)[:100]!r}, expected a saved {kind}; choose another place")
+        raise OccupiedError(f"{folder}: holds {shown(found, 100)}, expected a saved {kind}; choose another place")
+    if read is not None and saved_version(folder) != read:
+        raise ChangedError(f"{folder}: another process has saved a {kind} there meanwhile, which is not replaced")
     if not overwrite:
-        replace = option("overwrite", python="overwrite=True")
-        raise ConfigError(f"{folder}: holds a saved {kind}; replace it with {replace}, or choose another place")
-    for name in _unlisted(folder, manifest):
-        raise TagwrightError(
-            f"{folder / name}: is no part of the saved {kind}, with which it would be deleted; move it elsewhere, or "
-            "choose another place"
-        )
-
-
-def _unlisted(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """The files below a saved folder that its manifest does not list; none where it lists no files."""
-    listed, logs = manifest.get("files"), manifest.get("logs")
-    if not isinstance(listed, dict):
-        return
-    known = {*listed, *map(str, logs if isinstance(logs, list) else ())}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if name not in known and path.name not in NOT_LISTED and (path.is_symlink() or not path.is_dir()):
-            yield name
+        replaced = option("overwrite", python="overwrite=True")
+        raise OccupiedError(f"{folder}: holds a saved {kind}; replace it with {replaced}, or choose another place")
+    refuse_foreign(folder, parts)
+    if _previous(folder).exists():  # and not that of a killed writer, or it would be gone
+        raise OccupiedError(f"{_previous(folder)}: is in the way, and not from Tagwright; move it elsewhere")
 
 
 def lies_in(path: Path | str, folder: Path) -> bool:
@@ -314,25 +362,7 @@ def lies_in(path: Path | str, folder: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
-def _ours(folder: Path) -> bool:
-    return _is_empty(folder) or bool(_manifest(folder))
-
-
-def _is_empty(folder: Path) -> bool:
-    return folder.is_dir() and not any(folder.iterdir())
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder that Tagwright saved, else nothing: others have files of that name too."""
-    try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    ours = isinstance(manifest, dict) and isinstance(manifest.get("tagwright"), int)
-    return manifest if ours and isinstance(manifest.get("kind"), str) else {}
-
-
-def _followed(path: Path) -> Path:
+def link_target(path: Path) -> Path:
     """The target of a symbolic link, which need not exist yet. Raises OSError for a cycle of links."""
     if not path.is_symlink():
         return path
@@ -347,13 +377,14 @@ def _previous(folder: Path) -> Path:
     return whole.parent / f".{whole.name}.previous"
 
 
-def _temporary(path: Path) -> Path:
+def temporary_beside(path: Path) -> Path:
+    """A new name beside a path that tells a temporary file or folder of ours."""
     return path.with_name(f".{path.name}.tmp{secrets.token_hex(4)}")
 
 
-def _version(folder: Path) -> tuple[int, ...] | None:
-    """A value that differs between a saved folder and its replacement."""
+def _state(folder: Path) -> tuple[int, ...] | None:
+    """A value that differs before and after a saved folder is replaced, or renamed and put back."""
     with contextlib.suppress(OSError):
-        found = (folder / "manifest.json").stat()
-        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+        found = (folder / MANIFEST).stat()
+        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size, folder.stat().st_ctime_ns
     return None

@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from tagwright.core.atomic import replace_file, writing
+from tagwright.core.atomic import delete, replace_file, writing
 from tagwright.errors import ConfigError, TagwrightError
 
 LIMIT = 2 << 30
@@ -143,7 +143,7 @@ class Cache:
             in_use = self._path.with_name(f"{self._path.name}-shm").exists()  # the last to close it removes this file
             for path in self._ours():
                 if not (in_use and path.name.startswith(self._path.name)):
-                    path.unlink(missing_ok=True)
+                    delete(path)
         return before - self.size()
 
     def _write(self, rows: Collection[tuple[bytes, str, bytes | None, int]]) -> None:
@@ -203,7 +203,7 @@ class Cache:
             kept = database.execute("SELECT 1 FROM entries WHERE key = ?", [path.name.encode()]).fetchone()
             if not kept and path.suffix == ".file":  # others are just being made
                 with suppress(OSError):  # Windows removes nothing that another process has open
-                    path.unlink(missing_ok=True)
+                    delete(path)
         with suppress(sqlite3.OperationalError):  # what is free is used by the next rows
             _compact(database)
 
@@ -211,7 +211,7 @@ class Cache:
         """Remove a damaged database; its journals first, which would be replayed into a new one."""
         try:
             for journal in ("-wal", "-shm", ""):
-                self._path.with_name(self._path.name + journal).unlink(missing_ok=True)
+                delete(self._path.with_name(self._path.name + journal))
         except OSError:
             self._usable = False
 

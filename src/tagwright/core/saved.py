@@ -84,11 +84,11 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
         raise ModelError(f"{path}: damaged ({error}); save the {kind} again") from None
     if not isinstance(manifest, dict) or manifest.get("kind") != kind:
         got = manifest.get("kind") if isinstance(manifest, dict) else None
-        holds = repr(got[:100]) if isinstance(got, str) else "something else"
+        holds = shown(got, 100) if isinstance(got, str) else "something else"
         raise ModelError(f"{path}: holds {holds}, expected a saved {kind}")
-    if manifest.get("tagwright") != FORMAT:
+    if type(manifest.get("tagwright")) is not int or manifest["tagwright"] != FORMAT:
         raise ModelError(
-            f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads {FORMAT}; train or save it "
+            f"{path}: format {shown(manifest.get('tagwright'), 100)}, this Tagwright reads {FORMAT}; train or save it "
             "again"
         )
     return manifest
@@ -115,7 +115,7 @@ def read_number(folder: Path, manifest: Mapping[str, Any], name: str, most: int 
     value = manifest.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise ModelError(
-            f"{folder}: manifest cannot be read ({name} is {str(value)[:100]}, expected a number from 1 to {most}); "
+            f"{folder}: manifest cannot be read ({name} is {shown(value, 100)}, expected a number from 1 to {most}); "
             "save the model again"
         )
     return value

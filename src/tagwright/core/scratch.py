@@ -2,11 +2,11 @@
 
 import contextlib
 import secrets
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from tagwright.core.atomic import delete
 from tagwright.errors import TagwrightError
 
 _PREFIX, _SUFFIX = "tagwright-scratch-", ".folder"
@@ -28,9 +28,8 @@ def scratch_folder() -> Iterator[Path]:
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
             with contextlib.suppress(OSError):
-                lock.unlink()
+                delete(folder, lock)
 
 
 def remove_abandoned() -> None:
@@ -40,8 +39,7 @@ def remove_abandoned() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*{_SUFFIX}"):
         lock = folder.with_suffix(".lock")
         with contextlib.suppress(Timeout, OSError), FileLock(lock, timeout=0):
-            shutil.rmtree(folder, ignore_errors=True)
-            lock.unlink()
+            delete(folder, lock)
 
 
 @contextlib.contextmanager

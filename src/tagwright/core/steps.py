@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -12,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.atomic import check_replaceable, remove_folder, replace_file, replace_folder
+from tagwright.core.atomic import check_replaceable, delete, delete_empty, replace_file, replace_folder
 from tagwright.core.checked import shown
 from tagwright.core.saved import is_first, read_manifest, write_manifest, write_manifest_file
 from tagwright.core.terminal import escaped
-from tagwright.errors import ConfigError, ModelError, TagwrightError
+from tagwright.errors import ConfigError, ModelError, TagwrightError, option
 
 KIND = "unfinished training"
 
@@ -25,6 +26,8 @@ NAME = "checkpoint.safetensors"
 
 LOG = "log.jsonl"
 "The log of a step, beside it."
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +111,7 @@ class Steps:
         step = json.dumps({"values": dict(state.values), "config": dict(config)})
         with replace_file(self.folder / NAME) as path:
             for file in self.folder.glob(".tmp??????"):  # left by safetensors in a killed process
-                file.unlink(missing_ok=True)  # nobody else saves here now: the file is locked
+                delete(file)  # nobody else saves here now: the file is locked
             save_file(arrays, path, {"step": step, "checksum": _checksum(step, arrays)})
 
     def configs(self) -> dict[str, Any]:
@@ -174,13 +177,19 @@ def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[St
         yield Steps(folder, resume)
     except (TagwrightError, KeyboardInterrupt) as stop:
         if not _waits(folder):
-            remove_folder(folder)
-            with contextlib.suppress(OSError):  # another process may have put something there
-                for parent in made:
-                    parent.rmdir()
+            remove(folder)
+            delete_empty(*made)
         elif isinstance(stop, KeyboardInterrupt):
-            _say(f"{folder}: interrupted; continue with --resume")
+            _say(f"{folder}: interrupted; continue with {_resume()}")
         raise
+
+
+def remove(folder: Path) -> None:
+    """Remove the folder of a training that is saved or refused; with files of others in it, it is kept."""
+    try:
+        delete(folder, parts=(NAME, LOG))
+    except (OSError, TagwrightError) as error:
+        _log.warning("%s: is kept (%s)", folder, error)
 
 
 def beside(output: Path) -> Path:
@@ -218,15 +227,20 @@ def _difference(name: str, old: object, new: object) -> str:
     return f"{name.removeprefix('options.')} {shown(old)}, not {shown(new)}"
 
 
+def _resume() -> str:
+    return option("resume", python="resume=True")
+
+
 def _say(text: str) -> None:
     sys.stderr.write(escaped(f"tagwright: {text}\n"))
 
 
 def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
-    check_replaceable(folder, KIND)
+    check_replaceable(folder, KIND, parts=(NAME, LOG))
     if _waits(folder):
         if not resume:
-            raise ConfigError(f"{folder}: a training is not finished; continue it with --resume, or remove this folder")
+            problem = f"a training is not finished; continue it with {_resume()}, or remove this folder"
+            raise ConfigError(f"{folder}: {problem}")
         before = read_manifest(folder, KIND)
         start.check(folder, before)
         if differences := "; ".join(start.differences(before)):

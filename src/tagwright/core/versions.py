@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
-from tagwright.core.atomic import remove_folder, remove_leftovers, replace_file, replace_folder
+from tagwright.core.atomic import delete, locked, remove_leftovers, replace_folder, replace_locked, writing
+from tagwright.core.checked import shown
+from tagwright.core.owned import ChangedError
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 
 FILE = "current.json"
@@ -46,7 +48,7 @@ class Versions:
         name = f"{given:0>4}"
         if name not in (names := self.names):
             there = ", ".join(names) or "none"
-            raise ConfigError(f"{self.folder}: no version {str(given)[:100]!r}; there are {there}")
+            raise ConfigError(f"{self.folder}: no version {shown(str(given), 100)}; there are {there}")
         return self.folder / KIND / name
 
     @property
@@ -84,58 +86,68 @@ class Versions:
         there = {*self.names, used[-1]}
         return [name for name, _ in groupby(name for name in used if name in there)]
 
-    def add(self, write: Callable[[Path, str], None], kind: str) -> Path:
+    def add(self, write: Callable[[Path, str], None], kind: str, after: str = "") -> Path:
         """Let `write` fill a folder that becomes a new version; the first one is in use at once.
 
         write: is called with the folder and the number of the version. kind: what its manifest says is saved there.
-        Raises TagwrightError for a folder that holds anything else.
+        after: the version that the new one takes the place of. Raises TagwrightError for a folder that holds anything
+        else, ChangedError where another version than `after` is in use.
         """
         others = [path.name for path in self.folder.glob("[!.]*") if path.name not in (FILE, KIND)]
         if others:
             raise TagwrightError(f"{self.folder}: holds {others[0]}, expected versions of a model; choose a new folder")
-        with self._changing() as used:
+        with self.changing() as used:
+            if after and used[-1:] != [after]:
+                raise ChangedError(f"{self.folder}: another version than {after} was promoted meanwhile")
             newest = max([0, *map(int, self.names), *map(int, used)])
             added = self.folder / KIND / f"{newest + 1:04}"
             with replace_folder(added, kind, overwrite=False) as target:
                 write(target, added.name)
-            if not used:
+            if after or not used:
                 used.append(added.name)
         return added
 
     def promote(self, given: str | int) -> Path:
         """Put a version in use. Raises ConfigError for one that is not there."""
         found = self[given]
-        with self._changing() as used:
-            used.append(found.name)
+        with self.changing() as used:
+            used.append(self[found.name].name)  # unless it was removed meanwhile
         return found
 
     def rollback(self) -> Path:
         """Put the version in use that was so before the present one. Raises ConfigError if there was none."""
-        found = self.current
-        with self._changing() as used:
+        self.current  # noqa: B018  nothing is made where nothing is in use
+        with self.changing() as used:
             if len(used) < 2:
-                raise ConfigError(f"{self.folder}: no version was in use before {found.name}; promote another one")
+                raise ConfigError(f"{self.folder}: no version was in use before {used[-1]}; promote another one")
             used.pop()
-        return self.current
+            return self[used[-1]]
 
     def prune(self, keep: int) -> list[str]:
-        """Remove all but the newest versions, the one in use and the one before it; return the removed ones."""
+        """Remove all but the newest versions, the one in use and the one before it; return the removed ones.
+
+        Raises OccupiedError, and removes none, where one holds a file that is no part of it.
+        """
         if keep < 1:
             raise ConfigError(f"keep is {keep}, expected 1 or more versions")
         self.current  # noqa: B018  nothing is removed where nothing is in use
-        with self._changing() as used:
+        with self.changing() as used:
             doomed = [name for name in self.names[:-keep] if name not in used[-2:]]
-            for name in doomed:
-                remove_folder(self.folder / KIND / name)
+            delete(*(self.folder / KIND / name for name in doomed))
         return doomed
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[list[str]]:
+    def changing(self) -> Iterator[list[str]]:
         """Yield `used`, to be changed by one process at a time; on leaving, it is written, and the change is made."""
-        with replace_file(self.folder / FILE) as temporary:
-            for leftover in list(self.folder.glob(f"{KIND}/.*")):  # of killed writers
-                remove_leftovers(leftover.with_name(leftover.name.split(".")[1]))
-            used = self.used
-            yield used
-            content = {"tagwright": 1, "kind": KIND, "used": used[-REMEMBERED:]}
-            temporary.write_text(json.dumps(content) + "\n", encoding="utf-8")
+        file = self.folder / FILE
+        with writing(file):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with locked(file):
+                for leftover in list(self.folder.glob(f"{KIND}/.*")):  # of killed writers
+                    remove_leftovers(leftover.with_name(leftover.name.split(".")[1]))
+                used, before = self.used, self.used
+                yield used
+                if used != before:
+                    with replace_locked(file) as temporary:
+                        content = {"tagwright": 1, "kind": KIND, "used": used[-REMEMBERED:]}
+                        temporary.write_text(json.dumps(content) + "\n", encoding="utf-8")

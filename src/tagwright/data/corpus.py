@@ -1,20 +1,19 @@
 """`Corpus`: documents on disk, read from any source, in little memory."""
 
-import os
-import tempfile
 import weakref
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Self, overload
 
 import numpy as np
 
-from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
 from tagwright.core.display import FIRST, html_table, many
+from tagwright.core.outputs import write_output
 from tagwright.core.scratch import full_disk_explained
 from tagwright.data import document_file
 from tagwright.data.document_file import DocumentFile
@@ -34,13 +33,11 @@ class Corpus(Sequence[Document]):
     A temporary file is removed with the corpus. No two documents have the same id.
     """
 
-    def __init__(self, path: Path, *, temporary: bool = False) -> None:
+    def __init__(self, path: Path) -> None:
         try:
             self._file = DocumentFile(path)
         except (OSError, ValueError) as error:
             raise InputError(f"is no saved corpus, or a damaged one ({one_line_of(error)})", path) from None
-        if temporary:
-            _remove_after_use(path, self, self._file)
 
     @classmethod
     def read(
@@ -72,8 +69,9 @@ class Corpus(Sequence[Document]):
 
         encoding: of texts and tables, where it is not UTF-8: cp1252, latin-1.
 
-        Raises InputError with file and line for anything that cannot be read, a column that does not exist, and a
-        missing or repeated id; of several papers, unreadable ones are logged and skipped.
+        Raises InputError with file and line for anything that cannot be read, a column that does not exist, and, in
+        tables and JSON lines, a missing or repeated id; in other formats a repeated id is told apart, as `1#3`, and
+        logged. Of several papers, unreadable ones are logged and skipped.
         """
         with document_limit(max_document_size):
             return cls._build(open_sources(*sources, format=format, columns=columns, encoding=encoding))
@@ -108,7 +106,7 @@ class Corpus(Sequence[Document]):
 
     def save(self, path: Path | str) -> None:
         """Write JSON lines to `open` or `read` again. Raises TagwrightError when they cannot be written."""
-        with replace_file(path) as temporary:
+        with write_output(path) as temporary:
             self._file.copy(temporary)
 
     def digest(self) -> str:
@@ -153,16 +151,15 @@ class Corpus(Sequence[Document]):
 
     @classmethod
     def _build(cls, sources: Iterable[tuple[str, Iterable[Located]]]) -> Self:
-        handle, name = tempfile.mkstemp(prefix="tagwright-", suffix=".jsonl")
-        os.close(handle)
-        path, origins = Path(name), _Origins()
-        try:
-            with full_disk_explained():
+        origins = _Origins()
+        with full_disk_explained():
+            folder = TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)
+            with folder:  # removed at once: the mapping stays valid until it is released, however the process ends
+                path = Path(folder.name, "documents.jsonl")
                 document_file.write(origins.note(sources), path)
-            corpus = cls(path, temporary=True)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
+                corpus = cls(path)
+            if path.exists():  # Windows cannot remove a mapped file; there it is removed with the corpus
+                weakref.finalize(corpus, _remove, corpus._file, folder)
         if duplicates := corpus._first_duplicates():
             raise origins.duplicates(*duplicates, corpus._file.id(duplicates[0]))
         return corpus
@@ -223,20 +220,9 @@ class _Origins:
         return f"{file}:{line}" if line else file
 
 
-def _remove_after_use(path: Path, corpus: Corpus, file: DocumentFile) -> None:
-    """Unlink the file now: its mapping stays valid until it is released, however the process ends.
-
-    Windows cannot remove a mapped file; there it is removed with the corpus.
-    """
-    try:
-        path.unlink()
-    except PermissionError:
-        weakref.finalize(corpus, _discard, file, path)
-
-
-def _discard(file: DocumentFile, path: Path) -> None:
+def _remove(file: DocumentFile, folder: "TemporaryDirectory[str]") -> None:
     file.close()
-    path.unlink()
+    folder.cleanup()
 
 
 def taken(documents: Sequence[Document], places: Longs) -> list[Document]:

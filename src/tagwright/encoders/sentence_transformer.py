@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,14 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagwright.core.atomic import delete
 from tagwright.core.extras import require
-from tagwright.encoders.architecture import Architecture, read_architecture
+from tagwright.encoders.architecture import Architecture, check_named, read_architecture
 from tagwright.encoders.compiled import Computed
 from tagwright.encoders.device import best_device
 from tagwright.encoders.exported import write_graph
 from tagwright.encoders.library import TEXT, is_module, same_vectors, say_general
 from tagwright.encoders.model_folder import EXPORTED
 from tagwright.encoders.prompts import NONE, Prompts, Role
+from tagwright.encoders.tokens import check_growth
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ModelError, one_line_of
 from tagwright.types import Floats
@@ -66,6 +67,7 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    check_named(folder)
     try:
         model = SentenceTransformer(
             str(folder),
@@ -76,6 +78,8 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
         )
     except Exception as error:  # any error that four libraries may raise for a damaged file
         raise ModelError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error
+    for module in model.modules():  # one that has two ways may have two tokenizers
+        check_growth(getattr(module, "tokenizer", None), folder)
     if architecture.max_length is not None:
         model.max_seq_length = architecture.max_length
     model.prompts = {**model.prompts, **architecture.prompts.by_role}
@@ -100,7 +104,7 @@ def save_graph(model: SentenceTransformer, folder: Path) -> None:
         say_general(one_line_of(error))
         is_right = False
     if not is_right:
-        shutil.rmtree(file.parent, ignore_errors=True)
+        delete(file.parent, parts=[Path(name).name for name in EXPORTED[0]])
 
 
 def transformer_of(model: SentenceTransformer, architecture: Architecture, precision: Computed) -> Transformer | None:

@@ -81,10 +81,12 @@ class Models:
         """The version in use. Raises ModelError if there is none."""
         return _version(self._versions.current)
 
-    def add(self, model: Tagger | Path | str) -> Version:
+    def add(self, model: Tagger | Path | str, *, after: str = "") -> Version:
         """Add a tagger, or a copy of a saved one; the first version is in use at once, later ones when promoted.
 
-        Raises ModelError for a saved tagger that is damaged, TagwrightError for a folder that holds anything else.
+        after: the version in use, whose place the new one takes at once. Raises ModelError for a saved tagger that is
+        damaged, ConfigError where another version than `after` is in use, TagwrightError for a folder that holds
+        anything else.
         """
         if not isinstance(model, Tagger):
             read_manifest(in_use(model), KIND)  # says what is wrong if there is no tagger
@@ -100,7 +102,7 @@ class Models:
             manifest = read_manifest(target, KIND)
             write_manifest(target, KIND, {**manifest, "logs": [*{*manifest.get("logs", ()), RECORD, CARD}]})
 
-        return _version(self._versions.add(write, KIND))
+        return _version(self._versions.add(write, KIND, after))
 
     def compare(
         self,
@@ -128,10 +130,12 @@ class Models:
         taggers = [each.load() for each in pair]
         vocabulary = union([each.vocabulary for each in taggers])
         task = dataset.task(corpus, vocabulary, skip_unlabelled=skip_unlabelled, unknown=unknown)
-        runs = {}
-        for each, besides, tagger in zip(pair, reversed(pair), taggers, strict=True):
-            runs[each.name] = run = dataset.tag_by_own_labels(tagger, task)
-            _write(each, measured(each.record, dataset.score(run, task), corpus.digest(), besides.name))
+        runs = {each.name: dataset.tag_by_own_labels(tagger, task) for each, tagger in zip(pair, taggers, strict=True)}
+        scores = {name: dataset.score(run, task) for name, run in runs.items()}
+        with self._versions.changing():  # others may compare, or remove a version
+            for each, besides in zip(pair, reversed(pair), strict=True):
+                if each.folder.is_dir():
+                    _write(each, measured(each.record, scores[each.name], corpus.digest(), besides.name))
         return dataset.compare(runs, task)
 
     def promote(self, version: str | int) -> Version:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from tagwright.core.atomic import lies_in
+from tagwright.core.atomic import delete, lies_in
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.saved import read_manifest
@@ -123,11 +123,12 @@ def run(
     if log is not None and options.format != "jsonl":
         raise ConfigError(f"--monitor reads the files of --format jsonl, got --format {options.format}")
     folder = OutputFolder(output, options.format)
-    folder.claim(options.settings(model))
+    settings = options.settings(model)
+    folder.claim(settings)
     folder.remove_leftovers()
     if log is not None:
         log.begin(model)
-    engine = _engine(model, options, processes, ray)
+    engine = _engine(model, settings["model"], options, processes, ray)
     start = time.perf_counter()
     shards = skipped = documents = errors = 0
     with scratch_folder() as scratch, bar("tagging", None) as progress:
@@ -137,7 +138,7 @@ def run(
             if log is not None:  # first: a shard that is kept is not tagged again after a kill
                 log.add(tagged)
             errors += folder.keep(tagged.shard, tagged.suggestions, tagged.failed)
-            tagged.suggestions.unlink()
+            delete(tagged.suggestions)
             tagged.shard.remove()
             shards, documents = shards + 1, documents + tagged.shard.size
             progress(tagged.shard.size)
@@ -184,15 +185,16 @@ class _Work:
                 self.skipped += 1
                 shard.remove()
             else:
+                self._folder.check_kept(shard)
                 yield shard
         self._folder.check_last(found)
 
 
-def _engine(model: Path, options: BatchOptions, processes: int | None, ray: str | None) -> Engine:
+def _engine(model: Path, digest: str, options: BatchOptions, processes: int | None, ray: str | None) -> Engine:
     if ray is None:
-        return lambda shards: in_processes(shards, model, options, processes or default_processes())
+        return lambda shards: in_processes(shards, model, digest, options, processes or default_processes())
     if processes is not None:
         raise ConfigError("Ray decides how many processes there are: give --processes or --ray")
     from tagwright.scale.ray_tasks import on_ray
 
-    return lambda shards: on_ray(shards, model, options, ray)
+    return lambda shards: on_ray(shards, model, digest, options, ray)

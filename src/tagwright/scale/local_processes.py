@@ -41,7 +41,9 @@ class Tagged:
     failed: list[Unread]
 
 
-def in_processes(shards: Iterator[Shard], model: Path, options: BatchOptions, processes: int) -> Iterator[Tagged]:
+def in_processes(
+    shards: Iterator[Shard], model: Path, digest: str, options: BatchOptions, processes: int
+) -> Iterator[Tagged]:
     """Tag shards in several processes, and yield them in the order in which they are finished.
 
     At most two shards per process are read at a time: while a process tags one, the next one is read for it. Raises
@@ -50,7 +52,7 @@ def in_processes(shards: Iterator[Shard], model: Path, options: BatchOptions, pr
     from tagwright.scale.shard_tagging import ShardWorker
 
     def start() -> Worker:
-        return Worker(ShardWorker, environment={**NO_CACHE, **os.environ, **ONE_THREAD})
+        return Worker(ShardWorker, {**NO_CACHE, **os.environ, **ONE_THREAD})
 
     pool, at_work = Pool(start, processes, ATTEMPTS), dict[Future[Any], tuple[Shard, Path]]()
     with ThreadPoolExecutor(processes) as threads:
@@ -58,7 +60,8 @@ def in_processes(shards: Iterator[Shard], model: Path, options: BatchOptions, pr
             while True:
                 for shard in islice(shards, 2 * processes - len(at_work)):
                     target = shard.path.with_suffix(".suggestions")
-                    given = {"model": model, "options": options, "documents": shard.path, "suggestions": target}
+                    given = {"model": model, "digest": digest, "options": options}
+                    given |= {"documents": shard.path, "suggestions": target}
                     at_work[threads.submit(pool.ask, "tag", **given)] = shard, target
                 if not at_work:
                     return

@@ -9,15 +9,19 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from tagwright.combining.acceptance import SuggestOptions
-from tagwright.core.atomic import remove_leftovers, replace_file
+from tagwright.core.atomic import locked, read_whole, remove_leftovers, replace_file, replace_locked, writing
 from tagwright.core.checked import AtLeastOne, shown
+from tagwright.core.owned import OccupiedError
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
+from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.scale.shards import Shard, Unread
 
@@ -38,7 +42,7 @@ class BatchOptions(SuggestOptions):
     def settings(self, model: Path) -> dict[str, Any]:
         """Return the settings that a continued batch must keep. Raises ModelError if there is no tagger."""
         lists = {"only": list(self.only), "without": list(self.without)}  # as JSON has them
-        return {"model": model_digest(model), **asdict(self), **lists}
+        return {"model": read_whole(model, lambda: model_digest(model)), **asdict(self), **lists}
 
 
 def model_digest(model: Path) -> str:
@@ -50,6 +54,23 @@ def model_digest(model: Path) -> str:
         found.update(f"{file.relative_to(model).as_posix()} {len(content)}\n".encode())
         found.update(content)
     return found.hexdigest()
+
+
+def tagged_ids(file: Path, file_format: FileFormat) -> set[str]:
+    """The ids of the documents in a file of suggestions, as far as it is whole."""
+    if file_format == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with suppress(pa.ArrowException, OSError):
+            return {*pq.read_table(file, columns=["id"])["id"].to_pylist()}
+        return set()
+    found = set[str]()
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            with suppress(ValueError, LookupError, TypeError, RecursionError):
+                found.add(str(json.loads(line)["id"]) if file_format == "jsonl" else unquote(line.split()[0]))
+    return found
 
 
 KIND = "batch"
@@ -68,10 +89,10 @@ class OutputFolder:
         """
         manifest = self.folder / "manifest.json"
         if not manifest.exists():
-            if self.folder.exists() and (not self.folder.is_dir() or any(self._visible())):
-                raise TagwrightError(f"{self.folder}: exists and is not the folder of a batch; choose another place")
-            with replace_file(manifest) as temporary:
-                write_manifest_file(temporary, KIND, {"settings": dict(settings)})
+            with writing(self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+                with locked(manifest):
+                    self._create(manifest, settings)
         found = read_manifest(self.folder, KIND).get("settings")
         there = found if isinstance(found, dict) else {}
         different = [name for name in sorted({*settings, *there}) if settings.get(name) != there.get(name)]
@@ -79,6 +100,14 @@ class OutputFolder:
             pairs = (f"{name} {shown(there.get(name))}, now {shown(settings.get(name))}" for name in different)
             problem = f"holds a batch with other settings ({'; '.join(pairs)})"
             raise TagwrightError(f"{self.folder}: {problem}; give the same ones or choose another folder")
+
+    def _create(self, manifest: Path, settings: Mapping[str, Any]) -> None:
+        if manifest.exists():  # another process has claimed the folder meanwhile
+            return
+        if any(not each.name.startswith(".") for each in self.folder.iterdir()):
+            raise TagwrightError(f"{self.folder}: exists and is not the folder of a batch; choose another place")
+        with replace_locked(manifest) as temporary:
+            write_manifest_file(temporary, KIND, {"settings": dict(settings)})
 
     def file(self, number: int) -> Path:
         """The file of suggestions of a shard."""
@@ -97,16 +126,40 @@ class OutputFolder:
     def keep(self, shard: Shard, suggestions: Path, failed: Sequence[Unread]) -> int:
         """Put the file of suggestions of a shard in place. failed: documents that could not be tagged.
 
-        Returns the number of documents without suggestions. Raises TagwrightError when it cannot be written.
+        Returns the number of documents without suggestions. Raises TagwrightError when it cannot be written,
+        OccupiedError as `check_kept` does.
         """
-        with replace_file(self.file(shard.number)) as temporary:
-            shutil.copyfile(suggestions, temporary)
-            known = {"bytes": temporary.stat().st_size, "digest": digest(temporary)}
-        errors = [each._asdict() for each in (*shard.unread, *failed)]
-        record = {"shard": shard.number, "documents": shard.size, **known, "input": shard.digest, "errors": errors}
-        with replace_file(self._record_file(shard.number)) as temporary:
-            temporary.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
+        file, record_file = self.file(shard.number), self._record_file(shard.number)
+        with writing(file), locked(file):
+            self.check_kept(shard)
+            with replace_locked(file) as temporary:
+                shutil.copyfile(suggestions, temporary)
+                known = {"bytes": temporary.stat().st_size, "digest": digest(temporary)}
+            errors = [each._asdict() for each in (*shard.unread, *failed)]
+            record = {"shard": shard.number, "documents": shard.size, **known, "input": shard.digest, "errors": errors}
+            with replace_file(record_file) as temporary:
+                temporary.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
         return len(errors)
+
+    def check_kept(self, shard: Shard) -> None:
+        """Raise OccupiedError where the file of a shard holds suggestions for a document that the shard lacks.
+
+        Documents that are new or were changed or repaired are tagged again; the suggestions for all others stay.
+        """
+        file = self.file(shard.number)
+        if not file.exists() or (self._record(shard.number) or {}).get("input") == shard.digest:
+            return
+        documents = DocumentFile(shard.path)
+        try:
+            lost = sorted(tagged_ids(file, self._format) - {*documents.ids()})
+        finally:
+            documents.close()
+        if lost:
+            more = f" and {len(lost) - 1:,} more" * (len(lost) > 1)
+            raise OccupiedError(
+                f"{file}: holds suggestions for {shown(lost[0])}{more}, which these documents lack at this place; give "
+                "all documents in the same order, choose another folder, or remove this file"
+            )
 
     def check_last(self, shards: int) -> None:
         """Raise TagwrightError where shards beyond the last of the input are there, from more or other documents."""
@@ -142,6 +195,3 @@ class OutputFolder:
         except (OSError, ValueError, RecursionError):
             return None
         return record if isinstance(record, dict) else None
-
-    def _visible(self) -> Iterator[Path]:
-        return (each for each in self.folder.iterdir() if not each.name.startswith("."))

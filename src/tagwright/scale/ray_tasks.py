@@ -36,7 +36,7 @@ _folder = contextlib.ExitStack()
 "Of a process that runs tasks, as long as it lives."
 
 
-def on_ray(shards: Iterator[Shard], model: Path, options: BatchOptions, address: str) -> Iterator[Tagged]:
+def on_ray(shards: Iterator[Shard], model: Path, digest: str, options: BatchOptions, address: str) -> Iterator[Tagged]:
     """Tag shards on a cluster, in the order in which they are done; at most two for each device are read at a time.
 
     address: of the cluster, or "local" for one on this machine that ends with the work. Raises ConfigError when it
@@ -52,7 +52,7 @@ def on_ray(shards: Iterator[Shard], model: Path, options: BatchOptions, address:
             while True:
                 for shard in islice(shards, max(0, 2 * _devices() - len(at_work))):
                     # in a list, the files are not fetched before they are needed
-                    at_work[tag.remote([files], options, shard.path.read_bytes())] = shard
+                    at_work[tag.remote([files], digest, options, shard.path.read_bytes())] = shard
                 if not at_work:
                     return
                 (answer, *_), _ = ray.wait(list(at_work))
@@ -84,9 +84,9 @@ def _devices() -> int:
     return max(1, int(resources.get("GPU", 0)) or int(resources.get("CPU", 1)))
 
 
-def _tag(model: list[Any], options: BatchOptions, documents: bytes) -> tuple[bytes, list[Unread]]:
+def _tag(model: list[Any], digest: str, options: BatchOptions, documents: bytes) -> tuple[bytes, list[Unread]]:
     """Tag a file of documents, given as bytes. Return the file of suggestions, and the documents that failed."""
-    place, tagger = _loaded(model[0], options)
+    place, tagger = _loaded(model[0], digest, options)
     source, target = place / "documents.jsonl", place / "suggestions"
     source.write_bytes(documents)
     failed = tagger.write(source, target)
@@ -94,7 +94,7 @@ def _tag(model: list[Any], options: BatchOptions, documents: bytes) -> tuple[byt
 
 
 @cache
-def _loaded(files: Any, options: BatchOptions) -> tuple[Path, Any]:
+def _loaded(files: Any, digest: str, options: BatchOptions) -> tuple[Path, Any]:
     """A folder for this process, and the tagger, loaded from files in the cluster."""
     os.environ.update({**NO_CACHE, **ONE_THREAD, **os.environ})
     from tagwright.scale.shard_tagging import ShardTagger
@@ -104,7 +104,7 @@ def _loaded(files: Any, options: BatchOptions) -> tuple[Path, Any]:
         file = place / "model" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
-    return place, ShardTagger.load(place / "model", options)
+    return place, ShardTagger.load(place / "model", options, digest)
 
 
 def _received(shard: Shard, answer: Any) -> Tagged:

@@ -8,10 +8,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagwright.core.atomic import read_whole
 from tagwright.data.document_file import DocumentFile
 from tagwright.data.run_files import RunFormat, run_lines
-from tagwright.errors import TagwrightError, one_line_of
-from tagwright.scale.output_folder import BatchOptions
+from tagwright.errors import ModelError, TagwrightError, one_line_of
+from tagwright.scale.output_folder import BatchOptions, model_digest
 from tagwright.scale.shards import Unread
 from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Run
@@ -28,9 +29,14 @@ class ShardTagger:
     options: BatchOptions
 
     @classmethod
-    def load(cls, model: Path, options: BatchOptions) -> ShardTagger:
-        """Load a saved tagger, memory-mapped. Raises ModelError, and ConfigError as `Tagger.check` does."""
-        tagger = Tagger.load(model)
+    def load(cls, model: Path, options: BatchOptions, digest: str = "") -> ShardTagger:
+        """Load a saved tagger, memory-mapped. Raises ModelError, and ConfigError as `Tagger.check` does.
+
+        digest: the `model_digest` that it must have.
+        """
+        tagger, found = read_whole(model, lambda: (Tagger.load(model), model_digest(model)))
+        if digest and found != digest:
+            raise ModelError(f"{model}: was replaced since the batch began; tag into another folder with the new one")
         tagger.check(options)
         return cls(tagger, options)
 
@@ -82,10 +88,10 @@ class ShardWorker:
     def __init__(self) -> None:
         self._tagger: ShardTagger | None = None
 
-    def tag(self, model: Path, options: BatchOptions, documents: Path, suggestions: Path) -> list[Unread]:
+    def tag(self, model: Path, digest: str, options: BatchOptions, documents: Path, suggestions: Path) -> list[Unread]:
         """Run `ShardTagger.write`. Raises TagwrightError for any error."""
         try:
-            self._tagger = self._tagger or ShardTagger.load(model, options)
+            self._tagger = self._tagger or ShardTagger.load(model, options, digest)
             return self._tagger.write(documents, suggestions)
         except Exception as error:
             raise failure(error) from error

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from tagwright.core.atomic import delete
 from tagwright.core.checked import shown
 from tagwright.data import document_file
 from tagwright.errors import InputError
@@ -47,7 +48,7 @@ class Shard:
 
     def remove(self) -> None:
         """Remove the file of documents after tagging."""
-        self.path.unlink(missing_ok=True)
+        delete(self.path)
 
 
 def cut(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from tagwright.core.extras import require
+from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 from tagwright.review import Order
 from tagwright.review.recall import RANDOM_SHARE
@@ -74,6 +75,7 @@ class ServerOptions:
     ] = "text"
     audit: Annotated[
         Path | None,
+        Written(log=True),
         typer.Option(
             metavar="FILE",
             help="Append a line of JSON for each answered document: time, who, model, digest of the text, labels.",

@@ -3,7 +3,6 @@
 Other processes load a copy of the tagger from a folder; its arrays are memory-mapped, so that they are in memory once.
 """
 
-import shutil
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from tagwright.combining.acceptance import SuggestOptions
+from tagwright.core.atomic import delete
 from tagwright.core.progress import silence
 from tagwright.core.workers import Pool, Worker
 from tagwright.tagger import Suggestion, Tagger
@@ -97,7 +97,7 @@ class Workers:
         copy = Path(self._folder.name) / str(next(self._numbers))
         tagger.save(copy)
         answer = partial(self._answer, copy)
-        weakref.finalize(answer, shutil.rmtree, copy, ignore_errors=True)
+        weakref.finalize(answer, delete, copy)
         return answer
 
     def _answer(self, copy: Path, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:

@@ -92,7 +92,7 @@ def test_what_cannot_be(run: Command) -> None:
     outcome = run(*call, "in.mrc")
     assert (outcome.code, outcome.err) == (
         2,
-        "tagwright: in.mrc: the copy would replace the records; name another file\n",
+        "tagwright: --output in.mrc: is read or written here already (in.mrc); choose another name\n",
     )
     assert Path("in.mrc").read_bytes() == RECORDS
     said = "expected MARC's code of the vocabulary, of letters and digits, such as gnd, or local for one that has none"

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,6 +144,63 @@ def test_what_is_better_becomes_a_version_in_use_where_the_model_has_versions(tm
     assert (len(models), models.current.name) == (3, "0003")
 
 
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_a_model_that_was_saved_since_the_server_read_it_is_not_replaced(
+    review: Review, tmp_path: Path, when: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder, before = tmp_path / "bees", review.model.tagger
+    before.save(folder)
+    newer = before.restrict(["http://x.org/bee"])
+
+    def meanwhile(tagger: Tagger, *_: object) -> Tagger:
+        if when == "during":
+            newer.save(folder, overwrite=True)
+        return better(tagger)
+
+    async def use(refitter: Refitter) -> None:
+        if when == "before":
+            newer.save(folder, overwrite=True)
+        await once(refitter)
+
+    refitter = run(review, meanwhile, use, folder)
+    assert refitter.outcome.startswith("Another model was saved meanwhile, so nothing is changed: load it and train")
+    assert "bees: another process has saved a tagger there meanwhile, which is not replaced" in caplog.text
+    assert [label.id for label in Tagger.load(folder).vocabulary] == ["http://x.org/bee"]
+    assert review.model.tagger is before
+
+
+def test_a_version_that_is_promoted_while_the_trained_one_is_saved_stays_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = Models(tmp_path / "bees")
+    models.add(word_tagger())
+    models.add(word_tagger())
+    review = reviewed(tmp_path)
+    (review.model,) = saved_models([str(models.folder)])
+    add = Models.add
+
+    def late(self: Models, *given: Any, **options: Any) -> Any:
+        self.promote(2)
+        return add(self, *given, **options)
+
+    monkeypatch.setattr(Models, "add", late)
+    refitter = run(review, better, once, models.folder)
+    assert refitter.outcome.startswith("Another version was promoted meanwhile, so nothing is changed")
+    assert (len(models), models.current.name, review.model.number) == (2, "0002", "0001")
+
+
+def test_one_training_after_the_other_replaces_what_the_first_has_saved(review: Review, tmp_path: Path) -> None:
+    folder = tmp_path / "bees"
+    review.model.tagger.save(folder)
+
+    async def twice(refitter: Refitter) -> None:
+        await once(refitter)
+        assert "saved as bees" in refitter.outcome
+        await once(refitter)
+
+    assert "saved as bees" in run(review, better, twice, folder).outcome
+
+
 def test_what_is_better_is_saved_in_place_of_the_model_and_served_after_a_restart(
     review: Review, tmp_path: Path
 ) -> None:
@@ -193,7 +251,7 @@ class Killed(Tagger):
 folder = Path(sys.argv[1])
 tagger = better(Tagger.load(folder))
 killed = Killed(tagger.vocabulary, tagger.retrievers, tagger.rerankers, tagger.pool, tagger.combiner, tagger.training)
-refit.Refitter(reviewed(Path(sys.argv[2])), lambda *_: killed, folder)._save(killed)
+refit.Refitter(reviewed(Path(sys.argv[2])), lambda *_: killed, folder)._save(killed, None)
 """
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagwright.app.arguments import Docs, LabelFile, Language, Quiet, Reading
+from tagwright.core.outputs import Written
 
 if TYPE_CHECKING:
     from tagwright.llm.options import LlmOptions
@@ -19,7 +20,7 @@ ModelSettings = Annotated[
         help="An option of the language model, those with llm. in tagwright options auto: calls=100.",
     ),
 ]
-Output = Annotated[Path, typer.Option("--output", help="The file to write: JSON lines.")]
+Output = Annotated[Path, Written(), typer.Option("--output", help="The file to write: JSON lines.")]
 
 
 def describe_labels(

@@ -33,12 +33,14 @@ def serve(
     from tagwright.data.vocabulary import to_vocabulary
     from tagwright.server import serving
     from tagwright.server.logs import logged
-    from tagwright.server.review.refit import refit_combiner
+    from tagwright.server.review.refit import found_in, refit_combiner
 
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     defaults = SuggestOptions(**vars(conditions), **vars(arranged))
     with logged(options.log_format):
+        place = serving.place_to_save(model, options, labels)
+        there = found_in(place)  # before it is loaded: what is saved there later is not replaced
         vocabulary = to_vocabulary(labels, language) if model and labels else None
         if model:
             models = serving.saved_models(model, learns=options.learn, labels=vocabulary, settings=defaults)
@@ -47,5 +49,5 @@ def serve(
             models = [serving.zero_shot_model(made, learns=options.learn, settings=defaults)]
         if options.save_to is not None:
             serving.use_trained(models[0], options.save_to)
-        options = replace(options, save_to=serving.place_to_save(model, options, labels))
-        serving.serve(models, options, refit_combiner, vocabulary, monitor)
+        options = replace(options, save_to=place)
+        serving.serve(models, options, refit_combiner, vocabulary, monitor, there)

@@ -6,7 +6,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from tagwright.core.atomic import replace_file
+from tagwright.core.outputs import write_output
 from tagwright.evaluation.calibration import Calibration
 from tagwright.evaluation.metrics import Bin
 from tagwright.evaluation.report.examples import Example, Shown
@@ -14,7 +14,7 @@ from tagwright.evaluation.report.plots import interval_table, rank_plot, reliabi
 from tagwright.evaluation.report.tables import slice_rows, threshold_rows
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores, split
-from tagwright.evaluation.significance import Comparison, Comparisons, comparison_rows, tests_of
+from tagwright.evaluation.significance import MEANING_OF_P, Comparison, Comparisons, comparison_rows
 from tagwright.evaluation.text_tables import Rows, percent
 
 SENTENCES = {
@@ -132,7 +132,7 @@ def comparison_page(title: str, found: Comparisons, details: Details) -> str:
         _section("What was compared", _terms(details.notes)),
         *(_differences(pair) for pair in found.pairs),
         _section("Measures", _terms(explained(names))),
-        _section("Tests", f"<p>{note}</p>", _terms(tests_of(found.pairs)), *map(_tested, found.pairs)),
+        _section("Test", f"<p>{note}</p>", _terms({"p": MEANING_OF_P}), *map(_tested, found.pairs)),
         _curves(details.curves),
     )
 
@@ -148,7 +148,7 @@ def _tested(pair: Comparison) -> str:
 
 def write_page(page: str, path: Path | str) -> None:
     """Write a page in one step. Raises TagwrightError when it cannot be written."""
-    with replace_file(path) as temporary:
+    with write_output(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 

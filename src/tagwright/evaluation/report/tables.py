@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tagwright.core.atomic import replace_file
+from tagwright.core.outputs import write_output
 from tagwright.evaluation.calibration import Threshold
 from tagwright.evaluation.scores import LabelScore, Scores
 from tagwright.evaluation.text_tables import Rows, percent
@@ -108,7 +108,7 @@ def write_per_label(scores: Iterable[LabelScore], labels: Sequence[Label], path:
 
     Raises TagwrightError when it cannot be written.
     """
-    with replace_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+    with write_output(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
         writer.writerow(["label", "name", *LabelScore._fields[1:], "notation"])
         for row in scores:

@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.core.atomic import replace_folder, saved_version
 from tagwright.core.display import many
+from tagwright.core.owned import ChangedError
 from tagwright.core.versions import in_use
 from tagwright.errors import TagwrightError
 from tagwright.job import Job
 from tagwright.methods.table import COMBINE, configuration
 from tagwright.models import Models
 from tagwright.server.review.session import Labelled, Review
-from tagwright.tagger import Tagger
+from tagwright.tagger import KIND, Tagger
 from tagwright.types import Run
 
 _log = logging.getLogger(__name__)
@@ -31,6 +33,14 @@ Refit: TypeAlias = Callable[[Tagger, Labelled], Tagger]
 
 REVIEWS = "reviews"
 "The entry of a training record that says from how many reviewed documents a combiner was learned."
+
+
+def found_in(folder: Path | None) -> str:
+    """What a folder holds: the version in use, or a digest of the tagger; "" where there is none."""
+    if folder is None:
+        return ""
+    models = Models(folder)
+    return models.current.name if models.exist else saved_version(folder)
 
 
 def refit_combiner(tagger: Tagger, reviewed: Labelled) -> Tagger:
@@ -65,16 +75,22 @@ class Refitter:
     """Train in the background, one training at a time, always from the tagger as it was before any review.
 
     folder: where the trained tagger is saved, in place of the one that is there; None: it is in use until the server
-    ends. outcome: the result of the last training, in sentences.
+    ends. there: what the folder held when the server read it, see `found_in`; nothing else is replaced. outcome: the
+    result of the last training, in sentences.
     """
 
     review: Review
     refit: Refit
     folder: Path | None = None
+    there: str | None = None
     outcome: str = ""
     _base: Tagger = field(init=False)
     _served: Tagger | None = field(default=None, init=False)
     _task: asyncio.Task[None] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if self.there is None:
+            self.there = found_in(self.folder)
 
     @property
     def is_running(self) -> bool:
@@ -118,25 +134,36 @@ class Refitter:
         )
         if measured["after"] <= measured["before"]:
             return f"Trained on {documents} at {now:%H:%M} UTC, without a gain: the model stays as it is. {figures}"
-        if model.history is not None and in_use(model.history).name != model.number:
-            return f"Another version was promoted meanwhile, so nothing is changed: load it and train again. {figures}"
-        kept, number = self._save(found)
+        try:
+            if model.history is not None and in_use(model.history).name != model.number:
+                raise ChangedError(f"{model.history}: another version than {model.number} was promoted meanwhile")
+            kept, number = self._save(found, model.number if self.folder == model.history else self.there)
+        except ChangedError as error:
+            _log.warning("the trained model is neither saved nor used: %s", error)
+            happened = "version was promoted" if self.folder and Models(self.folder).exist else "model was saved"
+            return f"Another {happened} meanwhile, so nothing is changed: load it and train again. {figures}"
         self.review.model.swap(found, now, **({"number": number} if self.folder == model.history else {}))
         self._served = found
         return f"Trained on {documents} at {now:%H:%M} UTC; it is in use, and {kept}. {figures}"
 
-    def _save(self, tagger: Tagger) -> tuple[str, str]:
+    def _save(self, tagger: Tagger, there: str | None) -> tuple[str, str]:
         """Save the tagger if there is a folder for it, as a new version in use if that has versions.
 
-        Return what became of it, the end of a sentence, and the number of the version or "".
+        Return what became of it, the end of a sentence, and the number of the version or "". Raises ChangedError where
+        the folder holds something else than `there`.
         """
         if self.folder is None:
             return "gone when the server ends", ""
         try:
             if (models := Models(self.folder)).exist:
-                version = models.promote(models.add(tagger).name)
-                return f"saved as version {version.name} of {self.folder.name}", version.name
-            tagger.save(self.folder, overwrite=True)
+                self.there = models.add(tagger, after=there or "").name
+                return f"saved as version {self.there} of {self.folder.name}", self.there
+            with replace_folder(self.folder, KIND, read=there) as target:
+                tagger.write(target)
+                written = saved_version(target)
+            self.there = written
+        except ChangedError:
+            raise
         except TagwrightError as error:
             _log.warning("the trained model is not saved: %s", error)
             return f"not saved, so gone when the server ends ({error})", ""

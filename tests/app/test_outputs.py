@@ -1,0 +1,168 @@
+"""No command replaces what it reads, a file of reviews or part of a saved folder; outputs are tried before all work."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from inspect import signature
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import tagwright as tw
+from tagwright.app.cli import app
+from tagwright.core.outputs import Written, check_output, write_output
+from tagwright.core.owned import OccupiedError
+from tagwright.errors import TagwrightError
+from tagwright.review.file import ReviewFile
+
+ARGUMENTS: dict[str, list[str]] = {
+    "suggest": ["docs.jsonl", "--labels", "labels.txt"],
+    "evaluate": ["docs.jsonl", "--labels", "labels.txt"],
+    "compare": ["docs.jsonl", "--labels", "labels.txt", "--run", "labels.txt"],
+    "batch": ["docs.jsonl", "--model", "model", "--output", "out"],
+    "enrich": ["docs.jsonl", "--labels", "labels.txt"],
+    "synthesise": ["docs.jsonl", "--labels", "labels.txt", "--model", "m"],
+    "describe-labels": ["--labels", "labels.txt", "--model", "m"],
+    "serve": ["--model", "model", "--labels", "labels.txt", "--reviews", "reviews.sqlite"],
+}
+"The commands that write files, with what they read; each needs its output besides."
+
+FOLDERS = {("train", "output"), ("batch", "output"), ("serve", "save_to"), ("models", "folder")}
+"Paths of folders that are written, which are checked where they are claimed."
+
+READ = {
+    "labels", "model", "run", "qrels", "config", "fuse_with", "keywords", "guesses", "reviews", "synthetic", "tokens",
+    "records", "log", "file",
+}  # fmt: skip
+"Paths that are read; serve also keeps its reviews in a file, which is opened, never replaced."
+
+
+def commands() -> dict[str, Callable[..., None]]:
+    return {name: command.callback for name, command in typer.main.get_command(app).commands.items()}  # type: ignore[attr-defined]
+
+
+def marked(annotation: Any) -> Written | None:
+    return next((each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Written)), None)
+
+
+def is_path(annotation: Any) -> bool:
+    return annotation is Path or any(map(is_path, get_args(annotation)))
+
+
+PATHS = {
+    (name, each.name): marked(each.annotation)
+    for name, command in commands().items()
+    for each in signature(command).parameters.values()
+    if is_path(each.annotation)
+}
+"Command and option -> how it is written, of all options that are paths."
+
+OUTPUTS = [(*which, written) for which, written in PATHS.items() if written]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs.jsonl").write_text(json.dumps({"id": "1", "title": "Bees", "labels": ["Bees"]}) + "\n")
+    (tmp_path / "labels.txt").write_text("Bees\nTaxes\n")
+    tw.zero_shot(["Bees", "Taxes"], stages=["exact_match"], language="en").save("model")
+    ReviewFile(tmp_path / "other.sqlite").close()
+    return tmp_path
+
+
+def run(command: str, option: str, path: str) -> tuple[int, str]:
+    given = ["--" + option.replace("_", "-"), path]
+    result = CliRunner().invoke(app, [command, *ARGUMENTS[command], *given])
+    assert isinstance(result.exception, TagwrightError), (result.exception, result.output)
+    return result.exit_code, str(result.exception)
+
+
+def test_every_path_of_every_command_is_known_as_read_or_written() -> None:
+    unknown = {which for which, written in PATHS.items() if not written and which not in FOLDERS}
+    assert {option for _, option in unknown} == READ
+    assert {command for command, *_ in OUTPUTS} == {*ARGUMENTS}
+
+
+@pytest.mark.parametrize("target", ["docs.jsonl", "labels.txt", "other.sqlite", "model/manifest.json"])
+@pytest.mark.parametrize(("command", "option", "written"), OUTPUTS)
+def test_an_output_that_is_read_or_part_of_something_saved_is_refused(
+    here: Path, command: str, option: str, written: Written, target: str
+) -> None:
+    if target in ("docs.jsonl", "labels.txt") and target not in ARGUMENTS[command]:
+        pytest.skip("not read by this command")
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    _, said = run(command, option, target)
+    assert said.startswith(f"--{option.replace('_', '-')} {target}: is ")
+    assert said.endswith("choose another name")
+    assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(("command", "option", "written"), OUTPUTS)
+def test_an_output_that_cannot_be_written_is_refused_before_documents_are_read(
+    here: Path, monkeypatch: pytest.MonkeyPatch, command: str, option: str, written: Written
+) -> None:
+    for name in ("docs.jsonl", "labels.txt"):
+        (here / name).write_text("{")  # would be an error too, later
+    (here / "folder").mkdir()
+    assert "cannot be written (it is a folder; name a file)" in run(command, option, "folder")[1]
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert "new.txt: cannot be written (No space left on device)" in run(command, option, "new.txt")[1]
+    assert not (here / "new.txt").exists()
+
+
+def test_two_outputs_of_a_command_are_not_the_same(here: Path) -> None:
+    for name in ("new.html", "./new.html"):
+        given = ["evaluate", *ARGUMENTS["evaluate"], "--report", "new.html", "--per-label", name]
+        result = CliRunner().invoke(app, given)
+        assert "new.html: is read or written here already" in str(result.exception)
+
+
+@pytest.mark.parametrize("source", ["*.jsonl", "**/docs.jsonl", ".", "link.jsonl"])
+def test_an_input_is_known_through_patterns_folders_and_links(here: Path, source: str) -> None:
+    (here / "link.jsonl").symlink_to("docs.jsonl")
+    with pytest.raises(OccupiedError, match=r"docs\.jsonl: is read or written here already"):
+        check_output(Path("docs.jsonl"), [source])
+    check_output(Path("new.jsonl"), [source])
+
+
+def test_what_the_library_writes_replaces_no_review_and_no_part_of_a_model(here: Path) -> None:
+    files = ["other.sqlite", "model/manifest.json", "model/vocabulary/names.npy"]
+    for file in files:
+        before = Path(file).read_bytes()
+        with pytest.raises(OccupiedError, match="choose another name"):
+            tw.Corpus.of(["Bees"]).save(file)
+        with pytest.raises(OccupiedError, match="choose another name"), write_output(file):
+            pytest.fail("nothing must be written")
+        with pytest.raises(OccupiedError, match="choose another name"):
+            tw.report(tw.load("model"), ["Bees"], y=[["Bees"]], output=file)
+        assert Path(file).read_bytes() == before
+    models = tw.Models("models")
+    models.add("model")
+    with pytest.raises(OccupiedError, match="is part of what Tagwright has saved there"):
+        tw.Corpus.of(["Bees"]).save("models/current.json")
+
+
+def test_a_file_that_is_a_mount_point_is_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = tmp_path / "reports" / "report.html"
+    report.parent.mkdir()
+    report.touch()
+    check_output(report)
+    assert [path.name for path in report.parent.iterdir()] == ["report.html"]
+
+    def mounted(*_: object, **__: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", mounted)
+    with pytest.raises(TagwrightError, match=r"cannot be written \(Invalid cross-device link, perhaps a m"):
+        check_output(report)

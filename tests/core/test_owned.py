@@ -1,0 +1,320 @@
+"""What may be replaced and deleted: temporaries and whole saved folders of ours, and never a file of somebody else."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.boxes import names, number, save
+
+import tagwright
+from tagwright.core.atomic import check_replaceable, delete, replace_folder, saved_version
+from tagwright.core.owned import ChangedError, OccupiedError
+from tagwright.core.saved import read_manifest, write_manifest
+from tagwright.core.steps import Start, State, resumable
+from tagwright.errors import ModelError, TagwrightError
+
+SOURCES = Path(tagwright.__file__).parent
+
+OF_OS = {"replace", "rename", "renames", "remove", "unlink", "rmdir", "removedirs"}
+OF_SHUTIL = {"rmtree", "move"}
+OF_PATH = {"unlink", "replace", "rename", "rmdir"}
+
+OTHERS = {"core/workers.py", "encoders/exported.py"}
+"The first has a folder that its parent made; `replace` in the other one is a method of OpenVINO's nodes."
+
+
+def replacing_or_deleting(tree: ast.AST) -> Iterator[int]:
+    """Lines that name a function which replaces or deletes: called, aliased, imported or passed on.
+
+    A method is meant if it is not of a string: `text.replace(a, b)` and `_replace` have other arguments.
+    """
+    imports = [name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
+    modules = {name.asname or name.name: name.name for name in imports}
+    arguments = {id(call.func): (call.args, call.keywords) for call in ast.walk(tree) if isinstance(call, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in ("os", "shutil"):
+            if {each.name for each in node.names} & (OF_OS | OF_SHUTIL):
+                yield node.lineno
+        elif isinstance(node, ast.Attribute):
+            owner = node.value.id if isinstance(node.value, ast.Name) else ""
+            owner = modules.get(owner, owner)
+            args, keywords = arguments.get(id(node), (None, []))
+            of_text = node.attr == "replace" and args is not None and (len(args) != 1 or keywords)
+            if owner in ("os", "shutil"):
+                if node.attr in OF_OS | OF_SHUTIL:
+                    yield node.lineno
+            elif node.attr in OF_PATH and not of_text and owner not in ("str", "dataclasses"):
+                yield node.lineno
+
+
+def test_nothing_but_one_module_replaces_or_deletes() -> None:
+    found = {
+        f"{path.relative_to(SOURCES).as_posix()}:{line}"
+        for path in SOURCES.rglob("*.py")
+        for line in replacing_or_deleting(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    outside = sorted(each for each in found if not each.startswith("core/atomic.py:"))
+    assert {each for each in outside if each.partition(":")[0] not in OTHERS} == set()
+    assert len(outside) <= len(OTHERS)
+    assert len(found) >= 4  # rename, unlink, rmtree and rmdir are found where they are
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import os\nos.replace(a, b)", "import os\n_replace = os.replace", "from os import unlink", "path.unlink()",
+        "weakref.finalize(x, shutil.rmtree, y)", "path.replace(other)", "f = path.rmdir", "from shutil import move",
+        "import os as system\nsystem.replace(a, b)",
+    ],
+)  # fmt: skip
+def test_the_check_finds_calls_aliases_and_functions_that_are_passed_on(source: str) -> None:
+    assert len(list(replacing_or_deleting(ast.parse(source)))) == 1
+
+
+@pytest.mark.parametrize("source", ["text.replace('a', 'b')", "text.replace('a', 'b', 1)", "row._replace(a=1)"])
+def test_the_check_does_not_mean_texts(source: str) -> None:
+    assert not list(replacing_or_deleting(ast.parse(source)))
+
+
+def a_note(box: Path) -> Path:
+    return box / "notes.md"
+
+
+def a_note_in_a_folder(box: Path) -> Path:
+    return box / "mine" / "notes.md"
+
+
+def a_manifest_of_somebody_else(box: Path) -> Path:
+    return box / "mine" / "manifest.json"
+
+
+def a_database(box: Path) -> Path:
+    return box / "reviews.sqlite"
+
+
+FILES = [a_note, a_note_in_a_folder, a_manifest_of_somebody_else, a_database]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_somebody_else_stops_every_deletion_and_replacement(
+    tmp_path: Path, name: Callable[[Path], Path]
+) -> None:
+    box = tmp_path / "box"
+    save(box, 7)
+    mine = name(box)
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text('{"name": "mine"}')
+    changes: list[Callable[[], object]] = [
+        partial(delete, box), partial(save, box, 8), partial(check_replaceable, box, "box"),
+    ]  # fmt: skip
+    for change in changes:
+        with pytest.raises(OccupiedError, match=f"{mine.name}: is no part of the saved box, with which it would be"):
+            change()
+    assert mine.read_text() == '{"name": "mine"}'
+    assert number(box) == 7
+    mine.unlink()
+    delete(box)
+    assert names(tmp_path) == []
+
+
+def test_a_file_that_is_put_there_while_it_is_saved_stays(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    with (
+        pytest.raises(OccupiedError, match=r"notes\.md: is no part"),
+        replace_folder(tmp_path / "box", "box") as target,
+    ):
+        write_manifest(target, "box", {"number": 8})
+        (tmp_path / "box" / "notes.md").write_text("mine")
+    assert number(tmp_path / "box") == 7
+    assert (tmp_path / "box" / "notes.md").read_text() == "mine"
+
+
+def test_a_manifest_without_a_list_of_files_lets_nothing_go(tmp_path: Path) -> None:
+    box = tmp_path / "box"
+    box.mkdir()
+    write_manifest(box, "box", {"number": 7})
+    check_replaceable(box, "box")  # there is nothing else in it
+    (box / "values.npy").write_bytes(b"1")
+    with pytest.raises(OccupiedError, match=r"values\.npy: is no part"):
+        delete(box)
+    with pytest.raises(OccupiedError, match=r"values\.npy: is no part"):
+        save(box, 8)
+    assert names(box) == ["manifest.json", "values.npy"]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_true_is_no_number_of_a_format(tmp_path: Path, nested: bool) -> None:
+    save(tmp_path / "box", 7)
+    manifest = (tmp_path / "box" / "manifest.json").read_text().replace('"tagwright": 1', '"tagwright": true')
+    if nested:
+        (tmp_path / "box" / "mine").mkdir()
+        (tmp_path / "box" / "mine" / "manifest.json").write_text(manifest)
+    else:
+        (tmp_path / "box" / "manifest.json").write_text(manifest)
+        with pytest.raises(ModelError, match="format true"):
+            read_manifest(tmp_path / "box", "box")
+    with pytest.raises(OccupiedError):
+        save(tmp_path / "box", 8)
+
+
+@pytest.mark.parametrize("content", ["empty manifest", "extra file", "no list", "missing file"])
+def test_an_old_folder_is_deleted_only_if_it_is_one_of_ours_and_whole(tmp_path: Path, content: str) -> None:
+    save(tmp_path / "box", 7)
+    old = tmp_path / ".box.previous"
+    save(old, 6)
+    if content == "empty manifest":
+        (old / "manifest.json").write_text("{}")
+    elif content == "extra file":
+        (old / "notes.md").write_text("mine")
+    elif content == "no list":
+        write_manifest(old, "box", {"number": 6})
+    else:
+        (old / "values.npy").unlink()
+    before = {path.name: path.read_bytes() for path in old.iterdir()}
+    with pytest.raises(OccupiedError, match=r"\.box\.previous: is in the way, and not from Tagwright; move it"):
+        save(tmp_path / "box", 8)
+    assert {path.name: path.read_bytes() for path in old.iterdir()} == before
+    assert number(tmp_path / "box") == 7
+
+
+def test_of_several_folders_none_is_deleted_where_one_holds_a_file_of_somebody_else(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        save(tmp_path / name, 7)
+    (tmp_path / "two" / "notes.md").write_text("mine")
+    with pytest.raises(OccupiedError):
+        delete(tmp_path / "one", tmp_path / "two")
+    assert names(tmp_path) == ["one", "two"]
+
+
+@pytest.mark.parametrize("name", ["letter.txt", "box", "mine/letter.txt", ".letter.tmp", "tagwright-scratch-1.folder"])
+def test_only_temporaries_of_ours_are_deleted_by_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("Dear")
+    with pytest.raises(OccupiedError, match="is no part of"):
+        delete(path)
+    assert path.read_text() == "Dear"
+
+
+def test_a_link_is_never_followed_when_a_folder_is_deleted(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("Dear")
+    save(tmp_path / "box", 7)
+    (tmp_path / "box" / "link").symlink_to(tmp_path / "mine")
+    with pytest.raises(OccupiedError, match="link: is no part of"):
+        delete(tmp_path / "box")
+    assert (tmp_path / "mine" / "letter.txt").read_text() == "Dear"
+
+
+def test_another_folder_than_the_one_that_was_read_is_not_replaced(tmp_path: Path) -> None:
+    box = tmp_path / "box"
+    save(box, 7)
+    read = saved_version(box)
+    save(box, 7)  # the same content again: nothing is lost
+    with replace_folder(box, "box", read=read) as target:
+        write_manifest(target, "box", {"number": 8, "files": {}})
+    with pytest.raises(ChangedError, match="another process has saved a box there meanwhile, which is not replaced"):
+        replace_folder(box, "box", read=read).__enter__()
+    assert number(box) == 8
+    delete(box)
+    with replace_folder(box, "box", read=read) as target:  # removed: nothing can be lost
+        write_manifest(target, "box", {"number": 9})
+    with pytest.raises(ChangedError):
+        replace_folder(box, "box", read="").__enter__()  # nothing was there
+
+
+def test_the_folder_of_a_training_with_a_file_of_somebody_else_is_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "M.training"
+    with pytest.raises(TagwrightError, match="too few"), resumable(tmp_path / "M", Start("rts", {}, {}), resume=False):
+        (folder / "notes.md").write_text("mine")
+        raise TagwrightError("too few")
+    assert (folder / "notes.md").read_text() == "mine"
+    assert "M.training: is kept" in caplog.text
+    with (
+        pytest.raises(OccupiedError, match=r"notes\.md: is no part of the saved unfinished training"),
+        resumable(tmp_path / "M", Start("rts", {}, {}), resume=False),
+    ):
+        pass
+
+
+def test_a_killed_trial_of_renaming_costs_no_checkpoint(tmp_path: Path) -> None:
+    with resumable(tmp_path / "M", Start("rts", {}, {}), resume=False) as steps:
+        steps.keep(State({}), {})
+    (tmp_path / "M.training").rename(tmp_path / ".M.training.previous")
+    with resumable(tmp_path / "M", Start("rts", {}, {}), resume=True) as steps:
+        assert steps.latest({}) is not None
+    assert names(tmp_path) == ["M.training"]
+
+
+BUSY = OSError(16, "Device or resource busy")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_place_that_cannot_be_renamed_is_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    box = tmp_path / "box"
+    box.mkdir() if there else None
+    rename = os.replace
+
+    def mounted(source: Path, target: Path) -> None:
+        if source == box or not there:
+            raise BUSY
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", mounted)
+    with pytest.raises(
+        TagwrightError, match=r"box: cannot be written \(Device or resource busy, perhaps a mount point"
+    ):
+        check_replaceable(box, "box")
+    assert names(tmp_path) == ["box"] * there
+
+
+def test_what_is_tried_before_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    before = (tmp_path / "box").stat().st_ino, (tmp_path / "box" / "manifest.json").stat().st_mtime_ns
+    assert check_replaceable(tmp_path / "box", "box") == saved_version(tmp_path / "box")
+    assert before == ((tmp_path / "box").stat().st_ino, (tmp_path / "box" / "manifest.json").stat().st_mtime_ns)
+    assert names(tmp_path) == ["box"]
+    assert check_replaceable(tmp_path / "none" / "box", "box") == ""
+    assert names(tmp_path) == ["box"]
+    assert json.loads((tmp_path / "box" / "manifest.json").read_text())["number"] == 7
+
+
+COMPARED = {
+    "core/atomic.py": "what others call",
+    "core/outputs.py": "files that users name: what is there is checked under the same rules at the start and here",
+    "core/cache.py": "files named by a digest of what they are made from",
+    "core/steps.py": "a step of this training, whose folder was claimed; its manifest, where there is none",
+    "core/versions.py": "under the lock of the versions",
+    "models/history.py": "under the lock of the versions",
+    "scale/output_folder.py": "the manifest and shards under their locks; the list of errors is made of what is there",
+    "training/loop.py": "the log of this training",
+    "job.py": "the version that was there when the training began",
+    "server/review/refit.py": "the version that the server has read",
+    "tagger/pipeline.py": "what the caller says at the moment of the call: overwrite=True",
+}
+"Modules that replace something by its name, and what keeps them from replacing what they have not read."
+
+REPLACING = {"replace_file", "replace_folder", "replace_locked"}
+
+
+def test_every_caller_that_replaces_by_name_is_known_and_folders_are_compared() -> None:
+    found = set()
+    for path in SOURCES.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in REPLACING:
+                name = path.relative_to(SOURCES).as_posix()
+                found.add(name)
+                given = {each.arg for each in call.keywords}
+                if call.func.id == "replace_folder" and name != "core/steps.py":
+                    assert given & {"read", "overwrite"}, f"{name}:{call.lineno}"
+    assert found == {*COMPARED}

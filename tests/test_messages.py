@@ -1,0 +1,60 @@
+"""Messages that Python users see name arguments of Python, not options of the command line."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tagwright as tw
+from tagwright.core.steps import Start, State, resumable
+from tagwright.errors import ConfigError, on_command_line
+
+SOURCES = Path(tw.__file__).parent
+
+COMMANDS = {"app", "server", "scale", "monitoring"}
+"Packages that only the command line uses."
+
+WRITTEN_OUT = {
+    "errors.py", "evaluation/advice.py", "evaluation/description.py", "models/card.py", "encoders/model_folder.py",
+    "readers/documents/columns.py",
+}  # fmt: skip
+"They write whole commands, name both ways, or parse an option itself."
+
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+
+
+def messages(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The texts of a module that are no docstrings, with their lines."""
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node.lineno, node.value
+
+
+def test_no_message_of_the_library_names_an_option_of_the_command_line() -> None:
+    found = {
+        f"{name}:{line} {text}"
+        for path in SOURCES.rglob("*.py")
+        if (name := path.relative_to(SOURCES).as_posix()).partition("/")[0] not in COMMANDS and name not in WRITTEN_OUT
+        for line, text in messages(ast.parse(path.read_text(encoding="utf-8")))
+        if FLAG.search(text)
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize(("inside", "said"), [(False, "continue it with resume=True"), (True, "with --resume")])
+def test_an_unfinished_training_is_continued_in_the_words_of_its_reader(
+    tmp_path: Path, inside: bool, said: str
+) -> None:
+    with resumable(tmp_path / "M", Start("rts", {}, {}), resume=False) as steps:
+        steps.keep(State({}), {})
+    with pytest.raises(ConfigError, match=said):
+        if inside:
+            with on_command_line(), resumable(tmp_path / "M", Start("rts", {}, {}), resume=False):
+                pass
+        with resumable(tmp_path / "M", Start("rts", {}, {}), resume=False):
+            pass
