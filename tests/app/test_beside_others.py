@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.app.conftest import Command
 from tests.saved_taggers import ASKED, FOLDER, WORDS
+from tests.tiny import tiny_encoder
 
 import tagwright
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ConfigError
 from tagwright.methods.zero_shot import Config, fit_by_language
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label
@@ -111,6 +113,18 @@ def test_languages_beside_it_change_no_answer(mixed: list[str], size: int) -> No
     explained = tagger.explain(mixed[:size])
     assert [[each.id for each in row] for row in explained] == [[id_ for id_, _, _ in row] for row in alone]
     assert all(each.evidence for row in explained for each in row)
+
+
+def test_all_stages_read_each_document_in_its_own_language(tmp_path: Path) -> None:
+    """With meaning and titles, whose weight follows the language of each text."""
+    pytest.importorskip("torch")
+    config = Config(encoder=str(tiny_encoder(tmp_path / "tiny")), precision="float32")
+    mixed = [FINNISH, ENGLISH, SWEDISH, UNCLEAR, ENGLISH, FINNISH]
+    tagger = fit_by_language(several(), config, Document("", SWEDISH))
+    assert set(tagger.stages) == {"exact_match", "tfidf", "dense", "title_match"}
+    assert answers(tagger, mixed) == [answers(tagger, [text])[0] for text in mixed]
+    with pytest.raises(ConfigError, match="cannot be saved"):
+        tagger.save(tmp_path / "saved")
 
 
 def test_a_document_helps_to_recognise_few_names_but_not_for_others() -> None:

@@ -211,8 +211,9 @@ def fit_by_language(labels: Vocabulary, config: Config, first: Document) -> Tagg
     def made_for(code: str) -> Tagger:
         if not several:
             return fit(labels, replace(config, language=code))
-        wanted = [each for each in languages if each in (code, "en")] if code else languages
-        wanted.sort(key=lambda each: each != code)
+        wanted = sorted(
+            (each for each in languages if code in (each, "") or each == "en"), key=lambda each: each != code
+        )
         return fit(Vocabulary(with_names_in(label, wanted) for label in labels), config)
 
     def stage(name: str, code: str) -> Retriever:
@@ -222,9 +223,8 @@ def fit_by_language(labels: Vocabulary, config: Config, first: Document) -> Tagg
     made = made_for(start)
     stages = {name: ByLanguage(partial(stage, name), language, start) for name in made.stages}
     retrievers = {name: stages[name] for name in made.retrievers}
-    return replace(
-        made, vocabulary=labels, retrievers=retrievers, rerankers={name: stages[name] for name in made.rerankers}
-    )
+    rerankers = {name: stages[name] for name in made.rerankers}
+    return replace(made, vocabulary=labels, retrievers=retrievers, rerankers=rerankers)
 
 
 def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
