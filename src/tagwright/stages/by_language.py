@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -58,6 +59,10 @@ class ByLanguage(Retriever):
     def with_labels(self, labels: Sequence[Label]) -> ByLanguage:
         """Raise ConfigError: the names in each language are those of a file."""
         raise ConfigError(f"{len(labels):,} other labels for names in several languages; make the tagger of their file")
+
+    def save(self, folder: Path) -> None:
+        """Raise ConfigError: see the class."""
+        raise ConfigError(f"{folder}: stages for several languages cannot be saved together; name one choice of them")
 
 
 def _places(reading: Parts) -> Longs:
