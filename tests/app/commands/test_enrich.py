@@ -111,3 +111,32 @@ def test_subjects_of_a_saved_tagger_have_names_in_the_language_asked_for(run: Co
     given = ("--model", "M", "--language", "sv", "--output", "out.mrc", "--source", "zoo", "-k", "1", "--quiet")
     assert run("enrich", "in.mrc", *given).code == 0
     assert subjects("out.mrc") == [["Bin|(zoo)bee|zoo|"], [], ["Rain|(zoo)rain|zoo|"]]
+
+
+OVERLAPPING = RECORDS + utf8(marc_record([("001", "1"), ("245", ("00", "aRain again"))]))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("read",),
+        ("suggest", "--labels", "labels.jsonl", "--format", "jsonl", *WORDS),
+        ("batch", "--model", "M", "--output", "out", "--processes", "1"),
+        ("enrich", "--labels", "labels.jsonl", "--source", "zoo", "--output", "out.mrc", "-k", "1", *WORDS),
+    ],
+)
+def test_a_repeated_number_is_told_apart_in_every_command(
+    run: Command, command: tuple[str, ...], records: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    records.write_bytes(OVERLAPPING)
+    if command[0] == "batch":
+        assert run("train", "zero-shot", "--labels", "labels.jsonl", "--output", "M", *WORDS).code == 0
+    outcome = run(command[0], "in.mrc", *command[1:])
+    assert outcome.code == 0
+    assert 'in.mrc:4: the id "1" is also that of an earlier document; here it is "1#4"' in caplog.messages
+    if command[0] == "enrich":
+        assert outcome.out == "4 subjects added to 4 records: out.mrc\n"
+        assert subjects("out.mrc")[3] == ["Rain|(zoo)rain|zoo|"]
+    else:
+        text = Path("out/shard-000000.jsonl").read_text() if command[0] == "batch" else outcome.out
+        assert text.count('"id": "1#4"') == text.count('"id": "1"') == 1

@@ -119,7 +119,7 @@ def test_harvests_overlap(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
 def test_a_name_that_is_taken_already_is_not_given_again() -> None:
     unique = UniqueIds()
     first = [(1, Document("a")), (2, Document("a#3")), (3, Document("a")), (0, Document("a")), (0, Document("f"))]
-    assert [each.id for _, each in unique.told_apart(iter(first), "f")] == ["a", "a#3", "a#4", "a#2", "f"]
+    assert [each.id for _, each in unique.told_apart(iter(first), "f")] == ["a", "a#3", "a#2", "a#4", "f"]
 
 
 def test_hashes_are_kept_in_order_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from tagwright.core.display import many
 from tagwright.errors import ConfigError, InputError, option
@@ -76,17 +76,21 @@ class Remarks:
     """What is to be said of the records of a file: a line for each problem, with its first place and its count."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self._found = path, dict[str, list[Any]]()
+        self.path = path
+        self._first, self._last = dict[str, tuple[int, str]](), dict[str, int]()
+        self._counts = Counter[str]()
 
     def add(self, number: int, problem: str, detail: str = "") -> None:
-        """Note a problem of a record. detail: what is said of the first record alone."""
-        first = self._found.setdefault(problem, [number, detail, 0])
-        first[2] += 1
+        """Note a problem of a record, in order. detail: what is said of the first record alone."""
+        self._first.setdefault(problem, (number, detail))
+        self._counts[problem] += self._last.get(problem) != number
+        self._last[problem] = number
 
     def log(self) -> None:
         """Log the lines."""
-        for problem, (number, detail, count) in self._found.items():
-            more = f" (and {many(count - 1, 'other record')})" if count > 1 else ""
+        for problem, (number, detail) in self._first.items():
+            others = self._counts[problem] - 1
+            more = f" (and {many(others, 'other record')})" if others else ""
             _log.warning("%s:%d: %s%s%s", self.path, number, problem, detail, more)
 
 
@@ -102,11 +106,11 @@ def to_documents(
     read: Callable[[_Raw], Record | None],
     remarks: Remarks,
     columns: Columns | None,
-    none: str = "is deleted, or describes no work",
+    passed_over: str = "is deleted, or describes no work",
 ) -> Iterator[Located]:
     """Documents of numbered records. columns: `labels` is the code of the subjects to take.
 
-    Records that are read as None are passed over; none: why. A damaged record is collected or logged, and the others
+    passed_over: what is said of records that are read as None. A damaged record is collected or logged, and the others
     are read. Lines of log count the records that are passed over, those without title and text, and the subjects of
     other vocabularies than the chosen one. Raises InputError if no record can be read, and if no subject is of the
     chosen vocabulary; ConfigError for other columns.
@@ -117,7 +121,7 @@ def to_documents(
             leave_out_because(fields)
             damaged = damaged or fields
         elif (record := read(fields)) is None:
-            remarks.add(number, f"passed over: {none}")
+            remarks.add(number, f"passed over: {passed_over}")
         else:
             count += 1
             if not record.document.text:

@@ -25,8 +25,8 @@ def read_dublin_core(path: Path, columns: Columns | None = None) -> Iterator[Loc
     (title). Deleted records, and those without title and description, are passed over. columns: as in
     `catalogue.to_documents`, which also says what is raised.
     """
-    none = "is deleted, or has no title and no description"
-    return to_documents(read_elements(path, *_RECORDS), _to_record, Remarks(path), columns, none)
+    passed_over = "is deleted, or has no title and no description"
+    return to_documents(read_elements(path, *_RECORDS), _to_record, Remarks(path), columns, passed_over)
 
 
 def _to_record(element: Element) -> Record | None:

@@ -129,7 +129,7 @@ _SIGNS: Mapping[bytes, str] = {
 }  # fmt: skip
 _ROOTS: Mapping[bytes, str] = {b"article": "jats", b"PubmedArticleSet": "pubmed", b"TEI": "tei", b"html": "html"}
 _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
-    "marc": re.compile(rb"\d{5}[a-z]{2}.{2}[ a]22\d{5}", re.DOTALL),
+    "marc": re.compile(rb"\d{5}(?:[a-z]{2}.{2}[ a]22\d{5}|.{4}[ a]22\d{5}.{3}45)", re.DOTALL),
     "marcxml": re.compile(rb"<.*?<(?:\w+:)?datafield\s[^>]*?\btag=[\"']\d{3}[\"']", re.DOTALL),
     "pica": re.compile(
         rb"(?:[\dX]+ *\x1e|[\x1d\x1e\s]*)\d{3}[A-Z@](?:/\d{2,3})? *(?:\x1f|\$|\xc6\x92)[0-9A-Za-z]"
@@ -359,8 +359,10 @@ def _named(documents: Iterator[Located], file: _File, found: str) -> Iterator[Lo
     rows, nameless = found in _ROWS and len(first) != 1, 0
     for line, document in chain(first, documents):
         nameless += not document.id
-        number = line if rows else nameless
-        name = str(line) if rows and file.alone else file.name if number == 1 and not rows else f"{file.name}#{number}"
+        if rows:
+            name = str(line) if file.alone else f"{file.name}#{line}"
+        else:
+            name = file.name if nameless == 1 else f"{file.name}#{nameless}"
         yield line, document if document.id else replace(document, id=name)
 
 

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from heapq import merge
+from itertools import chain, count
 
 from tagwright.core.checked import shown
 from tagwright.core.display import many
@@ -24,7 +25,7 @@ class UniqueIds:
 
     def __init__(self) -> None:
         self._seen = _Seen()
-        self._first, self._repeated = "", 0
+        self._first, self._repeated, self._numbers = "", 0, count(2)
 
     def told_apart(self, documents: Iterator[Located], file: str) -> Iterator[Located]:
         """The documents of a file; the id of an earlier one is followed by the place, as in `1#3`.
@@ -32,19 +33,21 @@ class UniqueIds:
         Ids that are the name of the file are left as they are: only a file that is read twice repeats them.
         """
         for place, document in documents:
-            own, number = document.id, place or 2
-            if own == file or own.startswith(f"{file}#"):
+            if document.id == file or document.id.startswith(f"{file}#") or self._seen.add(document.id):
                 yield place, document
                 continue
-            while not self._seen.add(own):
-                own, number = f"{document.id}#{number}", number + 1
-            if own != document.id:
-                self._repeated += 1
-                at = f"{file}:{place}" if place else file
-                self._first = self._first or (
-                    f"{at}: the id {shown(document.id)} is also that of an earlier document; here it is {shown(own)}"
-                )
-            yield place, document if own == document.id else replace(document, id=own)
+            own = self._own(document.id, place)
+            self._repeated += 1
+            at = f"{file}:{place}" if place else file
+            self._first = self._first or (
+                f"{at}: the id {shown(document.id)} is also that of an earlier document; here it is {shown(own)}"
+            )
+            yield place, replace(document, id=own)
+
+    def _own(self, id_: str, place: int) -> str:
+        """The id with its place, or else with a number that is tried once: the work stays linear."""
+        numbers = chain([place] if place else [], self._numbers)
+        return next(own for number in numbers if self._seen.add(own := f"{id_}#{number}"))
 
     def report(self) -> None:
         """Log how many ids were repeated, and the first of them."""

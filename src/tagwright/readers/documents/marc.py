@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, redirect_stderr
 from functools import partial
 from pathlib import Path
@@ -65,13 +65,13 @@ def read_marc(path: Path, columns: Columns | None = None, encoding: str = "") ->
     """
     require("reading MARC records", "pymarc", path=path)
     remarks = Remarks(path)
-    return to_documents(_decoded(path, remarks, encoding), to_record, remarks, columns)
+    return to_documents(_noted(_decoded(path, remarks, encoding), remarks), to_record, remarks, columns)
 
 
 def read_marcxml(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """Read the records of a MARCXML file, also those in answers of OAI-PMH and SRU, as `read_marc` does."""
     remarks = Remarks(path)
-    return to_documents(_of_xml(path, remarks), to_record, remarks, columns)
+    return to_documents(_noted(_of_xml(path), remarks), to_record, remarks, columns)
 
 
 def split_records(file: IO[bytes]) -> Iterator[bytes]:
@@ -104,7 +104,18 @@ def to_record(fields: Sequence[Field]) -> Record | None:
     return Record(_document(fields), list(_subjects(fields)))
 
 
-def _decoded(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[tuple[int, list[Field] | InputError]]:
+_Numbered: TypeAlias = tuple[int, list[Field] | InputError]
+
+
+def _noted(records: Iterable[_Numbered], remarks: Remarks) -> Iterator[_Numbered]:
+    """The records, with a remark on those of UNIMARC."""
+    for number, fields in records:
+        if not isinstance(fields, InputError) and unimarc.is_unimarc({each.tag for each in fields}):
+            remarks.add(number, "is UNIMARC, and read as such")
+        yield number, fields
+
+
+def _decoded(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[_Numbered]:
     with open_bytes(path) as file:
         for number, chunk in enumerate(split_records(file), 1):
             record = chunk.lstrip(b"\r\n \x1a\x00")
@@ -115,18 +126,12 @@ def _decoded(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[tuple
             except Exception as error:  # damaged records raise UnicodeDecodeError, ValueError, KeyError and more
                 yield number, InputError(_problem(record, encoding, error), path, number)
                 continue
-            if _is_unimarc(fields, number, remarks) and not (encoding or record.isascii() or is_utf8(record)):
+            known = encoding or record.isascii() or is_utf8(record)
+            if not known and unimarc.is_unimarc({each.tag for each in fields}):
                 remedy = f"export it as UTF-8, or name its encoding: {option('encoding', 'cp1251')}"
                 yield number, InputError(f"is UNIMARC whose text is not in UTF-8; {remedy}", path, number)
             else:
                 yield number, fields
-
-
-def _is_unimarc(fields: Sequence[Field], number: int, remarks: Remarks) -> bool:
-    found = unimarc.is_unimarc({each.tag for each in fields})
-    if found:
-        remarks.add(number, "is UNIMARC, and read as such")
-    return found
 
 
 def _problem(record: bytes, encoding: str, error: Exception) -> str:
@@ -219,7 +224,7 @@ def _from_marc8(text: bytes, remark: Callable[..., None]) -> str:
     return _resolved(found)
 
 
-def _of_xml(path: Path, remarks: Remarks) -> Iterator[tuple[int, list[Field] | InputError]]:
+def _of_xml(path: Path) -> Iterator[_Numbered]:
     number = 0
     for _, outermost in read_elements(path, "record"):
         records = [record for record in outermost.iter("record") if record.find("datafield") is not None]
@@ -227,9 +232,7 @@ def _of_xml(path: Path, remarks: Remarks) -> Iterator[tuple[int, list[Field] | I
             yield number + 1, []
         for record in records:
             number += 1
-            fields = [_field(each) for each in record if each.tag in ("leader", "controlfield", "datafield")]
-            _is_unimarc(fields, number, remarks)
-            yield number, fields
+            yield number, [_field(each) for each in record if each.tag in ("leader", "controlfield", "datafield")]
 
 
 def _field(element: Element) -> Field:

@@ -59,9 +59,8 @@ def read_pica(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     with open_bytes(path) as file:
         start = file.read(1 << 16)
     read = _of_xml if start.lstrip(_BOM_AND_SPACE).startswith(b"<") else _binary if END in start else _lines
-    return to_documents(
-        _whole(read(path)), _to_record, Remarks(path), columns, "is an authority record, or has no fields"
-    )
+    passed_over = "is an authority record, or has no fields"
+    return to_documents(_whole(read(path)), _to_record, Remarks(path), columns, passed_over)
 
 
 _Located: TypeAlias = tuple[int, Sequence[Field] | InputError]
@@ -90,12 +89,7 @@ def _lines(path: Path) -> Iterator[_Located]:
     begin, size, lines = 0, 0, list[str]()
     for number, line in open_lines(path, "leave out"):
         if "\x1e" in line:
-            yield (
-                number,
-                _fields(
-                    line[0 if _FIELD.match(line) else line.find("\x1e") :].split("\x1e"), path, number, lines=False
-                ),
-            )
+            yield number, _fields(line.split("\x1e"), path, number, lines=False)
         elif line.strip():
             begin, size = (begin, size + len(line)) if lines else (number, len(line))
             if size <= largest_document():
@@ -124,20 +118,21 @@ def _whole(records: Iterable[_Located]) -> Iterator[_Located]:
     Fields of a library and of copies (1.., 2..) belong to the record before them. A record begins where the first tag
     comes again after 003@.
     """
-    begin, found = 0, list[Field]()
+    begin, found, numbered = 0, list[Field](), False
     for number, fields in records:
         if found and (isinstance(fields, InputError) or not fields or fields[0].tag.startswith("0")):
             yield begin, found
-            found = []
+            found, numbered = [], False
         if isinstance(fields, InputError) or not fields:
             yield number, fields
             continue
         for each in fields:
-            if found and each.tag == found[0].tag and any(field.tag == _ID for field in found):
+            if numbered and each.tag == found[0].tag:
                 yield begin, found
-                found = []
+                found, numbered = [], False
             begin = begin if found else number
             found.append(each)
+            numbered |= each.tag == _ID
     if found:
         yield begin, found
 

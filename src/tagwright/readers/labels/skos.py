@@ -5,7 +5,6 @@ This module is imported where a thesaurus is read or written, since rdflib takes
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import itertools
 import re
@@ -18,6 +17,7 @@ from urllib.parse import quote
 from xml.parsers import expat
 
 import rdflib
+import webencodings
 from rdflib import DCTERMS, RDF, RDFS, SKOS, Graph, URIRef
 from rdflib.term import Node
 
@@ -26,7 +26,7 @@ from tagwright.core.display import many
 from tagwright.core.progress import unlogged
 from tagwright.errors import InputError
 from tagwright.readers.labels.languages import by_language, by_preference, choose_languages, main, searched
-from tagwright.readers.lines import open_bytes, open_lines, whole_characters
+from tagwright.readers.lines import decoded, open_bytes, open_lines, whole_characters
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -58,8 +58,9 @@ _GROUPS = (SKOS.ConceptScheme, SKOS.Collection, SKOS.OrderedCollection)
 _OF_CONCEPTS = (SKOS.broader, SKOS.narrower, SKOS.related, SKOS.topConceptOf)
 _MATCHES = (SKOS.exactMatch, SKOS.closeMatch, SKOS.broadMatch, SKOS.narrowMatch, SKOS.relatedMatch)
 _NOTES = ("definition", "scopeNote")
+_DEPRECATED = re.compile(r"deprecated|obsolete", re.IGNORECASE)
 _OUT_OF_USE = re.compile(r"deprecated|obsolete|retired|withdrawn|superseded|archaic", re.IGNORECASE)
-"How the names of types and statuses begin that are out of use."
+"How types, and values of statuses, begin that say that a concept is out of use."
 
 
 def read_labels(
@@ -168,23 +169,17 @@ def _absolute(label_id: str) -> URIRef:
 
 
 def _text(path: Path | str, file_format: Format) -> str:
-    """The text of a file; XML says its encoding itself. Raises InputError."""
+    """The text of a file; XML says its encoding itself, by the names of browsers. Raises InputError."""
     if file_format != "rdfxml":
         return "\n".join(text for _, text in open_lines(path, "take"))
     with open_bytes(path) as file:
         content = file.read()
-    declared = _DECLARATION.match(content)
-    encoding = "utf-16" if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
-    try:
-        if declared and codecs.lookup(name := declared[1].decode()).name != "utf-8":
-            encoding = name
-        text = content.decode(encoding)
-    except LookupError:
-        raise InputError(f"is XML in the unknown encoding {shown(name)}; save it as UTF-8", path, 1) from None
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        problem = f"byte 0x{content[error.start]:02x} is not {encoding.removesuffix('-sig').upper()}"
-        raise InputError(f"{problem}, the encoding that the XML declares; save the file as UTF-8", path, line) from None
+    said = _DECLARATION.match(content)
+    named = webencodings.lookup(said[1].decode()) if said else None
+    if said and not named:
+        problem = f"is XML in the unknown encoding {shown(said[1].decode())}; save it as UTF-8"
+        raise InputError(problem, path, 1)
+    text = decoded(content, path, named.codec_info.name if named else "utf-8")
     return _ENCODING.sub(r"\1", text, count=1)  # the text is decoded; the parsers would decode it again
 
 
@@ -303,7 +298,8 @@ def _deprecated(graph: Graph) -> set[Node]:
         if name == "deprecated":
             found.update(node for node, value in graph.subject_objects(each) if str(value).lower() in ("true", "1"))
         elif name.endswith("status") or each == RDF.type:
-            found.update(node for node, value in graph.subject_objects(each) if _OUT_OF_USE.match(_local(value)))
+            pattern = _DEPRECATED if each == RDF.type else _OUT_OF_USE
+            found.update(node for node, value in graph.subject_objects(each) if pattern.match(_local(value)))
     return found
 
 
