@@ -79,14 +79,14 @@ def test_a_saved_tagger_suggests_under_names_in_the_language_asked_for(run: Comm
 
 
 @pytest.mark.parametrize("command", ["suggest", "evaluate"])
-def test_the_language_of_the_documents_decides_and_is_told_once(run: Command, zoo: Path, command: str) -> None:
+def test_names_in_several_languages_are_told_once(run: Command, zoo: Path, command: str) -> None:
     outcome = run(command, "swedes.jsonl", "--labels", "zoo.ttl", *WORDS)
     assert outcome.code == 0
     told = [line for line in outcome.err.splitlines() if "names in" in line]
-    assert told == ["tagwright: zoo.ttl: names in en, sv; Swedish taken; --language chooses"]
+    assert told == ["tagwright: zoo.ttl: names in en, sv; all taken; --language chooses"]
 
 
-def test_texts_in_two_languages_are_searched_for_names_in_both(run: Command) -> None:
+def test_each_text_is_searched_for_names_in_its_own_language(run: Command) -> None:
     """A Swedish and an English text of one folder find their own names; of other labels, the only names there are."""
     names = {
         "birds": {"en": ["Birds"], "sv": ["Fåglar"]},
@@ -101,7 +101,7 @@ def test_texts_in_two_languages_are_searched_for_names_in_both(run: Command) -> 
     outcome = run("suggest", "mixed.jsonl", "--labels", "labels.jsonl", "--format", "jsonl", *only)
     found = [{each["label"] for each in json.loads(line)["suggestions"]} for line in outcome.out.splitlines()]
     assert found == [{"birds", "eggs", "x"}, {"birds", "eggs", "x"}, {"birds", "eggs"}]
-    assert "labels.jsonl: names in sv, en; Swedish and English taken; --language chooses" in outcome.err
+    assert "labels.jsonl: names in sv, en; all taken; --language chooses" in outcome.err
 
 
 def test_suggestions_are_in_the_language_of_the_documents(run: Command) -> None:

@@ -129,7 +129,7 @@ def suggest(
         found = tagger.suggestions(corpus, options, explain=explain)
     if monitor:
         found = inputs.recorded(found, monitor, chosen.model, tagger)
-    names = inputs.named(chosen, tagger.vocabulary)
+    names = inputs.named_for(chosen, tagger.vocabulary)
     for line in suggestion_lines(found, tagger, output, names, paths=paths):
         print(line)
 
