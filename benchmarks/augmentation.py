@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tagwright.text.words import words
+from tagwright.text.words import ANALYSIS, words
 from tagwright.training.metadata_pairs import text_of
 from tagwright.training.objectives import Encode
 from tagwright.training.pairs import Key, Source, group_of_document
@@ -179,7 +179,7 @@ class WordCounts:
         """Count the words of title and abstract."""
         times, holding, total = Counter[str](), Counter[str](), 0
         for document in documents:
-            text = words(text_of(document))
+            text = words(text_of(document), ANALYSIS)
             times.update(text)
             holding.update(set(text))
             total += 1
@@ -197,7 +197,7 @@ def _augmented_pairs(
     documents: Sequence[Document], augmented: Callable[[list[str], Generator], list[str]], seed: int
 ) -> Source:
     def copy(text: str, rng: Generator) -> str:
-        found = words(text)
+        found = words(text, ANALYSIS)
         return " ".join(augmented(found, rng)) if found else text
 
     return _pairs(documents, copy, seed)

@@ -27,17 +27,13 @@ from benchmarks.curve_methods import DEPTH, MEASURES, SIZES, Draw, Task, fit_aut
 
 from tagwright.evaluation.calibration import calibration_error
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
-from tagwright.evaluation.resampling import Ratios
-from tagwright.evaluation.significance import randomisation
+from tagwright.evaluation.significance import paired
 from tagwright.types import Doubles
 
 RESULT = figures.RESULTS / "auto-draws.json"
 
 NOTHING: Mapping[str, Any] = {"kept": "zero_shot", "nDCG@5": {}, "brought": {}, "predicted": {}}
 "What is recorded of the zero-shot method."
-
-PERMUTATIONS = 10_000
-"Of the paired randomisation test over documents."
 
 
 def main(arguments: list[str]) -> None:
@@ -138,13 +134,6 @@ def states(work: Path) -> list[figures.State]:
         with np.load(path) as file:
             found.append(json.loads(str(file["made"])) if "made" in file else figures.UNRECORDED)
     return found
-
-
-def paired(one: Doubles, other: Doubles) -> float:
-    """Two-sided p of the paired randomisation test that the scores (documents,) of both have the same mean."""
-    documents = len(one)
-    first, second = (Ratios(("nDCG@5",), each[:, None], np.ones((documents, 1))) for each in (one, other))
-    return float(randomisation(first, second, documents, PERMUTATIONS, 0)[0])
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], dict[str, Doubles]]:

@@ -30,7 +30,7 @@ from tokenizers import Tokenizer
 
 from tagwright.encoders.model_folder import PACKAGED, find
 from tagwright.stages.dense.index import INDEX_MINIMUM, Index, Vectors, index_name, recall
-from tagwright.text.words import sentence_spans, word_spans
+from tagwright.text.words import ANALYSIS, sentence_spans, word_spans
 from tagwright.types import Floats, Run
 
 NAMES = ("tib", "mdn", "epmc")
@@ -140,7 +140,7 @@ def label_texts(size: int) -> list[str]:
     generator, texts = random.Random(0), dict[str, None]()
     for text in chain.from_iterable(map(paragraphs, corpus("train.jsonl.gz"))):
         for start, end in sentence_spans(text):
-            spans = word_spans(text[start:end])
+            spans = word_spans(text[start:end], ANALYSIS)
             if len(spans) < 3:
                 continue
             first = generator.randrange(len(spans))

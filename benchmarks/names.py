@@ -21,7 +21,7 @@ import Stemmer
 from benchmarks import corpora, figures
 
 from tagwright.stages.names.exact_match import ExactMatch
-from tagwright.text.words import words
+from tagwright.text.words import ANALYSIS, words
 from tagwright.types import Document, Label, Run
 
 RUNS = 3
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> None:
         "cores used": 1,
         "load": os.getloadavg()[0],
         "names": sum(len(label.names) for label in labels),
-        "words per document": round(statistics.mean(len(words(document.text)) for document in documents)),
+        "words per document": round(statistics.mean(len(words(document.text, ANALYSIS)) for document in documents)),
         "ExactMatch": measure(lambda: ExactMatch(labels), documents),
         "dictionary of n-grams": measure(lambda: n_grams(labels), documents[: max(1, len(documents) // 50)]),
         "made up": {"names": len(million), **measure(lambda: ExactMatch(million), documents)},
@@ -72,11 +72,11 @@ def n_grams(labels: Sequence[Label]) -> Callable[[Sequence[Document]], Run]:
     owners: dict[str, list[int]] = {}
     for index, label in enumerate(labels):
         for name in label.names:
-            owners.setdefault(" ".join(map(stem, words(name))), []).append(index)
+            owners.setdefault(" ".join(map(stem, words(name, ANALYSIS))), []).append(index)
     longest = max(form.count(" ") for form in owners) + 1
 
     def count(document: Document) -> Counter[int]:
-        text = [stem(word) for word in words(document.text)]
+        text = [stem(word) for word in words(document.text, ANALYSIS)]
         found: Counter[int] = Counter()
         for start in range(len(text)):
             for length in range(1, longest + 1):
@@ -92,7 +92,7 @@ def made_up(labels: Sequence[Label], most: int) -> list[Label]:
     Fewer than `most` where a small vocabulary has too few words.
     """
     rng = random.Random(0)
-    known = [word for label in labels for name in label.names for word in words(name)]
+    known = [word for label in labels for name in label.names for word in words(name, ANALYSIS)]
     names: dict[str, None] = {}
     for _ in range(10 * most):
         names[" ".join(rng.choices(known, k=rng.randint(1, 4)))] = None

@@ -66,9 +66,7 @@ def measure(name: str, part: str, most: int | None) -> dict[str, Any]:
         runs[title] = run.keep(run.labels != own[run.rows]).top(DEPTH)
         compared = compare(runs[title], runs["before"], gold, measures=MEASURES)
         found[title] = compared.to_json()["measures"]
-        rows = (
-            (key, each.a, each.difference.value, each.p["randomisation"]) for key, each in compared.measures.items()
-        )
+        rows = ((key, each.a, each.difference.value, each.p) for key, each in compared.measures.items())
         print(f"{name:6} {title:14}", *(f"{key} {100 * a:5.1f} ({100 * d:+5.2f}, p {p:.4f})" for key, a, d, p in rows))
     return found
 

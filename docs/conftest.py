@@ -70,7 +70,7 @@ def run_commands(example: Example) -> str | None:
     """Run the lines of a console block; what is wrong with them, or None."""
     for command, expected in _commands(str(example.parsed)):
         code, printed = _run(command, example.namespace["_server"])
-        if code not in (0, 2, 3) or (code and not expected):
+        if code not in (0, 1, 2, 3) or (code and not expected):
             return f"$ {command}\nended with exit code {code}:\n{printed}"
         if expected and not _same(expected, printed):
             return f"$ {command}\nExpected:\n{expected}\nGot:\n{printed}"

@@ -86,7 +86,7 @@ def with_int8() -> None:
 
 
 OPTIONAL = (
-    *("accelerate", "docx", "faiss", "httpx", "omikuji", "pyarrow", "pylatexenc", "pypdf", "ray", "rdflib"),
+    *("accelerate", "docx", "faiss", "httpx", "omikuji", "pyarrow", "pylatexenc", "pypdfium2", "ray", "rdflib"),
     *("sentence_transformers", "starlette", "torch", "transformers", "uvicorn"),
 )
 "What extras bring, and tests of them import."

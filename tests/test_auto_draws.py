@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import corpora, figures, quality_tables
-from benchmarks.auto_draws import compared, compared_means, main, paired
+from benchmarks.auto_draws import compared, compared_means, main
 from benchmarks.curve_methods import MEASURES
 
 
@@ -16,13 +16,6 @@ def kept(folder: Path, name: str, scores: list[float]) -> None:
     folder.mkdir(exist_ok=True)
     row = {"nDCG@5": float(np.mean(scores)), "ECE@5": 0.02}
     np.savez(folder / name, np.array(json.dumps(row)), *(np.array(scores) for _ in MEASURES))
-
-
-def test_of_three_equal_differences_a_quarter_of_the_signs_is_as_extreme() -> None:
-    # all + or all -: 2 of 8
-    assert paired(np.array([1.0, 1.0, 1.0]), np.zeros(3)) == pytest.approx(0.25, abs=0.02)
-    assert paired(np.ones(3), np.ones(3)) == 1.0
-    assert paired(np.ones(40), np.zeros(40)) < 0.001
 
 
 def test_draws_stand_beside_those_of_the_former_state(tmp_path: Path) -> None:

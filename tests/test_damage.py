@@ -153,5 +153,5 @@ def test_a_damaged_encoder_is_an_error_in_one_line_without_checksums_too(copy: P
 def test_a_stage_has_a_name_that_a_folder_can_have() -> None:
     from tests.damage import LABELS
 
-    with pytest.raises(ConfigError, match=r"a stage is called '\.\./x', expected a name that a folder can have"):
+    with pytest.raises(ConfigError, match=r'a stage is called "\.\./x", expected a name that a folder can have'):
         Tagger(LABELS, {"../x": ExactMatch(LABELS)})

@@ -12,9 +12,25 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+FIXED = {
+    "filelock": "3.20.3",  # CVE-2026-22701
+    "h11": "0.16.0",  # CVE-2025-43859
+    "jinja2": "3.1.6",  # CVE-2025-27516
+    "pyarrow": "23.0.1",  # CVE-2026-25087
+    "pypdfium2": "5.8.0",  # CVE-2026-4455 in its PDFium; the bound is newer, as PDFium is mended each month
+    "python-multipart": "0.0.31",  # CVE-2026-53540; -53538 and -53539 in 0.0.30, -42561 in 0.0.27
+    "ray": "2.55.0",  # CVE-2026-41486
+    "scikit-learn": "1.5.0",  # CVE-2024-5206
+    "starlette": "1.3.1",  # CVE-2026-54283; -48710 in 1.0.1
+    "torch": "2.10.0",  # CVE-2026-24747
+    "transformers": "5.10.0",  # CVE-2026-9856; -4372 in 5.3.0
+}
+"The first version without the advisories known in November 2026, where there are any."
 
 
 def declared() -> dict[str, Requirement]:
@@ -97,3 +113,30 @@ def test_what_is_locked_is_what_is_allowed(python: str) -> None:
     for name, requirement in wanted().items():
         if name != "tagwright" and (not requirement.marker or requirement.marker.evaluate({"python_version": python})):
             assert locked[name] in requirement.specifier, name
+
+
+def bounds(name: str, operator: str) -> list[Version]:
+    return [Version(each.version) for each in declared()[name].specifier if each.operator == operator]
+
+
+def test_no_version_with_a_known_advisory_is_admitted() -> None:
+    assert {name for name, fixed in FIXED.items() if max(bounds(name, ">=")) < Version(fixed)} == set()
+
+
+def test_what_is_extended_has_an_upper_bound() -> None:
+    """Whose classes have subclasses of ours, found in the source, or whose models are changed in memory."""
+    pytest.importorskip("torch")
+    extended = {"sentence_transformers", "transformers"}
+    for path in (ROOT / "src").rglob("*.py"):
+        tree, origins = ast.parse(path.read_text(encoding="utf-8")), dict[str, str]()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                origins |= {each.asname or each.name: node.module for each in node.names}
+            elif isinstance(node, ast.Import):
+                origins |= {(each.asname or each.name).partition(".")[0]: each.name for each in node.names}
+        bases = (base for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases)
+        extended |= {origins.get(ast.unparse(base).partition(".")[0], "").partition(".")[0] for base in bases}
+    distributions = packages_distributions()
+    names = {_plain(name) for module in extended & distributions.keys() for name in distributions[module]}
+    assert names >= {"uvicorn", "torch", "scikit-learn", "rich"}
+    assert {name for name in names & declared().keys() - {"tagwright"} if not bounds(name, "<")} == set()

@@ -154,7 +154,7 @@ def test_the_labels_of_another_stage_follow_in_their_own_order(keep: int | None,
             {"combiner": AppendLabels(WeightedSum(), AppendOptions(by="c"))},
             'by is "c", expected a retriever: a, b',
         ),
-        ({"retrievers": {"combiner": Fixed({})}}, "a stage is called 'combiner', expected a name"),
+        ({"retrievers": {"combiner": Fixed({})}}, 'a stage is called "combiner", expected a name'),
     ],
 )
 def test_parts_that_do_not_go_together_are_refused(parts: dict[str, Any], problem: str) -> None:

@@ -1,8 +1,9 @@
-"""Whatever computes in another process does so through core/workers.py."""
+"""Whatever computes in another process, or in several, asks core/workers.py."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 import tagwright
 from tagwright import zero_shot
-from tagwright.core.workers import Worker
+from tagwright.core.workers import Worker, usable_cores
 from tagwright.readers.documents.files import open_sources
 from tagwright.scale import batch
 from tagwright.scale.output_folder import BatchOptions
@@ -37,14 +38,32 @@ def test_no_other_module_starts_processes() -> None:
     assert found == {"core/workers.py"}
 
 
+def test_nobody_else_counts_processors() -> None:
+    """`os.cpu_count` counts those of the machine, also where a container or an affinity gives this process fewer."""
+    counts = {"cpu_count", "process_cpu_count", "sched_getaffinity"}
+    found = {
+        path.relative_to(FOLDER).as_posix()
+        for path in FOLDER.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Attribute) and node.attr in counts)
+        or (isinstance(node, ast.ImportFrom) and counts & {each.name for each in node.names})
+    }
+    assert found == {"core/workers.py"}
+
+
+def test_a_restricted_process_counts_the_processors_that_it_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert usable_cores() == 1
+
+
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The classes of the workers that are started during a test."""
     found, start = list[str](), Worker.__init__
 
-    def counted(self: Worker, kind: type, **options: object) -> None:
+    def counted(self: Worker, kind: type, *environment: Mapping[str, str]) -> None:
         found.append(kind.__name__)
-        start(self, kind, **options)  # type: ignore[arg-type]
+        start(self, kind, *environment)
 
     monkeypatch.setattr(Worker, "__init__", counted)
     return found
@@ -74,9 +93,3 @@ def test_a_server_with_workers_answers_by_a_worker(started: list[str]) -> None:
     workers.close()
     assert [each.name for each in row] == ["Bees"]
     assert started == ["Predictions"]
-
-
-def test_an_upload_is_read_by_a_worker(started: list[str]) -> None:
-    uploads = pytest.importorskip("tagwright.server.uploads")
-    assert [each.text for each in uploads.read_upload("a.txt", b"Bees")] == ["Bees"]
-    assert started == ["Reader"]

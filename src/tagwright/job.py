@@ -224,7 +224,7 @@ class Job:
             return {"gold": gold}
         from tagwright.review.export import with_reviews
 
-        reviewed = with_reviews(gold, ids_of(documents), vocabulary, self.reviews)
+        reviewed = with_reviews(gold, documents, vocabulary, self.reviews)
         return {"gold": reviewed.gold, "judged": reviewed.judged}
 
     def _unlearnt(self, documents: Sequence[Document], vocabulary: Vocabulary) -> tuple[Run, Longs]:

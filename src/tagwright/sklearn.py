@@ -247,5 +247,5 @@ def _ids(y: Any, vocabulary: Vocabulary) -> Iterable[list[str]]:
 
 def _names(row: Any) -> list[str]:
     if isinstance(row, Mapping) or not isinstance(row, Iterable):
-        raise InputError(f"y has the row {row!r:.60}, expected the ids or names of a document's labels")
+        raise InputError(f"y has the row {shown(row)}, expected the ids or names of a document's labels")
     return [row] if isinstance(row, str) else list(map(str, row))

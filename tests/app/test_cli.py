@@ -171,16 +171,16 @@ def test_run_files_hold_the_evidence_when_asked(run: Command) -> None:
     assert [quote["text"] for quote in first["evidence"][0]["spans"]] == ["bees", "bee"]
 
 
-def test_tsv_has_one_suggestion_a_line_whatever_the_ids_hold(run: Command) -> None:
-    write("odd.jsonl", [{"id": "a\tb", "title": "bees"}])
-    rows = [
-        line.split("\t")
-        for line in answer(run, "suggest", "odd.jsonl", "--labels", "labels.jsonl", *WORDS, "--format", "tsv").split(
-            "\n"
-        )
-    ]
+def test_tsv_has_one_suggestion_a_line_whatever_the_ids_hold(run: Command, caplog: pytest.LogCaptureFixture) -> None:
+    write("odd.jsonl", [{"id": "a\tb", "title": "bees"}, {"id": "a  b", "title": "bees"}])
+    printed = answer(run, "suggest", "odd.jsonl", "--labels", "labels.jsonl", *WORDS, "--format", "tsv")
+    rows = [line.split("\t") for line in printed.split("\n")]
     assert rows[0] == ["document", "rank", "id", "notation", "name", "score", "confidence"]
-    assert [row[:5] for row in rows[1:]] == [["a b", "1", "bee", "", "Bees"], [""]]
+    assert [row[:5] for row in rows[1:]] == [
+        ["a b", "1", "bee", "", "Bees"], ["a  b", "1", "bee", "", "Bees"], [""],
+    ]  # fmt: skip
+    lost = 'tabs and line ends of 1 id, which TSV cannot hold, are spaces (first: "a\\tb"); JSON lines hold them'
+    assert caplog.messages == [lost]
 
 
 def test_a_document_is_not_suggested_for_itself(run: Command) -> None:
@@ -314,15 +314,14 @@ def test_compare_prints_the_differences(run: Command, desk: Path) -> None:
     assert measures["P@1"]["b"] == pytest.approx(2 / 3)
 
 
-def test_compare_takes_any_number_of_runs_and_says_what_the_tests_are(run: Command, desk: Path) -> None:
+def test_compare_takes_any_number_of_runs_and_says_what_the_test_is(run: Command, desk: Path) -> None:
     on = ("compare", *ON, *(part for name in ("right", "wrong", "right") for part in ("--run", f"{name}.jsonl")))
     out = answer(run, *on, "--report", "page.html", "--quiet")
     assert out.splitlines()[:3] == ["A  right.jsonl", "B  wrong.jsonl", "C  right.jsonl"]
     assert [heading in out for heading in ("A - B", "A - C", "B - C")] == [True] * 3
     page = (desk / "page.html").read_text()
     for text in (" ".join(out.split()), page):
-        assert "macro t-test: a paired t-test over labels" in text
-        assert "micro sign test: of the decisions" in text
+        assert "randomisation test: how often the difference is as large" in text
     found = json.loads(answer(run, *on, "--json"))
     assert [(each["a"], each["b"]) for each in found["comparisons"]] == [("A", "B"), ("A", "C"), ("B", "C")]
 

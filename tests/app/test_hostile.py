@@ -55,6 +55,9 @@ BROKEN: dict[str, bytes] = {
     "latin.html": b"<p>caf\xe9",
 }
 
+PARTLY = {"latin.jsonl", "prose.jsonl"}
+"Files with documents to tag beside a line that cannot be read."
+
 
 def refusal(run: Command, *arguments: str) -> str:
     """The one line on stderr."""
@@ -95,14 +98,17 @@ def bad(request: pytest.FixtureRequest, desk: Path) -> str:
     ],
 )
 def test_a_bad_file_is_named(run: Command, bad: str, command: Callable[[str], tuple[str, ...]]) -> None:
+    if bad in PARTLY and command("")[:2] == ("suggest", ""):
+        assert run(*command(bad)).code == 3
+        return
     assert (bad or ".") in refusal(run, *command(bad)) or bad == ""
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("suggest", "prose.jsonl", "--labels", "labels.jsonl"), "prose.jsonl:2: is not JSON"),
-        (("suggest", "latin.jsonl", "--labels", "labels.jsonl"), "latin.jsonl:2: byte 0xe9 is not UTF-8"),
+        (("evaluate", "prose.jsonl", "--labels", "labels.jsonl"), "prose.jsonl:2: is not JSON"),
+        (("evaluate", "latin.jsonl", "--labels", "labels.jsonl"), "latin.jsonl:2: byte 0xe9 is not UTF-8"),
         (("suggest", "twice.jsonl", "--labels", "labels.jsonl"), 'twice.jsonl:2: the id "1" is also that of'),
         (("suggest", "docs.jsonl", "--labels", "twice.jsonl"), 'twice.jsonl:2: the id "1" is taken by line 1'),
         (("suggest", "nameless.jsonl", "--labels", "labels.jsonl"), "nameless.jsonl:1: id is missing"),
@@ -139,6 +145,40 @@ def test_a_slip_is_explained(run: Command, desk: Path, arguments: tuple[str, ...
     for name, content in BROKEN.items():
         (desk / name).write_bytes(content)
     assert message in refusal(run, *arguments)
+
+
+@pytest.mark.parametrize("command", [("suggest", "--labels", "labels.jsonl", *WORDS, "--format", "jsonl"), ("read",)])
+@pytest.mark.parametrize(
+    ("files", "problems"),
+    [
+        ({"bad.jsonl": '{"id": "1", "title": "a"}\nhello\n{"id": "2", "title": [1]}\n{"id": "3", "title": "b"}\n'},
+         ["bad.jsonl:2: is not JSON", "bad.jsonl:3: title is [1], expected a text"]),
+        ({"bad.csv": "id,title\n1,bees\n2\n3,bees\n"}, ["bad.csv:3: has 1 columns, expected 2"]),
+    ],
+)  # fmt: skip
+def test_a_bad_line_costs_itself_alone(
+    run: Command, caplog: pytest.LogCaptureFixture, command: tuple[str, ...], files: dict[str, str], problems: list[str]
+) -> None:
+    for name, content in files.items():
+        Path(name).write_text(content, encoding="utf-8")
+    found = run(command[0], *files, *command[1:])
+    assert found.code == 3
+    assert re.findall('"id": "([13])"', found.out) == ["1", "3"]
+    *named, counted = caplog.messages
+    for message, problem in zip(named, problems, strict=True):
+        assert problem in message
+    assert counted == f"{len(problems)} document{'s' * (len(problems) > 1)} left out: not readable"
+
+
+@pytest.mark.parametrize("command", [("suggest", "--labels", "labels.jsonl", *WORDS), ("read",)])
+def test_where_little_can_be_read_the_first_line_is_named(run: Command, command: tuple[str, ...]) -> None:
+    Path("bad.jsonl").write_text('hello\n{"id": "2", "title": [1]}\n', encoding="utf-8")
+    assert "bad.jsonl:1: is not JSON" in refusal(run, command[0], "bad.jsonl", *command[1:])
+    Path("bad.jsonl").write_text('{"id": "1", "title": "a"}\nhello\nthere\n', encoding="utf-8")
+    assert "bad.jsonl:2: is not JSON" in run(command[0], "bad.jsonl", *command[1:]).err  # most is something else
+    for name in ("1.pdf", "2.pdf"):
+        Path(name).write_text("%PDF-1.7 noise", encoding="utf-8")
+    assert "1.pdf: is no PDF file" in refusal(run, command[0], "1.pdf", "2.pdf", *command[1:])
 
 
 def test_an_unknown_gold_label_is_named_with_its_document(run: Command) -> None:
@@ -300,7 +340,7 @@ def test_escape_characters_of_a_file_name_are_escaped_in_warnings(desk: Path) ->
         [*TAGWRIGHT, "read", "good.txt", f"{ESCAPE}.html"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 3
-    assert done.stderr.startswith("\\u001b[31m.html: is not utf-8")
+    assert done.stderr.startswith("\\u001b[31m.html:1: byte 0xe9 is not UTF-8")
     assert ESCAPE not in done.stderr + done.stdout
 
 

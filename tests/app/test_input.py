@@ -76,6 +76,9 @@ def test_the_size_of_a_document_is_an_option_of_every_command(
     words = WORDS if command in ("suggest", "evaluate", "candidates") else ()
     given = (command, "long.jsonl", *labels, *words)
     left_out = "tagwright: long.jsonl: holds no documents\n"
+    if command in ("suggest", "read"):  # they say why in the same line
+        remedy = "to read it, raise --max-document-size or TAGWRIGHT_MAX_DOCUMENT_SIZE\n"
+        left_out = f"tagwright: long.jsonl:1: is larger than 50 bytes, the limit for one document; {remedy}"
     assert run(*given).err == left_out
     outcome = run(*given, "--max-document-size", "5000")
     assert (outcome.code, outcome.err) == (0, "")

@@ -38,10 +38,11 @@ def test_a_vocabulary_that_changed_is_noticed(run: Command, desk: Path) -> None:
               stages=["exact_match"], language="en").save(desk / "model")  # fmt: skip
     said = "2 labels added (Banks, Rain), 1 gone (Taxes), 1 renamed (Honey bees -> Bees)"
     outcome = run("verify", "model", "--labels", "labels.jsonl")
-    assert outcome.out == f"model: whole, 2 labels\ncompared with its labels: {said}\n"
+    assert (outcome.code, outcome.out) == (1, f"model: whole, 2 labels\ncompared with its labels: {said}\n")
     found = json.loads(run("verify", "model", "--labels", "labels.jsonl", "--json").out)
     assert (found["whole"], found["labels"], found["changes"]["added"]["count"]) == (True, 2, 2)
     assert found["changes"]["renamed"]["examples"] == [{"id": "bee", "name": "Honey bees -> Bees"}]
+    assert run("verify", "model", "--labels", "labels.jsonl", "--json").code == 1
     assert json.loads(run("verify", "model", "--json").out) == {"model": "model", "whole": True, "labels": 2}
     suggest = ("suggest", "docs.jsonl", "--labels", "labels.jsonl", "--model", "model", "--format", "jsonl")
     outcome = run(*suggest)
@@ -50,6 +51,25 @@ def test_a_vocabulary_that_changed_is_noticed(run: Command, desk: Path) -> None:
     assert run(*suggest, "--quiet").err == ""
     (desk / "same.jsonl").write_text('{"id": "tax", "names": ["Taxes"]}\n{"id": "bee", "names": ["Honey bees"]}\n')
     assert run(*suggest[:3], "same.jsonl", *suggest[4:]).err == ""
+
+
+SKOS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+<http://x.org/bee> a skos:Concept ; skos:prefLabel "Bees"@en, "Mehiläiset"@fi .
+<http://x.org/tax> a skos:Concept ; skos:prefLabel "Taxes"@en, "%s"@fi .
+"""
+
+
+def test_verify_sees_what_suggest_sees(run: Command, desk: Path) -> None:
+    (desk / "old.ttl").write_text(SKOS % "Verot")
+    (desk / "new.ttl").write_text(SKOS % "Maksut")
+    (desk / "fi.jsonl").write_text('{"id": "1", "text": "Mehiläiset lentävät tänään, ja hunaja on hyvää."}\n')
+    zero_shot(desk / "old.ttl", stages=["exact_match"], language="fi").save(desk / "model")
+    said = "0 labels added, 0 gone, 1 renamed (Verot -> Maksut)"
+    outcome = run("verify", "model", "--labels", "new.ttl")
+    assert (outcome.code, outcome.out.splitlines()[1]) == (1, f"compared with its labels: {said}")
+    suggested = run("suggest", "fi.jsonl", "--labels", "new.ttl", "--model", "model").err
+    assert f"the labels differ from those of the model: {said}" in suggested
+    assert run("verify", "model", "--labels", "old.ttl").code == 0
 
 
 def test_a_server_says_that_the_labels_changed(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,10 +11,12 @@ import pytest
 from tests.readers.documents.catalogue_records import BEES, in_xml, iso2709, marc_record, utf8
 from tests.readers.reading import read, written
 
-from tagwright.catalogues.copies import Added, write_copy
-from tagwright.catalogues.subjects import Provenance, Suggested
+from tagwright.catalogues.copies import Added, read_records, write_copy
+from tagwright.catalogues.subjects import Provenance, Suggested, suggested_by
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.tagger import Suggestion
+from tagwright.types import Label, Run
 
 PROVENANCE = Provenance(source="gnd", date="20260131", method="tagwright 9")
 BEE = Suggestion("http://x.org/bee", "Bienen", 1.0, 0.825)
@@ -29,7 +31,7 @@ FIELDS = [
 
 
 def suggest(subjects: Sequence[Suggestion] = SUBJECTS) -> Suggested:
-    return lambda _: subjects
+    return lambda _, __: subjects
 
 
 def copied(folder: Path, records: bytes, name: str = "in.mrc", suggested: Suggested | None = None) -> bytes:
@@ -146,7 +148,7 @@ XML_883 = (
 )
 def test_xml_is_copied_byte_for_byte_but_for_the_added_fields(tmp_path: Path, encoding: str, name: str) -> None:
     """Each field goes behind those of its hundred, in the encoding of the file and with its prefix and indent."""
-    only_first: Suggested = lambda number: [BEAR] if number == "1" else []  # noqa: E731
+    only_first: Suggested = lambda number, _: [BEAR] if number == "1" else []  # noqa: E731
     given = XML.format(encoding=encoding, six="").encode(encoding)
     six = XML_650.format(name=name) + XML_883
     expected = XML.format(encoding=encoding, six=six).encode(encoding)
@@ -174,8 +176,59 @@ def test_records_that_cannot_be_enriched_are_copied_as_they_are(
     assert copy.startswith(damaged + b"\r\n" + nameless + long + b"\n")
     assert copy.endswith(b"\x1d" + good[:-4])
     assert caplog.messages == [
-        f"{tmp_path}/in.mrc:3: is copied without suggestions: it would have {len(long) + 206:,} bytes, "
+        f"{tmp_path}/in.mrc:1: is copied without suggestions: its lengths do not fit (and 2 other records)",
+        f"{tmp_path}/in.mrc:2: is copied without suggestions: it has no control number (001)",
+    ]
+
+
+def test_a_record_that_would_get_too_long_is_copied_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    long = utf8(marc_record([("001", "9"), *(("520", ("  ", "a" + "x" * 9975)) for _ in range(10))]))
+    assert copied(tmp_path, long) == long
+    assert caplog.messages == [
+        f"{tmp_path}/in.mrc:1: is copied without suggestions: it would have {len(long) + 206:,} bytes, "
         "at most 99,999 are possible"
+    ]
+
+
+def test_a_repeated_number_is_found_by_its_place(tmp_path: Path) -> None:
+    """The second record is deleted, the third cannot be read: they get no suggestions, those with their number do."""
+    texts = {"1": "Bees", "x": "Gone", "y": "Lost", "2": "Wasps", "3": "Bees, second printing"}
+    leaders = {"x": "00000dam a2200000 a 4500"}
+    records = [
+        marc_record(
+            [("001", id_ if id_ == "2" else "1"), ("245", ("00", f"a{text}"))], *filter(None, [leaders.get(id_)])
+        )
+        for id_, text in texts.items()
+    ]
+    damaged = utf8(records[2]).replace(b"Lost", b"\xff\xff\xff\xff")
+    path = written(tmp_path, utf8(*records[:2]) + damaged + utf8(*records[3:]), "in.mrc")
+    expected = {"1": "Bees", "2": "Wasps", "1#5": "Bees, second printing"}
+    labels = Vocabulary([Label(id_, (text,)) for id_, text in expected.items()])
+    for xml in (False, True):
+        if xml:
+            path, expected = written(tmp_path, in_xml(*records), "in.xml"), {**expected, "1#3": "Lost"}
+            labels = Vocabulary([Label(id_, (text,)) for id_, text in expected.items()])
+        corpus, places = read_records(path)
+        assert set(corpus.ids) == set(expected)
+        run = Run.from_rows([{labels.index[each.id]: 1.0} for each in corpus])
+        suggested = suggested_by(run, corpus.ids, places, labels)
+        assert write_copy(path, tmp_path / "out", suggested, PROVENANCE) == Added(len(expected), len(expected))
+        copies = read(tmp_path / "out", format="marcxml" if xml else "marc")
+        assert {each.id: each.title for each in copies} == expected
+        assert all(each.labels == (f"<(gnd){each.id}> {each.title}",) for each in copies)
+
+
+@pytest.mark.parametrize("name", ["in.mrc", "in.xml"])
+@pytest.mark.parametrize("end", [b"4500", b"450 "])
+def test_records_of_unimarc_are_copied_as_they_are(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, end: bytes
+) -> None:
+    record = marc_record([("001", "1"), ("200", ("1 ", "aLe api"))], "00000nam0a2200000   4500")
+    content = (in_xml(record, record) if name == "in.xml" else utf8(record, record)).replace(b"4500", end)
+    assert copied(tmp_path, content, name) == content
+    problem = "no MARC 21 record" if name == "in.mrc" and end == b"450 " else "UNIMARC"
+    assert caplog.messages == [
+        f"{tmp_path}/{name}:1: is copied without suggestions: it is {problem} (and 1 other record)"
     ]
 
 

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
 
-from tagwright.core.checked import AtLeastOne, Checked, Distinct, PartialShare, Positive, Range, UnknownOptionError
+import tagwright
+from tagwright.core import checked
+from tagwright.core.checked import (
+    AtLeastOne,
+    Checked,
+    Distinct,
+    PartialShare,
+    Positive,
+    Range,
+    UnknownOptionError,
+    shown,
+)
 from tagwright.errors import ConfigError
 
 
@@ -56,3 +69,79 @@ def test_a_value_that_cannot_work_is_refused_however_it_comes(options: dict[str,
     with pytest.raises(ConfigError) as caught:
         Options(**options)
     assert message in str(caught.value)
+
+
+class Counted(list[Any]):
+    """A list that counts how many of its parts are visited."""
+
+    visited = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for part in super().__iter__():
+            Counted.visited += 1
+            yield part
+
+
+class CountedTable(dict[str, Any]):
+    """A table that counts in the same place."""
+
+    def items(self) -> Any:
+        for item in super().items():
+            Counted.visited += 1
+            yield item
+
+
+def nested(depth: int) -> Any:
+    value: Any = Counted()
+    for _ in range(depth):
+        value = Counted([value])
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Counted([0] * 10_000), Counted([Counted()] * 10_000), Counted(["bees" * 10_000] * 10_000), nested(10_000),
+        CountedTable({str(number): {} for number in range(10_000)}), CountedTable({"a" * 99: Counted([1] * 99)}),
+    ],
+)  # fmt: skip
+def test_a_message_visits_no_more_of_a_value_than_it_shows(value: Any) -> None:
+    Counted.visited = 0
+    text = shown(value)
+    assert len(text) == 60
+    assert text.endswith("…")
+    assert 0 < Counted.visited <= 60  # every part that is visited adds at least one character
+
+
+def test_no_other_place_builds_the_text_of_a_whole_value_to_cut_it() -> None:
+    texts = {"str", "repr", "ascii", "dumps", "json.dumps", "pformat"}
+    found = [
+        f"{path.name}:{node.lineno}"
+        for path in Path(tagwright.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Slice)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) in texts
+    ]
+    assert found == []
+
+
+def test_a_name_without_end_is_compared_by_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def compare(name: str, *_: object) -> list[str]:
+        compared.append(name)
+        return []
+
+    monkeypatch.setattr(checked, "get_close_matches", compare)
+    with pytest.raises(UnknownOptionError) as caught:
+        checked.check_names(["count" * 1_000_000], ["count"])
+    assert {len(name) for name in compared} == {300}
+    assert len(str(caught.value)) < 300
+
+
+def test_not_too_many_names_are_compared() -> None:
+    known = [str(number) for number in range(50_001)]
+    assert checked.nearest("12345x", known) == ""
+    assert checked.nearest("12345x", known[:-1]) == "12345"

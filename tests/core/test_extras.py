@@ -25,12 +25,12 @@ def test_each_extra_brings_its_package(package: str, extra: str) -> None:
 
 
 def test_what_is_missing_is_said_with_the_extra_and_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pypdf", None)
-    said = r'reading PDF needs pypdf, which is not installed; pip install "tagwright\[pdf\]"$'
+    monkeypatch.setitem(sys.modules, "pypdfium2", None)
+    said = r'reading PDF needs pypdfium2, which is not installed; pip install "tagwright\[pdf\]"$'
     with pytest.raises(ConfigError, match="^" + said):
-        require("reading PDF", "numpy", "pypdf")
+        require("reading PDF", "numpy", "pypdfium2")
     with pytest.raises(InputError, match=r"^a\.pdf: " + said):
-        require("reading PDF", "pypdf", path="a.pdf")
+        require("reading PDF", "pypdfium2", path="a.pdf")
     require("reading PDF", "numpy")
 
 

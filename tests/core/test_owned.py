@@ -157,7 +157,7 @@ def test_true_is_no_number_of_a_format(tmp_path: Path, nested: bool) -> None:
         (tmp_path / "box" / "mine" / "manifest.json").write_text(manifest)
     else:
         (tmp_path / "box" / "manifest.json").write_text(manifest)
-        with pytest.raises(ModelError, match="format True"):
+        with pytest.raises(ModelError, match="format true"):
             read_manifest(tmp_path / "box", "box")
     with pytest.raises(OccupiedError):
         save(tmp_path / "box", 8)

@@ -119,7 +119,7 @@ def test_a_folder_with_a_manifest_that_is_not_ours_is_not_replaced(tmp_path: Pat
 
 def test_a_folder_of_ours_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
     save(tmp_path / "box", 7)
-    with pytest.raises(TagwrightError, match="box: holds 'box', expected a saved tagger; choose another place"):
+    with pytest.raises(TagwrightError, match='box: holds "box", expected a saved tagger; choose another place'):
         check_replaceable(tmp_path / "box", "tagger")
     assert number(tmp_path / "box") == 7
 
@@ -172,7 +172,7 @@ def test_a_failed_file_leaves_the_old_one(tmp_path: Path) -> None:
     [
         ("{", "damaged"),
         ("[]", "holds something else, expected a saved box"),
-        ('{"kind": "jar"}', "holds 'jar', expected a saved box"),
+        ('{"kind": "jar"}', 'holds "jar", expected a saved box'),
         ('{"kind": "box", "tagwright": 99}', "format 99, this Tagwright reads 1"),
     ],
 )

@@ -99,7 +99,7 @@ def test_a_version_that_is_removed_before_it_is_promoted_is_not_promoted(
         return changing(self)
 
     monkeypatch.setattr(Versions, "changing", late)
-    with pytest.raises(ConfigError, match="no version '0003'; there are 0001, 0002, 0004"):
+    with pytest.raises(ConfigError, match='no version "0003"; there are 0001, 0002, 0004'):
         versions.promote(3)
     assert versions.current.name == "0002"
 
@@ -121,7 +121,7 @@ def test_numbers_are_not_given_twice(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     versions = filled(tmp_path / "m", 1)
-    with pytest.raises(ConfigError, match=r"no version '7'; there are 0001"):
+    with pytest.raises(ConfigError, match=r'no version "7"; there are 0001'):
         versions.promote(7)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").touch()

@@ -6,6 +6,7 @@ import gc
 import io
 import logging
 import os
+import pickle
 import queue
 import signal
 import subprocess
@@ -24,7 +25,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tagwright.core import workers
-from tagwright.core.workers import Pool, Worker, WorkerDied, WorkerError, WorkerTimeout
+from tagwright.core.workers import Pool, Worker, WorkerDied, WorkerError, WorkerTimeout, run
 from tagwright.errors import InputError, TagwrightError
 
 
@@ -55,9 +56,10 @@ class Echo:
         return os.getpid()
 
     def thing(self, thing: Thing) -> list[Thing]:
-        assert isinstance(thing.place, Path)
-        assert isinstance(thing.points[0], Point)
         return [thing, thing]
+
+    def unsendable(self) -> object:
+        return threading.Lock()
 
     def twice(self, rows: NDArray[Any], factor: float) -> tuple[NDArray[Any], str]:
         return rows * factor, str(rows.dtype)
@@ -86,9 +88,6 @@ class Echo:
     def sleep(self, scratch: Path) -> None:
         (scratch / "begun").touch()
         threading.Event().wait()
-
-    def allocate(self, size: int) -> int:
-        return len(bytearray(size))
 
     def interrupt(self) -> str:
         for sign in (signal.SIGINT, signal.SIGTERM):
@@ -123,7 +122,7 @@ def test_it_is_one_process_with_one_object(echo: Worker) -> None:
     assert [echo.ask("count"), echo.ask("count"), echo.ask("pid")] == [1, 2, pid]
 
 
-def test_arguments_and_results_have_the_types_of_the_annotations(echo: Worker) -> None:
+def test_arguments_and_results_keep_their_types(echo: Worker) -> None:
     thing = Thing(Path("a"), (Point(0.1, "é\ud800"), Point(float("inf"))), ("a", "b"), {"dtype": ("x", "y")})
     assert echo.ask("thing", thing=thing) == [thing, thing]
     assert echo.ask("thing", thing=Thing(Path("b"), (Point(1),), None, {}))[0].wanted is None
@@ -145,6 +144,10 @@ def test_a_request_that_fails_says_why_and_the_process_goes_on(echo: Worker) -> 
     assert not isinstance(raised.value, WorkerError)
     with pytest.raises(WorkerError, match=r"^KeyError: 'bees'$"):
         echo.ask("mistake", expected=False)
+    with pytest.raises(WorkerError, match=r"^TypeError: cannot pickle"):
+        echo.ask("unsendable")
+    with pytest.raises(TypeError, match="cannot pickle"):
+        echo.ask("thing", thing=threading.Lock())
     assert echo.ask("pid") == pid
 
 
@@ -155,7 +158,7 @@ def test_threads_get_their_own_answers(echo: Worker) -> None:
 
 
 def test_the_environment_is_the_callers_and_the_signals_are_left_to_it(echo: Worker) -> None:
-    with closing(Worker(Echo, environment={**os.environ, "WANTED": "yes"})) as worker:
+    with closing(Worker(Echo, {**os.environ, "WANTED": "yes"})) as worker:
         assert worker.ask("environment") == ["yes", str(Path.cwd())]
     assert echo.ask("environment")[0] is None
     if os.name == "posix":
@@ -193,26 +196,35 @@ def test_a_process_that_is_killed_is_named_with_the_signal() -> None:
 
 def test_a_process_that_cannot_be_started_is_a_death(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
-    with pytest.raises(WorkerDied, match=r"^Echo cannot be started: "):
-        Worker(Echo)
+    for start in (lambda: Worker(Echo), lambda: run(["-c", ""], seconds=1000)):
+        with pytest.raises(WorkerDied, match=r"nothing cannot be started: "):
+            start()
 
 
-def test_a_request_that_takes_too_long_ends_the_process(tmp_path: Path) -> None:
-    worker = Worker(Echo, seconds=0.01)
-    with pytest.raises(WorkerTimeout, match=r"^Echo took more than 0 s$"):
-        worker.ask("sleep", scratch=tmp_path)
-    assert not worker.is_alive
-    with closing(Worker(Echo, seconds=1000)) as patient:
-        assert patient.ask("count") == 1
+def test_a_program_prints_what_it_is_asked_and_reads_nothing() -> None:
+    assert run(["-c", "import sys; print(sys.argv[1], sys.stdin.read())", "bees"], seconds=1000).split() == [b"bees"]
+
+
+def test_a_program_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    with pytest.raises(WorkerTimeout, match=r"^took more than 0 s$"):
+        run(["-c", "import time; time.sleep(1000)"], seconds=0.01)
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [("raise SystemExit(3)", "exit status 3"), ("no_name", "NameError: name 'no_name' is not defined")],
+)
+def test_a_program_that_fails_is_a_death_with_its_last_words(program: str, why: str) -> None:
+    with pytest.raises(WorkerDied, match=f"^{why}$"):
+        run(["-c", program], seconds=1000)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere address space has no bound")
-def test_memory_is_bounded() -> None:
-    with closing(Worker(Echo, memory=1 << 30)) as worker:
-        assert worker.ask("allocate", size=1 << 20) == 1 << 20
-        with pytest.raises(WorkerError, match="MemoryError"):
-            worker.ask("allocate", size=1 << 30)
-        assert worker.ask("count") == 1
+def test_the_memory_of_a_program_is_bounded() -> None:
+    limited = "import resource as r\nwhile r.getrlimit(r.RLIMIT_AS)[0] < 0: pass\nprint(len(bytearray(1 << {size})))"
+    assert run(["-c", limited.format(size=20)], seconds=1000, memory=1 << 30) == b"1048576\n"
+    with pytest.raises(WorkerDied, match="MemoryError"):
+        run(["-c", limited.format(size=30)], seconds=1000, memory=1 << 30)
 
 
 def test_an_interrupted_request_leaves_no_answer_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +233,7 @@ def test_an_interrupted_request_leaves_no_answer_for_the_next_one(monkeypatch: p
 
     worker = Worker(Echo)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(workers, "_read_value", interrupt)
+        patch.setattr(pickle, "load", interrupt)
         worker.ask("count")
     with pytest.raises(WorkerDied, match="has ended"):
         worker.ask("count")
@@ -272,11 +284,10 @@ def test_when_the_parent_is_killed_its_workers_end_also_at_work_and_leave_no_fil
 def test_a_file_written_while_its_folder_is_removed_goes_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, requests, ends = tmp_path / "scratch", io.BytesIO(), list[int]()
+    folder, ends = tmp_path / "scratch", list[int]()
     folder.mkdir()
-    workers._write(requests, ["grow", {"scratch": folder, "rows": np.zeros(3)}])
-    requests.truncate(requests.tell() - 1)  # the parent dies while it writes the array
-    requests.seek(0)
+    # the parent dies while it writes the request
+    requests = io.BytesIO(pickle.dumps((folder, 7)) + b"reques")
     remove = os.rmdir
 
     def too_late(path: str, **options: Any) -> None:

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from tagwright.data import bags
 from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.text.words import words
+from tagwright.text.words import ANALYSIS, words
 
 TEXTS = [
     "Bees make honey, bees and wasps sting.",
@@ -24,7 +24,9 @@ TEXTS = [
 
 
 def test_the_weights_are_those_of_scikit_learn() -> None:
-    theirs = TfidfVectorizer(tokenizer=words, lowercase=False, token_pattern=None, min_df=2, max_df=0.7)
+    theirs = TfidfVectorizer(
+        tokenizer=lambda text: words(text, ANALYSIS), lowercase=False, token_pattern=None, min_df=2, max_df=0.7
+    )
     expected = theirs.fit_transform(TEXTS)
     bag = BagOfWords.of(TEXTS)
     assert bag.words == theirs.get_feature_names_out().tolist()

@@ -39,7 +39,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names = list[str]()
     parse = skos.read_labels
 
-    def noted(path: Path, *options: object) -> list[Label]:
+    def noted(path: Path, *options: object) -> tuple[list[Label], str]:
         names.append(Path(path).name)
         return parse(path, *options)  # type: ignore[arg-type]
 

@@ -43,3 +43,24 @@ def test_names_are_compared_within_a_language() -> None:
     ])  # fmt: skip
     assert VocabularyChanges.of(english, german).renamed == [("2", "Steuern -> Abgaben")]
     assert not VocabularyChanges.of(Vocabulary([Label("1", ("Bienen",), languages=bees[1:])]), Vocabulary(english[:1]))
+
+
+def test_a_name_that_changed_in_any_language_is_seen_whichever_is_preferred() -> None:
+    """Commands choose the language by the documents, and `verify` has none: all of them see the same."""
+    bees = (("en", "Bees"), ("fi", "Mehiläiset"), ("fi", "Kimalaiset"))
+    changed = (("en", "Bees"), ("fi", "Kimalaiset"), ("fi", "Mehiläiset"))
+    names = {"en": "Bees", "fi": "Mehiläiset"}, {"en": "Bees", "fi": "Kimalaiset"}
+    for old in ("en", "fi"):
+        for new in ("en", "fi"):
+            before = Vocabulary([Label("1", (names[0][old],), languages=bees)])
+            after = Vocabulary([Label("1", (names[1][new],), languages=changed)])
+            assert VocabularyChanges.of(before, after).renamed == [("1", "Mehiläiset -> Kimalaiset")]
+
+
+def test_names_without_a_language_are_compared_as_they_are() -> None:
+    tagged = Label("1", ("Bees",), languages=(("en-gb", "Bees"), ("sv", "Bin")))
+    for other, renamed in ((Label("1", ("Bees",)), 0), (Label("1", ("Apis",)), 1),
+                           (Label("1", ("Bees",), languages=(("en", "Bees"),)), 0),
+                           (Label("1", ("Apis",), languages=(("en", "Apis"),)), 1)):  # fmt: skip
+        assert len(VocabularyChanges.of(Vocabulary([tagged]), Vocabulary([other])).renamed) == renamed
+        assert len(VocabularyChanges.of(Vocabulary([other]), Vocabulary([tagged])).renamed) == renamed

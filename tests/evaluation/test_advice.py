@@ -47,8 +47,10 @@ def test_what_more_labels_would_bring_is_the_mean_of_the_curves(monkeypatch: pyt
 
 
 def test_the_page_that_is_named_is_there_and_has_the_gains() -> None:
-    assert advice.CURVE in next_step(0)
-    assert "<!-- table few labels -->" in (CURVE.parents[2] / advice.CURVE).read_text(encoding="utf-8")
+    assert f'page "{advice.CURVE_TITLE}"' in next_step(0)
+    page = (CURVE.parents[2] / advice.CURVE).read_text(encoding="utf-8")
+    assert page.startswith(f"# {advice.CURVE_TITLE}\n")
+    assert "<!-- table few labels -->" in page
 
 
 def test_nothing_is_advised_that_brings_less_than_a_point(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,14 @@ from tests.readers.reading import same_folder
 
 from tagwright.errors import InputError
 from tagwright.readers.lines import (
+    EncodingError,
     Place,
     csv_rows,
     id_field,
     ids_field,
     json_lines,
     open_lines,
+    open_text,
     text_field,
     texts_field,
     tsv_rows,
@@ -70,9 +72,41 @@ def test_broken_gzip_is_named(tmp_path: Path, content: bytes) -> None:
 
 def test_invalid_utf8_is_named_with_line_and_byte(tmp_path: Path) -> None:
     message = refusal(written(tmp_path, b'{}\n{"id": "\xff"}\n'))
-    assert message.endswith(
-        "x.jsonl:2: byte 0xff is not UTF-8; save the file as UTF-8, or name the encoding of documents: encoding=cp1252"
+    assert message.endswith("x.jsonl:2: byte 0xff is not UTF-8; save the file as UTF-8")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_the_first_bytes_tell_the_encoding(tmp_path: Path, encoding: str) -> None:
+    text = '{"a": "漢é😀"}\r\n\n{"b": 2}\n'
+    path = written(tmp_path, text.encode(encoding))
+    assert list(json_lines(path)) == [(1, {"a": "漢é😀"}), (3, {"b": 2})]
+    assert open_text(path) == '{"a": "漢é😀"}\n\n{"b": 2}'
+
+
+def test_utf16_that_breaks_off_is_named(tmp_path: Path) -> None:
+    assert refusal(written(tmp_path, '{"a": 1}'.encode("utf-16")[:-1])).endswith(
+        "x.jsonl: is damaged UTF-16 (truncated data)"
     )
+
+
+def test_one_bad_byte_of_a_text_is_repaired_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = written(tmp_path, b"Honey b\xe4es fly over the old town", "x.txt")
+    assert open_text(path) == "Honey b\ufffdes fly over the old town"
+    assert caplog.messages == [f"{path}: bytes that are not UTF-8, read as U+FFFD: 1; encoding=cp1252 reads all of it"]
+
+
+def test_an_encoding_is_advised_that_reads_the_whole_file(tmp_path: Path) -> None:
+    """0x81 is nothing in cp1252."""
+    for end, advised in ((b"", "cp1252"), (b"\x81", "")):
+        with pytest.raises(EncodingError) as caught:
+            open_text(written(tmp_path, b"B\xe4ren und K\xe4fer" + end, "x.txt"))
+        assert caught.value.encoding == advised
+        assert caught.value.problem == "byte 0xe4 is not UTF-8; save the file as UTF-8"
+
+
+def test_single_bad_bytes_among_many_letters_beyond_ascii_are_repaired(tmp_path: Path) -> None:
+    text = ("Пчела летает " * 10).encode()
+    assert open_text(written(tmp_path, text + b"\xff and \xff", "x.txt")).count("\ufffd") == 2
 
 
 def test_records_keep_their_line_numbers_over_blank_lines(tmp_path: Path) -> None:
@@ -134,7 +168,7 @@ def test_csv_rows_know_the_line_they_begin_on(tmp_path: Path, delimiter: str) ->
     content = f'id|text\r\n1|"a\r\n""b"" , ; c"\r\n|\r\n2|d\0|{"x" * 200_000}\r\n'.replace("|", delimiter)
     assert list(csv_rows(written(tmp_path, content.encode()))) == [
         (1, ["id", "text"]),
-        (2, ["1", 'a\n"b" , ; c']),
+        (2, ["1", 'a\r\n"b" , ; c']),
         (5, ["2", "d ", "x" * 200_000]),
     ]
 

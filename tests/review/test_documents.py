@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tagwright.errors import InputError
-from tagwright.review.documents import Entry, ReviewedDocuments
+from tagwright.review.documents import Entry, ReviewedDocuments, digest
 from tagwright.review.file import ReviewFile
 from tagwright.server.uploads import MOST, read_upload
+from tagwright.text.words import clean
 from tagwright.types import Document, Section
 
 PAPER = Document("b", "Bees", "They fly.", (Section("Wings", 2, ("Four.", "Thin.")),), {"author": ("Ann",)}, ("x",))
@@ -17,7 +22,7 @@ PAPER = Document("b", "Bees", "They fly.", (Section("Wings", 2, ("Four.", "Thin.
 
 def test_a_document_comes_back_as_it_went_in_also_after_a_restart(tmp_path: Path) -> None:
     file = ReviewFile(tmp_path / "reviews.sqlite")
-    assert ReviewedDocuments(file).add([Document("a", "Ants"), PAPER]) == 2
+    assert ReviewedDocuments(file).add([Document("a", "Ants"), PAPER]) == (["a", "b"], 2, [])
     file.close()
     again = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
     assert again[2] == PAPER
@@ -29,14 +34,52 @@ def test_a_document_comes_back_as_it_went_in_also_after_a_restart(tmp_path: Path
 def test_a_known_document_keeps_its_text_and_place(tmp_path: Path) -> None:
     documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
     documents.add([PAPER])
-    assert documents.add([Document("b", "Other"), Document("c"), Document("c")]) == 1
+    assert documents.add([replace(PAPER, labels=("y",)), Document("c"), Document("c")]) == (["b", "c", "c"], 1, [])
     assert documents[1] == PAPER
     assert len(documents) == 2
 
 
+def test_an_id_with_another_text_is_another_document(tmp_path: Path) -> None:
+    documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
+    documents.add([PAPER])
+    wasps, ants = Document("b", "Wasps"), Document("b", "Ants")
+    for new in (3, 0):  # added again, nothing changes
+        ids, added, changed = documents.add([wasps, replace(wasps, title=" Wasps\n"), ants, PAPER, Document("b-", "x")])
+        assert (added, changed) == (new, ["b"] if new else [])
+        assert ids[0] == ids[1] != ids[2]
+        assert all(re.fullmatch("b-[0-9a-f]{16}", id_) for id_ in ids[:3])
+        assert ids[3:] == ["b", "b-"]
+    texts = {entry.id: documents[entry.number].text for entry in documents.entries()}
+    assert texts == {"b": PAPER.text, ids[0]: "Wasps", ids[2]: "Ants", "b-": "x"}
+    assert [documents.find(each) for each in (PAPER, wasps, Document("b", "Bees"))] == ["b", ids[0], None]
+
+
+def test_texts_that_an_earlier_release_told_apart_are_found(tmp_path: Path) -> None:
+    documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
+    before = Document("b-" + digest("Wasps"), "", "Wasps")  # 0.9.0 took the digest of the text as it was sent
+    documents.add([PAPER, before])
+    assert documents.add([Document("b", "", "Wasps ")]) == ([before.id], 0, [])
+
+
+TEXTS = st.text(st.sampled_from("xy \n\0\x85\u0301é"), max_size=4)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "a-", "b"]), TEXTS), max_size=8))
+def test_documents_are_told_apart_by_id_and_text_alone(given_: list[tuple[str, str]]) -> None:
+    file = ReviewFile(":memory:")
+    documents = [Document(id_, text) for id_, text in given_]
+    stored = ReviewedDocuments(file)
+    ids = stored.add(documents).ids
+    cleaned = [(id_, " ".join(clean(text).split())) for id_, text in given_]
+    assert len(set(ids)) == len(set(cleaned)) == len(stored)
+    assert dict(zip(cleaned, ids, strict=True)) == dict(reversed([*zip(cleaned, ids, strict=True)]))
+    assert stored.add(documents) == (ids, 0, [])
+    file.close()
+
+
 def test_more_than_are_written_at_once(tmp_path: Path) -> None:
     documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
-    assert documents.add(Document(str(i)) for i in range(1203)) == 1203
+    assert documents.add(Document(str(i)) for i in range(1203)).new == 1203
     assert [entry.id for entry in documents.entries()] == [str(i) for i in range(1203)]
 
 

@@ -458,7 +458,7 @@ def test_a_folder_of_something_else_is_left_alone(documents: Path, model: Path, 
         tag(documents, model, mine, OPTIONS)
     (web := tmp_path / "web").mkdir()
     (web / "manifest.json").write_text('{"name": "a web page"}')
-    for other, held in ((model, "'tagger'"), (web, "something else")):
+    for other, held in ((model, '"tagger"'), (web, "something else")):
         with pytest.raises(ModelError, match=f"holds {held}, expected a saved batch"):
             tag(documents, model, other, OPTIONS)
     assert [file.name for file in web.iterdir()] == ["manifest.json"]

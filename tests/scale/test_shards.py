@@ -130,5 +130,5 @@ def test_the_first_line_is_reported_once_though_formats_are_guessed_from_it(tmp_
     (tmp_path / "first.json").write_bytes(b'{"id": "caf\xe9"}\n{"id": "a", "title": "Bees"}\n')
     (only,) = shards(tmp_path / "first.json", size=10)
     assert ids(only) == ["a"]
-    problem = "byte 0xe9 is not UTF-8; save the file as UTF-8, or name the encoding of documents: encoding=cp1252"
+    problem = "byte 0xe9 is not UTF-8; save the file as UTF-8"
     assert only.unread == [Unread(problem, str(tmp_path / "first.json"), 1)]

@@ -217,3 +217,32 @@ def test_a_batch_that_is_not_full_waits_for_the_one_before() -> None:
         assert batches == [[0], [1, 2]]
 
     run(queue, use)
+
+
+@pytest.mark.parametrize("answers", [[], [1], [1, 2, 3, 4]])
+def test_a_wrong_number_of_answers_is_an_error_of_each_request_and_stop_ends(answers: list[int]) -> None:
+    calls: list[int] = []
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        calls.append(len(batch))
+        return answers
+
+    queue = RequestQueue(compute, wait=0.2, seconds=LONGEST)
+
+    async def use() -> None:
+        found = await asyncio.gather(*map(queue, range(3)), return_exceptions=True)
+        assert [str(each) for each in found] == [f"{len(answers)} answers to 3 requests"] * 3
+        await asyncio.wait_for(queue.stop(), LONGEST)
+
+    run(queue, use)
+    assert calls == [3]
+
+
+def test_an_iterator_that_ends_too_early_is_an_error_and_nobody_waits_for_it() -> None:
+    queue: RequestQueue[int, int] = RequestQueue(lambda _: next(iter(())), seconds=LONGEST)
+
+    async def use() -> None:
+        with pytest.raises(RuntimeError, match="ended too early"):
+            await queue(1)
+
+    run(queue, use)

@@ -193,6 +193,24 @@ def test_an_id_that_is_known_with_another_text_brings_its_labels_to_no_other_tex
     assert [each.id for each in documents if each.text in ("Apple orchards", "Taxes")] == ["1", "2"]
 
 
+def test_documents_that_changed_are_reviewed_beside_those_that_they_were(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = ServerOptions(reviews=tmp_path / "r.sqlite", documents=[str(tmp_path / "a.jsonl")])
+    model = ServedModel("bees", word_tagger(), "Bees")
+    known = f'is known in {options.reviews} with another text, so the new texts are documents of their own (first: "1")'
+    for text, said in (("Bees", []), ("Hives", [f"1 id {known}"]), ("Hives", []), ("Bees", [])):
+        (tmp_path / "a.jsonl").write_text(f'{{"id": "1", "text": "{text}"}}\n{{"id": "2", "text": "Taxes"}}\n')
+        caplog.clear()
+        review = open_review(model, options)
+        assert review is not None
+        assert caplog.messages == said
+        review.file.close()
+    review = open_review(model, options)
+    assert review is not None
+    assert [review.documents[entry.number].text for entry in review.documents.entries()] == ["Bees", "Taxes", "Hives"]
+
+
 def test_documents_to_review_are_read_once(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": "1", "text": "Bees"}\n{"id": "2", "text": "Taxes"}\n')
     options = ServerOptions(reviews=tmp_path / "r.sqlite", documents=[str(tmp_path / "a.jsonl")])

@@ -120,7 +120,7 @@ def suggest(
     if path and not explain:
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
     options = SuggestOptions(**vars(cut))
-    corpus = inputs.read(docs, reading)
+    corpus = inputs.read_to_tag(docs, reading)
     tagger = inputs.tagger(chosen, corpus)
     if path:
         found = inputs.explained_by_neighbours(tagger, corpus, options, path)
@@ -302,9 +302,8 @@ def read(
     if output == "qrels":
         render.lines(inputs.gold_lines(inputs.read(docs, reading), labels))
         return
-    for _, documents in inputs.sources(docs, reading):
-        for _, document in documents:
-            render.document(document)
+    for document in inputs.documents_to_tag(docs, reading):
+        render.document(document)
 
 
 @app.command()
@@ -376,7 +375,8 @@ def verify(
 ) -> None:
     """Check every byte of a saved tagger, and whether its labels are still those of --labels.
 
-    Loading checks 64 MB, and only the sizes of larger files.
+    Loading checks 64 MB, and only the sizes of larger files. The exit code is 1 if the labels differ: some were added,
+    are gone, or have another preferred name.
     """
     from tagwright.app import render
     from tagwright.data.vocabulary import to_vocabulary
@@ -386,6 +386,8 @@ def verify(
     vocabulary = Tagger.load(model, verify=True).vocabulary
     changes = VocabularyChanges.of(vocabulary, to_vocabulary(labels, language)) if labels else None
     render.verified(model, len(vocabulary), changes, as_json=as_json)
+    if changes:
+        raise typer.Exit(1)
 
 
 app.command()(cache)

@@ -1,13 +1,16 @@
 """Shared functions of the commands: read documents, make or load a tagger, evaluate and compare."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tagwright.app.arguments import Arranged, Chosen, Reading, Scoring
 from tagwright.combining.acceptance import SuggestOptions
+from tagwright.core.display import many
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import KIND, saved_at
@@ -16,15 +19,21 @@ from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.synthetic import is_synthetic
 from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 from tagwright.data.vocabulary_changes import report_changes
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.languages import choose_languages
+from tagwright.readers.limits import collecting, skip
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Suggestion, Tagger, batches
 from tagwright.text.language import ALL, AUTO, NONE
 from tagwright.types import Document, Run
+
+_log = logging.getLogger(__name__)
+
+NAMED = 10
+"Documents that cannot be read and are named one by one; the others are counted."
 
 if TYPE_CHECKING:
     from tagwright.evaluation.dataset import EvaluationSet
@@ -59,6 +68,57 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
 def read(docs: Sequence[str], reading: Reading) -> Corpus:
     """The documents, read and checked before a vocabulary is read or encoded. Raises ConfigError, InputError."""
     return Corpus.read(*docs, **_reading(reading))
+
+
+def read_to_tag(docs: Sequence[str], reading: Reading) -> Corpus:
+    """The documents, as `read` gives them, without those that `_leaving_out` leaves out."""
+    with _leaving_out() as check:
+        corpus = read(docs, reading)
+        check(len(corpus))
+    return corpus
+
+
+def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document]:
+    """Yield the same documents one by one; ids that occur twice are not noticed."""
+    count = 0
+    with _leaving_out() as check:
+        for _, documents in sources(docs, reading):
+            for _, document in documents:
+                count += 1
+                yield document
+        check(count)
+
+
+@contextmanager
+def _leaving_out() -> Iterator[Callable[[int], None]]:
+    """Leave out lines and rows that cannot be read. They are logged, and the command ends with exit code 3.
+
+    Yields a function to call with the number of documents that were read. Raises the first of the errors unless at
+    least as many were read as were not: the file is something else then.
+    """
+    damaged = dict[str, InputError]()  # formats are guessed from lines that are then read again
+
+    def collect(error: InputError) -> bool:
+        if error.line is None:  # of several files, those that cannot be read are reported as everywhere
+            return False
+        damaged.setdefault(str(error), error)
+        return True
+
+    def check(count: int) -> None:
+        if count < len(damaged):
+            raise next(iter(damaged.values()))
+
+    try:
+        with collecting(collect):
+            yield check
+    except InputError as error:
+        nothing = error.path and error.line is None  # a file of which no document could be read
+        raise next(iter(damaged.values()), error) if nothing else error from None
+    for problem in list(damaged)[:NAMED]:
+        _log.warning("%s", problem)
+    if damaged:
+        _log.warning("%s left out: not readable", many(len(damaged), "document"))
+        skip(damaged.values())
 
 
 def read_with_synthetic(docs: Sequence[str], synthetic: Path | None, reading: Reading) -> Corpus:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagwright.core.display import many
-from tagwright.core.terminal import escaped, print_json
+from tagwright.core.terminal import escaped, for_programs, print_json
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
 from tagwright.evaluation import significance, text_tables
@@ -34,7 +34,7 @@ WIDTH = 100
 def lines(found: Iterable[str]) -> None:
     """Print the lines of a file."""
     for line in found:
-        print(escaped(line))
+        print(for_programs(line))
 
 
 def options(found: Sequence["Option"], *, as_json: bool) -> None:
@@ -83,8 +83,7 @@ def comparison(found: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -
     for pair in found.pairs:
         title = f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)"
         show_table(significance.comparison_rows(pair), title)
-    for heading, sentence in significance.tests_of(found.pairs).items():
-        _wrapped(f"{heading}: {sentence}", 0)
+    _wrapped(f"p: {significance.MEANING_OF_P}", 0)
 
 
 def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:

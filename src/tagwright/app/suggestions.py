@@ -1,6 +1,7 @@
 """Print suggestions: as text for people, as a run file for programs, as a table for spreadsheets."""
 
 import json
+import logging
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -8,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from tagwright.app.render import WIDTH, one_line, shortened
 from tagwright.combining.confidence import confidence_level
-from tagwright.core.terminal import escaped
+from tagwright.core.checked import shown
+from tagwright.core.display import many
+from tagwright.core.terminal import escaped, for_programs
 from tagwright.data import trec
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.run_files import document_record, suggestion_record
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.lines import escape_formula
+from tagwright.readers.lines import ENDS, escape_formula
 from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import legend, meanings
@@ -21,6 +24,8 @@ from tagwright.types import Document, EvidenceSpan
 
 if TYPE_CHECKING:
     from tagwright.app.arguments import Format
+
+_log = logging.getLogger(__name__)
 
 SPANS = 3
 "Pieces of text shown for each reason, at most."
@@ -59,7 +64,7 @@ def suggestion_lines(
         lines = _texts(found, tagger, names, paths=paths)
     else:
         lines = _table(found, names, paths=paths, spreadsheet=output == "spreadsheet")
-    return map(escaped, lines)
+    return map(for_programs if output == "trec" else escaped, lines)
 
 
 def _texts(
@@ -149,15 +154,24 @@ def _table(
     found: Iterable[tuple[Document, list[Suggestion]]], vocabulary: Vocabulary, *, paths: bool, spreadsheet: bool
 ) -> Iterator[str]:
     text = escape_formula if spreadsheet else str
+    changed = dict[str, None]()
+
+    def cell(id_: str) -> str:
+        if not ENDS.search(id_):
+            return text(id_)
+        changed[id_] = None
+        return text(one_line(id_))
+
     yield "\t".join(COLUMNS)
     for document, suggested in found:
         for rank, each in enumerate(suggested, 1):
-            name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
-            document_id, label, notation, name = (
-                text(one_line(cell)) for cell in (document.id, each.id, each.notation, name)
-            )
+            name = text(one_line(vocabulary.shown_name(vocabulary.index[each.id], whole=paths)))
+            document_id, label, notation = map(cell, (document.id, each.id, each.notation))
             sure = "" if each.confidence is None else f"{each.confidence:.3f}"
             yield "\t".join((document_id, str(rank), label, notation, name, f"{each.score:.6g}", sure))
+    if changed:
+        problem = "tabs and line ends of %s, which TSV cannot hold, are spaces (first: %s); JSON lines hold them"
+        _log.warning(problem, many(len(changed), "id"), shown(next(iter(changed))))
 
 
 def _span(span: EvidenceSpan, document: Document) -> str:

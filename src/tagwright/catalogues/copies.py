@@ -1,23 +1,27 @@
 """Write a copy of a file of records with suggested subjects. The file itself is never changed."""
 
-import logging
+from __future__ import annotations
+
 import os
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 from tagwright.catalogues import iso2709, marcxml
+from tagwright.catalogues.marcxml import Add, Found
 from tagwright.catalogues.subjects import Provenance, Suggested, fields_of
 from tagwright.core.extras import require
+from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.catalogue import Field
-from tagwright.readers.documents.files import guess_format
-from tagwright.readers.documents.marc import END, split_records
+from tagwright.readers.documents.catalogue import Field, Remarks
+from tagwright.readers.documents.files import guess_format, open_sources
+from tagwright.readers.documents.marc import split_records
+from tagwright.readers.documents.unimarc import is_unimarc
 from tagwright.readers.limits import largest_document, too_large
 from tagwright.readers.lines import open_bytes, replace_bytes
-
-_log = logging.getLogger(__name__)
+from tagwright.types import Document
 
 
 @dataclass
@@ -28,61 +32,88 @@ class Added:
     subjects: int = 0
 
 
+def read_records(path: Path) -> tuple[Corpus, Sequence[int]]:
+    """The records of a file as documents, and the place of each, by which the copy finds its suggestions."""
+    places = array("q")
+
+    def documents() -> Iterator[Document]:
+        for _, located in open_sources(path):
+            for place, document in located:
+                places.append(place)
+                yield document
+
+    return Corpus.of(documents()), places
+
+
+def check(path: Path, output: Path) -> None:
+    """Raise ConfigError and InputError, before records are tagged, for what `write_copy` cannot copy."""
+    _writer(path, output)
+
+
 def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Provenance) -> Added:
     """Copy MARC records (ISO 2709 or MARCXML) with the subjects suggested for them, in one step; gzip as the names say.
 
-    A record that is damaged, has no control number or no suggestions, or would get longer than MARC allows is copied as
-    it is; the last is logged. Raises ConfigError if the copy is the file itself, InputError for other formats.
+    A record that is damaged or UNIMARC, has no control number or no suggestions, or would get longer than MARC allows
+    is copied as it is; lines of log say so, unless there are no suggestions. Raises ConfigError if the copy is the file
+    itself, InputError for other formats.
     """
+    copy = _writer(path, output)
+    added, remarks = Added(), Remarks(path)
+
+    def fields(found: Found) -> list[Field]:
+        if is_unimarc(found.tags) or not found.number:
+            problem = "is UNIMARC" if found.number else "has no control number (001)"
+            remarks.add(found.place, f"is copied without suggestions: it {problem}")
+            return []
+        subjects = suggested(found.number, found.place)
+        added.records += bool(subjects)
+        added.subjects += len(subjects)
+        return fields_of(subjects, provenance, found.link)
+
+    with open_bytes(path) as source, replace_bytes(output) as target:
+        copy(source, target, fields, remarks)
+    remarks.log()
+    return added
+
+
+def _writer(path: Path, output: Path) -> _Copy:
     if os.path.realpath(path) == os.path.realpath(output):
         raise ConfigError(f"{output}: the copy would replace the records; name another file")
     copy = _WRITERS.get(found := guess_format(path))
     if copy is None:
         raise InputError(f"is of the format {found}, expected MARC records ({', '.join(_WRITERS)})", path)
     require("writing MARC records", "pymarc", path=path)
-    added = Added()
-
-    def fields(number: str, link: int) -> list[Field]:
-        subjects = suggested(number)
-        added.records += bool(subjects)
-        added.subjects += len(subjects)
-        return fields_of(subjects, provenance, link)
-
-    with open_bytes(path) as source, replace_bytes(output) as target:
-        copy(source, target, fields, path)
-    return added
+    return copy
 
 
-def _copy_iso2709(source: IO[bytes], target: IO[bytes], add: marcxml.Add, path: Path) -> None:
+def _copy_iso2709(source: IO[bytes], target: IO[bytes], add: Add, remarks: Remarks) -> None:
     for number, chunk in enumerate(split_records(source), 1):
         if len(chunk) > largest_document():
-            raise InputError(too_large(), path, number)
+            raise InputError(too_large(), remarks.path, number)
         record = chunk.lstrip(b"\r\n \x1a\x00")
         target.write(chunk[: len(chunk) - len(record)])
-        target.write(_enriched(record, add, path, number))
+        target.write(_enriched(record, add, number, remarks) if record else b"")
 
 
-def _enriched(record: bytes, add: marcxml.Add, path: Path, number: int) -> bytes:
+def _enriched(record: bytes, add: Add, place: int, remarks: Remarks) -> bytes:
     try:
-        control_number = iso2709.control_number(record) if record.endswith(END) else ""
-    except ValueError:  # which reading has reported
-        return record
-    added = add(control_number, iso2709.last_link(record)) if control_number else []
-    try:
+        number, link, tags = iso2709.described(record)
+        added = add(Found(number, place, link, tags))
         return iso2709.with_fields(record, added) if added else record
     except ValueError as error:
-        _log.warning("%s", InputError(f"is copied without suggestions: {error}", path, number))
+        remarks.add(place, "is copied without suggestions: ", str(error))
         return record
 
 
-def _copy_marcxml(source: IO[bytes], target: IO[bytes], add: marcxml.Add, path: Path) -> None:
+def _copy_marcxml(source: IO[bytes], target: IO[bytes], add: Add, remarks: Remarks) -> None:
     try:
         marcxml.copy_with_fields(source, target, add)
     except ValueError as error:
-        raise InputError(f"cannot be copied: {error}", path) from None
+        raise InputError(f"cannot be copied: {error}", remarks.path) from None
 
 
-_WRITERS: dict[str, Callable[[IO[bytes], IO[bytes], marcxml.Add, Path], None]] = {
+_Copy: TypeAlias = Callable[[IO[bytes], IO[bytes], Add, Remarks], None]
+_WRITERS: dict[str, _Copy] = {
     "marc": _copy_iso2709,
     "marcxml": _copy_marcxml,
 }

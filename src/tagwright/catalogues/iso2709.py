@@ -14,18 +14,18 @@ _SIZES = b"4500"
 "How many digits the directory has for lengths and starts; no other record is MARC 21."
 
 
-def control_number(record: bytes) -> str:
-    """The number in field 001, "" where there is none. Raises ValueError for a damaged record."""
+def described(record: bytes) -> tuple[str, int, set[str]]:
+    """The control number of a record, "" for none, its highest link number ($8), and the tags of its fields.
+
+    Raises ValueError for a damaged record, and one that is no MARC 21.
+    """
     directory, data = _parts(record)
-    for tag, length, start in _entries(directory):
-        if tag == b"001":
-            return data[start : start + length].rstrip(_FIELD).decode("utf-8" if is_utf8(record) else "ascii").strip()
-    return ""
-
-
-def last_link(record: bytes) -> int:
-    """The highest link number ($8) of a record, 0 for none."""
-    return max((int(number) for number in re.findall(rb"\x1f8(\d{1,9})", record)), default=0)
+    entries, number = _entries(directory), ""
+    for tag, length, start in entries:
+        if tag == b"001" and not number:
+            number = data[start : start + length].rstrip(_FIELD).decode("utf-8" if is_utf8(record) else "ascii").strip()
+    link = max(map(int, re.findall(rb"\x1f8(\d{1,9})", record)), default=0)
+    return number, link, {tag.decode("ascii", "replace") for tag, *_ in entries}
 
 
 def with_fields(record: bytes, added: Sequence[Field]) -> bytes:
@@ -57,10 +57,12 @@ def with_fields(record: bytes, added: Sequence[Field]) -> bytes:
 
 def _parts(record: bytes) -> tuple[bytes, bytes]:
     """The directory and the data of a record, checked as far as writing needs it."""
-    base = int(record[12:17])
+    if record[20:_LEADER] != _SIZES:
+        raise ValueError("it is no MARC 21 record")
+    base = int(record[12:17]) if (record[:5] + record[12:17]).isdigit() else 0
     directory, data = record[_LEADER : base - 1], record[base:-1]
-    whole = record[base - 1 : base] == _FIELD and data.endswith(_FIELD) and int(record[:5]) == len(record)
-    if not whole or record[20:_LEADER] != _SIZES or len(directory) % _ENTRY:
+    whole = base and record[base - 1 : base] == _FIELD and data.endswith(_FIELD) and int(record[:5]) == len(record)
+    if not whole or len(directory) % _ENTRY:
         raise ValueError("its lengths do not fit")
     return directory, data
 

@@ -1,9 +1,9 @@
 """Copy MARCXML with fields added to its records; every other byte stays."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
@@ -14,8 +14,18 @@ _CHUNK = 1 << 16
 _BEFORE = re.compile(rb"\s*\Z")
 _PREFIX = re.compile(rb"<([^\s:>]+:)?")
 
-Add = Callable[[str, int], Sequence[Field]]
-"Control number and highest link number of a record -> the fields to add."
+
+class Found(NamedTuple):
+    """What is known of a record. place: its number in the file, as reading counts; link: its highest link number."""
+
+    number: str
+    place: int
+    link: int
+    tags: Collection[str]
+
+
+Add = Callable[[Found], Sequence[Field]]
+"A record -> the fields to add."
 
 
 def copy_with_fields(source: IO[bytes], target: IO[bytes], add: Add) -> None:
@@ -28,12 +38,17 @@ def copy_with_fields(source: IO[bytes], target: IO[bytes], add: Add) -> None:
 
 @dataclass
 class _Record:
-    """An open element `record`. depth: of it; ends: hundred of a tag -> where its last field ends, in bytes."""
+    """An open element `record`. depth: of it; ends: hundred of a tag -> where its last field ends, in bytes.
+
+    place: its number among the elements that hold fields of data, as reading counts them; 0 for others.
+    """
 
     depth: int
+    place: int = 0
     number: str = ""
     link: int = 0
     ends: dict[str, int] = field(default_factory=dict)
+    tags: set[str] = field(default_factory=set)
     indent: bytes = b""
     prefix: bytes = b""
 
@@ -45,6 +60,7 @@ class _Copier:
         self._add = add
         self._raw, self._base, self._encoding = b"", 0, "utf-8"
         self._open: list[_Record] = []
+        self._places = 0
         self._depth, self._tag, self._code, self._text = 0, "", "", ""
         self._inserts: list[tuple[int, bytes]] = []
         self._parser = parser = expat.ParserCreate()
@@ -96,7 +112,10 @@ class _Copier:
             self._code = attributes.get("code", "")
 
     def _note_shape(self, record: _Record) -> None:
-        """Remember how a field of the record is written: the space before it, and the prefix of its name."""
+        """Remember how a field of the record is written, the space before it and the prefix of its name; count it."""
+        if not record.place:
+            self._places += 1
+            record.place = self._places
         start = self._parser.CurrentByteIndex - self._base
         before = _BEFORE.search(self._raw, max(0, start - 200), start)
         prefix = _PREFIX.match(self._raw, start)
@@ -109,6 +128,7 @@ class _Copier:
             self._insert(record)
         elif record and self._is_field(name):
             end = self._raw.index(b">", self._parser.CurrentByteIndex - self._base) + 1 + self._base
+            record.tags.add(self._tag)
             record.ends[self._tag[:1] if name != "leader" else "0"] = end
             if name == "controlfield" and self._tag == "001":
                 record.number = " ".join(self._text.split())
@@ -128,9 +148,8 @@ class _Copier:
 
     def _insert(self, record: _Record) -> None:
         """Note where the fields to add to a record go: each behind those of its hundred."""
-        if not record.number:
-            return
-        for each in self._add(record.number, record.link):
+        found = Found(record.number, record.place, record.link, record.tags)
+        for each in self._add(found) if record.place else ():
             place = max(end for hundred, end in record.ends.items() if hundred <= each.tag[:1])
             self._inserts.append((place, record.indent + self._written(each, record.prefix.decode())))
 

@@ -17,16 +17,20 @@ SUBJECT, PROVENANCE = "650", "883"
 _CODE = re.compile(r"[A-Za-z0-9/.-]{1,30}")
 
 
-Suggested = Callable[[str], Sequence[Suggestion]]
-"Control number of a record -> its suggested subjects, best first."
+Suggested = Callable[[str, int], Sequence[Suggestion]]
+"Control number and place of a record -> its suggested subjects, best first."
 
 
-def suggested_by(run: Run, ids: Sequence[str], vocabulary: Vocabulary) -> Suggested:
-    """The suggestions of a run over documents with these ids; none for other records."""
-    rows = {each: row for row, each in enumerate(ids)}
+def suggested_by(run: Run, ids: Sequence[str], places: Sequence[int], vocabulary: Vocabulary) -> Suggested:
+    """The suggestions of a run over documents with these ids at these places; none for other records.
 
-    def suggested(number: str) -> list[Suggestion]:
-        if (row := rows.get(number)) is None:
+    A record is found by its place, since numbers may be repeated: the id of a later document is `1#3`.
+    """
+    rows = {place: row for row, place in enumerate(places)}
+
+    def suggested(number: str, place: int) -> list[Suggestion]:
+        row = rows.get(place)
+        if row is None or not (ids[row] == number or ids[row].startswith(f"{number}#")):
             return []
         one = run.take([row])
         labels = map(vocabulary.__getitem__, one.labels.tolist())

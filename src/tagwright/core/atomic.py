@@ -22,6 +22,7 @@ from io import FileIO
 from pathlib import Path
 from typing import TypeVar
 
+from tagwright.core.checked import shown
 from tagwright.core.owned import MANIFEST, ChangedError, OccupiedError, is_empty, is_whole, manifest_of, refuse_foreign
 from tagwright.errors import ModelError, TagwrightError, option
 
@@ -345,7 +346,7 @@ def _refuse_others(folder: Path, kind: str, parts: Collection[str] = (), *, over
     if found is None:
         raise OccupiedError(f"{folder}: exists and is not a saved {kind}; choose another place")
     if found != kind:
-        raise OccupiedError(f"{folder}: holds {str(found)[:100]!r}, expected a saved {kind}; choose another place")
+        raise OccupiedError(f"{folder}: holds {shown(found, 100)}, expected a saved {kind}; choose another place")
     if read is not None and saved_version(folder) != read:
         raise ChangedError(f"{folder}: another process has saved a {kind} there meanwhile, which is not replaced")
     if not overwrite:

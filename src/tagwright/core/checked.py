@@ -7,7 +7,7 @@ whenever it is made, and `build` makes one from values as TOML and JSON have the
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache, wraps
@@ -48,13 +48,16 @@ def canonical(name: str) -> str:
     return name.replace("-", "_").replace("+", "_")
 
 
-def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+def nearest(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
     """The known name that was meant by a misspelt one, "" if none is like it. cutoff: from 0 to 1, the least likeness.
+
+    None is found of more than 50,000, which take over a second; of a name without end its beginning is compared.
 
     >>> nearest("svn", ["auto", "svm"])
     'svm'
     """
-    return next(iter(get_close_matches(name, [*known], 1, cutoff)), "")
+    near = get_close_matches(name[:300], known, 1, cutoff) if len(known) <= 50_000 else []
+    return near[0] if near else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,30 +268,25 @@ def expected(value: object, kind: Any) -> str | None:
     >>> expected(0, Annotated[int, Range(least=1)] | None), expected("0", Annotated[int, Range(least=1)] | None)
     ('at least 1', 'a whole number')
     """
-    if get_origin(kind) in (Union, UnionType):
-        wanted = [expected(value, part) for part in get_args(kind)]
-        parts = [text for text, part in zip(wanted, get_args(kind), strict=True) if text and part is not NoneType]
-        return None if None in wanted else " or ".join(parts)
-    if get_origin(kind) is Annotated:
-        inner, *rules = get_args(kind)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        wanted = {part: expected(value, part) for part in parts}
+        texts = [text for part, text in wanted.items() if text and part is not NoneType]
+        return None if None in wanted.values() else " or ".join(texts)
+    if origin is Annotated:
+        inner, *rules = parts
         return expected(value, inner) or next((str(rule) for rule in rules if not rule.admits(value)), None)
-    if get_origin(kind) in (tuple, Sequence):
-        inner = get_args(kind)[0]
-        right = isinstance(value, list | tuple) and all(fits(part, inner) for part in value)
-        return None if right else describe_type(kind)
-    if get_origin(kind) is Mapping:
-        inner = get_args(kind)[1]
-        right = isinstance(value, Mapping) and all(fits(part, inner) for part in value.values())
-        return None if right else describe_type(kind)
-    return None if _is_instance(value, kind) else describe_type(kind)
-
-
-def _is_instance(value: object, kind: Any) -> bool:
-    if get_origin(kind) is Literal:
-        return isinstance(value, str) and value in get_args(kind)
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
-    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    if origin in (tuple, Sequence):
+        right = isinstance(value, list | tuple) and all(fits(part, parts[0]) for part in value)
+    elif origin is Mapping:
+        right = isinstance(value, Mapping) and all(fits(part, parts[1]) for part in value.values())
+    elif origin is Literal:
+        right = isinstance(value, str) and value in parts
+    elif kind is float:
+        right = isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
+    else:
+        right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    return None if right else describe_type(kind)
 
 
 def describe_type(kind: Any) -> str:
@@ -315,9 +313,34 @@ def describe_type(kind: Any) -> str:
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """A value as JSON for an error message, cut to a readable length."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    except RecursionError:
-        text = f"a {type(value).__name__} nested too deep"
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    """A value as JSON for a message, cut to a readable length. What is not shown is not visited: it may be a request.
+
+    >>> shown({"years": (2020, None)}), shown(["bees"] * 1_000_000, 20)
+    ('{"years": [2020, null]}', '["bees", "bees", "b…')
+    """
+    text = ""
+    for piece in _json(value, limit):
+        text += piece
+        if len(text) > limit:
+            return text[: limit - 1] + "…"
+    return text
+
+
+def _json(value: object, limit: int) -> Iterator[str]:
+    """The JSON of a value, piece by piece; of a long text its beginning."""
+    if isinstance(value, Mapping):
+        yield "{"
+        for number, (name, part) in enumerate(value.items()):
+            yield ", " if number else ""
+            yield from _json(name, limit)
+            yield ": "
+            yield from _json(part, limit)
+        yield "}"
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield "["
+        for number, part in enumerate(value):
+            yield ", " if number else ""
+            yield from _json(part, limit)
+        yield "]"
+    else:
+        yield json.dumps(value[:limit] if isinstance(value, str) else value, ensure_ascii=False, default=str)

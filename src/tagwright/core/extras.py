@@ -19,13 +19,14 @@ EXTRAS = {
     "pyarrow": "parquet",
     "pylatexenc": "latex",
     "pymarc": "marc",
-    "pypdf": "pdf",
+    "pypdfium2": "pdf",
     "python_multipart": "serve",
     "ray": "ray",
     "rdflib": "skos",
     "sentence_transformers": "train",
     "starlette": "serve",
     "torch": "train",
+    "trafilatura": "html",
     "uvicorn": "serve",
 }
 "Package -> extra."

@@ -84,25 +84,28 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
         raise ModelError(f"{path}: damaged ({error}); save the {kind} again") from None
     if not isinstance(manifest, dict) or manifest.get("kind") != kind:
         got = manifest.get("kind") if isinstance(manifest, dict) else None
-        holds = repr(got[:100]) if isinstance(got, str) else "something else"
+        holds = shown(got, 100) if isinstance(got, str) else "something else"
         raise ModelError(f"{path}: holds {holds}, expected a saved {kind}")
     if type(manifest.get("tagwright")) is not int or manifest["tagwright"] != FORMAT:
         raise ModelError(
-            f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads {FORMAT}; train or save it "
+            f"{path}: format {shown(manifest.get('tagwright'), 100)}, this Tagwright reads {FORMAT}; train or save it "
             "again"
         )
     return manifest
 
 
-def read_options(folder: Path, kind: type[T], values: object) -> T:
-    """Read the options of a saved stage, a dataclass. Raises ModelError for an unknown option or a wrong value."""
+def read_options(folder: Path, kind: type[T], values: object, **before: object) -> T:
+    """Read the options of a saved stage, a dataclass. Raises ModelError for an unknown option or a wrong value.
+
+    before: options that earlier releases did not write, with what they did.
+    """
     try:
         if not isinstance(values, dict):
             raise ConfigError(f"{type(values).__name__} in place of options")
         for name, value in values.items():
             if isinstance(value, int) and abs(value) >= MOST:
                 raise ConfigError(f"{name[:100]} is {shown(value)}, expected a smaller number")
-        return build(kind, values)
+        return build(kind, {**before, **values})
     except ConfigError as error:
         raise ModelError(f"{folder}: manifest cannot be read (wrong options: {error}); save the model again") from None
 
@@ -112,7 +115,7 @@ def read_number(folder: Path, manifest: Mapping[str, Any], name: str, most: int 
     value = manifest.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise ModelError(
-            f"{folder}: manifest cannot be read ({name} is {str(value)[:100]}, expected a number from 1 to {most}); "
+            f"{folder}: manifest cannot be read ({name} is {shown(value, 100)}, expected a number from 1 to {most}); "
             "save the model again"
         )
     return value

@@ -19,6 +19,11 @@ def escaped(text: str) -> str:
     return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
+def for_programs(text: str) -> str:
+    """A line that programs read: as it is, since they would not undo the escapes, but escaped at a terminal."""
+    return escaped(text) if sys.stdout.isatty() else text
+
+
 def print_json(content: object) -> None:
     """Print a value as JSON for programs, escaped."""
     print(escaped(json.dumps(content, ensure_ascii=False, indent=1)))  # noqa: T201

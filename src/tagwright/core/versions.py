@@ -14,6 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tagwright.core.atomic import delete, locked, remove_leftovers, replace_folder, replace_locked, writing
+from tagwright.core.checked import shown
 from tagwright.core.owned import ChangedError
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 
@@ -47,7 +48,7 @@ class Versions:
         name = f"{given:0>4}"
         if name not in (names := self.names):
             there = ", ".join(names) or "none"
-            raise ConfigError(f"{self.folder}: no version {str(given)[:100]!r}; there are {there}")
+            raise ConfigError(f"{self.folder}: no version {shown(str(given), 100)}; there are {there}")
         return self.folder / KIND / name
 
     @property

@@ -1,18 +1,20 @@
 """Run work in other processes: start them, send requests, limit memory and time, and end them.
 
-A worker is a process that holds one object of a class and calls its methods on request. Requests and answers are lines
-of JSON with the raw bytes of arrays behind them, never pickles, so a process that reads untrusted files cannot make its
-parent run anything. The annotations of a method give the types of its arguments and its result.
+A `Worker` is a process that holds one object of a class and calls its methods on request. Requests and answers are
+pickles of our own objects: what reads files of others must not be a worker, but a program that `run` starts.
 
 A worker ends with its `Worker` object or its parent process, even during a request. If the parent dies, the worker
 removes the last folder that a request named as `scratch`. The parent handles Ctrl-C and SIGTERM. Standard output of a
 worker is dropped; its standard error goes to the parent's log.
+
+Processes of `concurrent.futures` cannot do this: they run the main script of a user once more and import from the
+working folder; one that dies fails the requests of the others; and before Python 3.14 none of them can be ended.
 """
 
 import importlib
-import json
 import logging
 import os
+import pickle
 import queue
 import shutil
 import signal
@@ -22,18 +24,12 @@ import threading
 import traceback
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
-from functools import cache
-from io import TextIOWrapper
-from pathlib import Path
-from types import NoneType, UnionType
-from typing import IO, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
+from io import BytesIO, TextIOWrapper
+from typing import IO, Any
 
 from tagwright.errors import TagwrightError, one_line_of
-
-Arrays: TypeAlias = dict[str, Any]
 
 PROGRAM = "from tagwright.core.workers import main; main()"
 
@@ -49,34 +45,19 @@ class WorkerDied(WorkerError):  # noqa: N818  (it says what has happened)
 
 
 class WorkerTimeout(WorkerDied):
-    """A request took too long, and the process of the worker was ended."""
+    """A program took too long, and was ended."""
 
 
 class Worker:
     """A process that creates an object of a class, without arguments, and calls its methods on request.
 
-    environment: all variables of the process. memory: limit of the address space in bytes, where the system has one.
-    seconds: time limit of a request, including the start of the process. Threads may share a worker, forks may not.
-    Raises WorkerDied if the process cannot be started.
+    environment: all variables of the process. Threads may share a worker, forks may not. Raises WorkerDied if the
+    process cannot be started.
     """
 
-    def __init__(
-        self, kind: type, *, environment: Mapping[str, str] = os.environ, memory: int = 0, seconds: float | None = None
-    ) -> None:
-        self._kind, self._seconds, self._late = kind, seconds, False
-        self._owner, self._lock, self._said = os.getpid(), threading.Lock(), deque[str](maxlen=1)
-        # import as this process does, but not from the working folder: an upload may have the name of a module
-        paths = os.pathsep.join(path for path in sys.path if path)
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, kind.__module__, kind.__name__, str(memory)],
-                env={**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-        except OSError as error:
-            raise WorkerDied(f"{kind.__name__} cannot be started: {error.strerror}") from None
+    def __init__(self, kind: type, environment: Mapping[str, str] = os.environ) -> None:
+        self._kind, self._owner, self._lock, self._said = kind, os.getpid(), threading.Lock(), deque[str](maxlen=1)
+        self._process = _start(["-c", PROGRAM, kind.__module__, kind.__name__], environment, subprocess.PIPE)
         self._logger = threading.Thread(
             target=_log_lines, args=(self._process.stderr, kind.__name__, self._said), daemon=True
         )
@@ -97,22 +78,19 @@ class Worker:
             raise WorkerError(
                 f"{self._kind.__name__} belongs to the process that started it; load the tagger in each process"
             )
+        request = pickle.dumps((method, options))
+        head = pickle.dumps((options.get("scratch"), len(request)))
         with self._lock:
             if not self._end.alive:
                 raise WorkerDied(f"the process of {self._kind.__name__} has ended; load the tagger again")
-            timer = threading.Timer(self._seconds or 0, self._expire)
-            if self._seconds:
-                timer.start()
             try:
-                reply, arrays = self._exchange([method, options])
+                failure, result = self._exchange(head, request)
             except BaseException:
                 self._end()
                 raise
-            finally:
-                timer.cancel()
-        if "error" in reply:
-            raise (TagwrightError if reply["expected"] else WorkerError)(reply["error"])
-        return _typed(_hints(getattr(self._kind, method))["return"], reply["result"], arrays)
+        if failure:
+            raise failure(result)
+        return result
 
     def kill(self) -> None:
         """End the process at once; a thread waiting for an answer gets WorkerDied."""
@@ -122,25 +100,19 @@ class Worker:
         """End the process and free its resources."""
         self._end()
 
-    def _exchange(self, request: object) -> tuple[Any, Arrays]:
+    def _exchange(self, *request: bytes) -> Any:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin
         assert stdout
-        with suppress(OSError, EOFError):
-            _write(stdin, request)
-            reply, size = _read_value(stdout)
-            return reply, _read_arrays(stdout, size)
+        with suppress(OSError, EOFError, pickle.UnpicklingError):  # the last where an answer is cut off
+            stdin.writelines(request)
+            stdin.flush()
+            return pickle.load(stdout)  # noqa: S301  (a process of our own)
         status = self._process.wait()
-        if self._late:
-            raise WorkerTimeout(f"{self._kind.__name__} took more than {self._seconds:.0f} s")
         if status < 0:
             raise WorkerDied(f"{self._kind.__name__} was killed by signal {-status}; is there enough memory?")
         self._logger.join(1)  # a child of the worker may still hold standard error open
         raise WorkerDied(f"{self._kind.__name__} has died: {self._said[-1] if self._said else f'exit status {status}'}")
-
-    def _expire(self) -> None:
-        self._late = True
-        self.kill()
 
 
 class Pool:
@@ -192,9 +164,33 @@ class Pool:
             return worker
 
 
+def run(arguments: Sequence[str], *, seconds: float, memory: int = 0) -> bytes:
+    """Run Python with these arguments, in limits, and return what it prints on standard output.
+
+    memory: limit of the address space in bytes, where the system has one. Raises WorkerTimeout after `seconds`, and
+    WorkerDied if the program fails or cannot be started.
+    """
+    said = deque[str](maxlen=1)
+    with _start(arguments, os.environ, subprocess.DEVNULL) as process:
+        _bound(process.pid, memory, seconds)
+        try:
+            printed, errors = process.communicate(timeout=seconds)
+        except BaseException as error:
+            process.kill()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise WorkerTimeout(f"took more than {seconds:.0f} s") from None
+            raise
+    _log_lines(BytesIO(errors), "a program", said)
+    if process.returncode:
+        raise WorkerDied(said[-1] if said else f"exit status {process.returncode}")
+    return printed
+
+
 def usable_cores() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many processors this process may use: those of its affinity, at most the quota of its container."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
 
 
 def main() -> None:
@@ -204,48 +200,63 @@ def main() -> None:
     requests, answers, nowhere = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
-    module, name, memory = sys.argv[1:]
-    _bound_memory(int(memory))
-    waiting = queue.SimpleQueue[tuple[Any, Arrays]]()
+    module, name = sys.argv[1:]
+    waiting = queue.SimpleQueue[bytes]()
     served: Any = None
     threading.Thread(target=_receive, args=(os.fdopen(requests, "rb"), waiting), daemon=True).start()
     with os.fdopen(answers, "wb") as stream:
         while True:
-            (method, options), arrays = waiting.get()
+            request = waiting.get()
             try:
                 if served is None:
                     served = getattr(importlib.import_module(module), name)()
-                hints = _hints(getattr(type(served), method))
-                given = {option: _typed(hints[option], value, arrays) for option, value in options.items()}
-                reply = {"result": getattr(served, method)(**given)}
+                method, options = pickle.loads(request)  # noqa: S301  (of the parent)
+                reply = pickle.dumps((None, getattr(served, method)(**options)))
             except TagwrightError as error:
-                reply = {"error": str(error), "expected": True}
+                reply = pickle.dumps((TagwrightError, str(error)))
             except Exception as error:
                 traceback.print_exc()
-                reply = {"error": f"{type(error).__name__}: {one_line_of(error, 300)}", "expected": False}
-            _write(stream, reply)
+                reply = pickle.dumps((WorkerError, f"{type(error).__name__}: {one_line_of(error, 300)}"))
+            stream.write(reply)
+            stream.flush()
 
 
-def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[tuple[Any, Arrays]]) -> None:
+def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[bytes]) -> None:
     """Read requests ahead, to notice the end of the stream even during a request."""
     scratch = None
-    with suppress(EOFError, OSError):
+    with suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
-            request, size = _read_value(stream)
-            scratch = request[1].get("scratch", scratch)
-            waiting.put((request, _read_arrays(stream, size)))
+            folder, size = pickle.load(stream)  # noqa: S301  (of the parent)
+            scratch, request = folder or scratch, stream.read(size)
+            if len(request) < size:
+                break
+            waiting.put(request)
     if scratch:
         for _ in range(2):  # the other thread may write a file after the first has listed what there is
             shutil.rmtree(scratch, ignore_errors=True)
     os._exit(0)
 
 
-def _bound_memory(size: int) -> None:
-    if size:
-        with suppress(ImportError):  # Windows has no such bound
-            import resource
+def _start(arguments: Sequence[str], environment: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
+    """Start Python. It imports as this process does, but not from the working folder: an upload may be named so."""
+    paths = os.pathsep.join(path for path in sys.path if path)
+    given = {**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}
+    try:
+        return subprocess.Popen(
+            [sys.executable, *arguments], env=given, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+    except OSError as error:
+        raise WorkerDied(f"{sys.executable} cannot be started: {error.strerror}") from None
 
-            resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+def _bound(process: int, memory: int, seconds: float) -> None:
+    """Limit a process that has just been started; it ends after its time even if nobody is left to end it."""
+    with suppress(ImportError, AttributeError, OSError):  # only Linux has such bounds; the process may have ended
+        import resource
+
+        resource.prlimit(process, resource.RLIMIT_CPU, (2 * int(seconds) + 1,) * 2)
+        if memory:
+            resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
 
 
 def _log_lines(stream: IO[bytes], name: str, said: deque[str]) -> None:
@@ -267,84 +278,3 @@ def _end(process: subprocess.Popen[bytes], owner: int) -> None:
     if process.stdin:
         with suppress(OSError):  # the rest of an interrupted request
             process.stdin.close()
-
-
-def _write(stream: IO[bytes], value: object) -> None:
-    """Write a message and flush it: a line with the value and the size of the arrays, and the arrays."""
-    arrays: Arrays = {}
-    line = json.dumps(value, default=lambda part: _plain(part, arrays))
-    content = b""
-    if arrays:
-        from safetensors.numpy import save
-
-        content = save(arrays)
-    stream.write(f"[{line}, {len(content)}]\n".encode())
-    stream.write(content)
-    stream.flush()
-
-
-def _read_value(stream: IO[bytes]) -> tuple[Any, int]:
-    """The value of the next message and the size of its arrays. Raises EOFError where the stream ends."""
-    line = stream.readline()
-    if not line.endswith(b"\n"):
-        raise EOFError
-    value, size = json.loads(line)
-    return value, size
-
-
-def _read_arrays(stream: IO[bytes], size: int) -> Arrays:
-    if not size:
-        return {}
-    from safetensors.numpy import load
-
-    content = stream.read(size)
-    if len(content) < size:
-        raise EOFError
-    return load(content)
-
-
-def _plain(value: Any, arrays: Arrays) -> object:
-    """Return the JSON form of a value. Add an array to `arrays` and return its name there."""
-    if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
-    if isinstance(value, Path):
-        return str(value)
-    if not hasattr(value, "dtype"):
-        raise TypeError(f"{type(value).__name__} cannot be sent to another process")
-    name = str(len(arrays))
-    arrays[name] = value if value.flags.c_contiguous else value.copy()  # safetensors ignores strides
-    return name
-
-
-@cache
-def _hints(described: Any) -> dict[str, Any]:
-    return get_type_hints(described)
-
-
-@cache
-def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Split a type into the type without parameters and its parameters; treat X | None as X."""
-    if get_origin(kind) in (Union, UnionType):
-        (kind,) = (part for part in get_args(kind) if part is not NoneType)
-    return get_origin(kind) or kind, get_args(kind)
-
-
-def _typed(kind: Any, value: Any, arrays: Arrays) -> Any:
-    """Convert the JSON form of a value back to its type."""
-    whole, parts = _parts(kind)
-    if value is None or whole in (str, int, float, bool):
-        return value
-    if hasattr(whole, "__dataclass_fields__"):
-        hints = _hints(whole)
-        return whole(**{name: _typed(hints[name], part, arrays) for name, part in value.items()})
-    if hasattr(whole, "_fields"):
-        return whole(*(_typed(part, each, arrays) for part, each in zip(_hints(whole).values(), value, strict=True)))
-    if whole is tuple and parts[-1] is not ...:
-        return tuple(_typed(part, each, arrays) for part, each in zip(parts, value, strict=True))
-    if whole in (list, tuple):
-        return whole(_typed(parts[0], each, arrays) for each in value)
-    if whole in (dict, Mapping):
-        return {name: _typed(parts[1], each, arrays) for name, each in value.items()}
-    if whole is Path:
-        return Path(value)
-    return arrays[value] if whole.__module__ == "numpy" else value

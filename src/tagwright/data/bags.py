@@ -15,7 +15,7 @@ from tagwright.core.saved import read_array, read_manifest, read_number, read_op
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import InputError, ModelError
 from tagwright.text.batch import Numbered
-from tagwright.text.words import fold, words
+from tagwright.text.words import ANALYSIS, Analysis, fold, words
 from tagwright.types import Ints, Longs
 
 Weighting: TypeAlias = Literal["unit", "plain"]
@@ -42,6 +42,9 @@ class BagOptions(Checked):
     """unit: the count times the smooth idf, every text of norm 1, as scikit-learn has it (DEPL). plain: the count times
     ln(|D| / documents with the word), FuTex Eq. 10."""
 
+    analysis: Analysis = ANALYSIS
+    "How texts become words, see `text.words`."
+
 
 class BagOfWords:
     """The words that count, in alphabetical order, and for each the number of training documents that hold it.
@@ -62,7 +65,7 @@ class BagOfWords:
         """Collect the words of texts, one at a time. Raises InputError when no word counts."""
         frequencies, documents = Counter[str](), 0
         for text in texts:
-            frequencies.update(set(words(text)))
+            frequencies.update(set(words(text, options.analysis)))
             documents += 1
         most = options.max_share * documents
         kept = sorted(word for word, count in frequencies.items() if options.min_documents <= count <= most)
@@ -84,7 +87,7 @@ class BagOfWords:
         """The same in parts, one in memory at a time."""
         rest = iter(texts)
         while chunk := list(islice(rest, TEXTS)):
-            counts = count_words(Numbered.of(chunk), self._terms)
+            counts = count_words(Numbered.of(chunk, self.options.analysis), self._terms)
             counts.resize(len(chunk), len(self.words))
             yield self._weighted(counts)
 
@@ -104,11 +107,12 @@ class BagOfWords:
         frequencies = read_array(folder, "frequencies", np.int64, (len(words),))
         if not 0 < frequencies.min(initial=1) <= frequencies.max(initial=1) <= documents:
             raise ModelError(f"{folder}: more documents hold a word than there are; save the model again")
-        return cls(words, frequencies, documents, read_options(folder, BagOptions, manifest.get("options")))
+        options = read_options(folder, BagOptions, manifest.get("options"), analysis=1)
+        return cls(words, frequencies, documents, options)
 
     def _terms(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        known = self.index
-        return [(known[word],) if word in known else () for word in map(fold, words)]
+        known, folded = self.index, (fold(word, self.options.analysis) for word in words)
+        return [(known[word],) if word in known else () for word in folded]
 
     def _weighted(self, counts: Matrix) -> Matrix:
         counts.data *= self._idf[counts.indices]

@@ -69,8 +69,9 @@ class Corpus(Sequence[Document]):
 
         encoding: of texts and tables, where it is not UTF-8: cp1252, latin-1.
 
-        Raises InputError with file and line for anything that cannot be read, a column that does not exist, and a
-        missing or repeated id; of several papers, unreadable ones are logged and skipped.
+        Raises InputError with file and line for anything that cannot be read, a column that does not exist, and, in
+        tables and JSON lines, a missing or repeated id; in other formats a repeated id is told apart, as `1#3`, and
+        logged. Of several papers, unreadable ones are logged and skipped.
         """
         with document_limit(max_document_size):
             return cls._build(open_sources(*sources, format=format, columns=columns, encoding=encoding))

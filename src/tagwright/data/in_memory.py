@@ -5,6 +5,7 @@ They may be texts, `Document`s, records, a column or a table of pandas, polars, 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -54,14 +55,19 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
             "or a list of records"
         )
     if rows.has_columns(documents):
-        return from_rows(enumerate(rows.of_table(documents), 1), "table", columns)
+        return _numbered(from_rows(enumerate(rows.of_table(documents), 1), "table", columns))
     listed = rows.items(documents, "documents are", "a text, a list, a column, a table, a Corpus or a Path")
     listed, first = rows.peeked(listed)
     if isinstance(first, Mapping):
-        return from_rows(rows.records(listed, "records"), "records", columns)
+        return _numbered(from_rows(rows.records(listed, "records"), "records", columns))
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the documents are no table and no records")
     return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(listed, 1))
+
+
+def _numbered(documents: Iterator[Located]) -> Iterator[Located]:
+    """The documents; one without an id has its position as id."""
+    return ((row, each if each.id else replace(each, id=str(row))) for row, each in documents)
 
 
 def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterator[Document]:

@@ -5,15 +5,14 @@ A condition is `kind:value`. A `*` at the end of the value means "begins with"; 
 
 from __future__ import annotations
 
-import difflib
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import nearest, shown
 from tagwright.errors import ConfigError, option
 from tagwright.types import Longs, Mask
 
@@ -31,9 +30,6 @@ KEPT = 8
 
 LAST = "\U0010ffff"
 "Sorted behind every other character."
-
-COMPARED = 50_000
-"Values that a misspelt one is compared with, at most: more take over a second."
 
 
 class Labels(Protocol):
@@ -132,10 +128,5 @@ class LabelConditions:
         if not known:
             return f"no label of the vocabulary has a {kind}"
         named = None if kind in FIELDS else self._vocabulary.resolve(value)
-        near = nearest(value, known) if named is None else [self._vocabulary.ids[named]]
-        return f"did you mean {prefix}{near[0]}?" if near else f"there are {prefix}{', '.join(known[:3])} ..."
-
-
-def nearest(value: str, known: Collection[str]) -> list[str]:
-    """The nearest known value, if any is near and not too many have to be compared."""
-    return difflib.get_close_matches(value, known, 1) if len(known) <= COMPARED else []
+        near = nearest(value, known) if named is None else self._vocabulary.ids[named]
+        return f"did you mean {prefix}{near}?" if near else f"there are {prefix}{', '.join(known[:3])} ..."

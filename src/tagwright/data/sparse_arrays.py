@@ -1,6 +1,5 @@
 """Keep sparse matrices as arrays that are memory-mapped, and find the largest products of sparse vectors."""
 
-import os
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tagwright.core.saved import read_array, write_arrays
+from tagwright.core.workers import usable_cores
 from tagwright.data.string_table import check_ends, check_places
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Longs, Run
@@ -57,7 +57,7 @@ def largest_products(queries: Matrix, items: Matrix, k: int, threshold: float | 
     """
     from sparse_dot_topn import sp_matmul_topn
 
-    threads = min(os.cpu_count() or 1, max(1, queries.shape[0] // SHARE))
+    threads = min(usable_cores(), max(1, queries.shape[0] // SHARE))
     products = sp_matmul_topn(queries, items, top_n=k, threshold=threshold, n_threads=threads)
     found = int(products.indptr[-1])
     return Run.of_distinct(products.indptr, products.indices[:found], products.data[:found])

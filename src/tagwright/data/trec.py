@@ -16,6 +16,7 @@ from tagwright.readers.lines import Place, finite_score, open_lines, write_lines
 from tagwright.text.words import clean
 from tagwright.types import Run
 
+_FIELD = re.compile(r"[^ \t-\r]+")
 _ENCODED = re.compile(r"[ \t-\r]|%(?=20|25|0[9A-Da-d])")
 _DECODED = re.compile(r"%(?:20|25|0[9A-Da-d])")
 
@@ -36,7 +37,7 @@ def is_run_line(line: str) -> bool:
     >>> is_run_line("{1} Q0 bees 1 0.5 x"), is_run_line('{"id": "1"}'), is_run_line("1 0 bees 1 0.5 x")
     (True, False, True)
     """
-    return not line.lstrip().startswith(("{", "[", '"')) or line.split()[1:2] == ["Q0"]
+    return not line.lstrip().startswith(("{", "[", '"')) or _FIELD.findall(line)[1:2] == ["Q0"]
 
 
 def qrels_lines(gold: Run, document_ids: Sequence[str], label_ids: Sequence[str]) -> Iterator[str]:
@@ -89,7 +90,7 @@ def _fields(lines: Iterable[tuple[int, str]], path: Path | str, expected: str) -
     """The fields of each line that is not blank. expected: of what, and the fields after a colon."""
     count = len(expected.partition(": ")[2].split())
     for number, line in lines:
-        place, fields = Place(path, number), re.findall(r"[^ \t-\r]+", line)
+        place, fields = Place(path, number), _FIELD.findall(line)
         if fields and len(fields) != count:
             raise place.error(f"has {len(fields)} fields, expected the {count} of {expected}")
         if fields:

@@ -20,13 +20,13 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from tagwright.core.cache import user_cache
-from tagwright.core.checked import shown
+from tagwright.core.checked import nearest, shown
 from tagwright.core.display import FIRST, html_table, many
 from tagwright.core.extras import require
 from tagwright.core.garbage import uncollected
 from tagwright.data import rows
 from tagwright.data.hierarchy import Hierarchy
-from tagwright.data.label_conditions import LabelConditions, nearest
+from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns
@@ -52,7 +52,7 @@ Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 CACHED = "vocabularies"
 "The name of parsed vocabularies in the cache: reading one again takes a second, not twenty."
 
-PARSER = 4
+PARSER = 5
 "Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)
@@ -159,9 +159,10 @@ class Vocabulary(Sequence[Label]):
     def write(self, path: Path | str) -> None:
         """Write a file in one step, in the format of its name as for `read`, gzip if it ends in `.gz`.
 
-        Read again, JSON lines and CSV give equal labels; TSV too, but for line ends and tabs, which become spaces. SKOS
-        has what SKOS says: names in their languages and without, and no order of alternative ones. Raises ConfigError
-        for a format that cannot be written, TagwrightError when the file cannot be written.
+        Read again, JSON lines, CSV and TSV give equal labels. SKOS has what SKOS says: names in their languages and
+        without, and no order of alternative ones; ids that are no URIs become some, which the log says. Raises
+        ConfigError for a format that cannot be written and an id that TSV cannot hold, TagwrightError when the file
+        cannot be written.
         """
         write_lines(self.lines(_format(Path(path), None)), path)
 
@@ -170,12 +171,17 @@ class Vocabulary(Sequence[Label]):
         if format == "jsonl":
             return (json.dumps(to_record(label), ensure_ascii=False) for label in self)
         if format == "csv" or format == "tsv":
-            return table_lines(to_table(self), format)
+            return table_lines(to_table(self, one_line=format == "tsv"), format)
         if format == "names":
             raise ConfigError("a list of names cannot hold a vocabulary; write jsonl, csv, tsv, turtle")
         require("writing SKOS", "rdflib")
         from tagwright.readers.labels import skos
 
+        if changed := [each for each in self.ids if not skos.is_uri(each)]:
+            _log.warning(
+                "%s of %d are no URIs, so others are written (first: %s)", many(len(changed), "id"), len(self),
+                shown(changed[0]),
+            )  # fmt: skip
         return skos.lines(self, format)
 
     def save(self, folder: Path) -> None:
@@ -455,7 +461,7 @@ class Vocabulary(Sequence[Label]):
     def _nearest(self, label_id: str) -> str:
         """A hint for an error message."""
         near = nearest(label_id, self.ids)
-        return f"; did you mean {shown(near[0])}?" if near else ""
+        return f"; did you mean {shown(near)}?" if near else ""
 
 
 class _DuplicateIdError(InputError):
@@ -538,7 +544,7 @@ def _labels(
         return _without_lines(read_names(path), lines)
     guess = likely()
 
-    def parse() -> list[Label]:
+    def parse() -> tuple[list[Label], str]:
         require("reading SKOS", "rdflib", path=path)
         from tagwright.readers.labels import skos
 
@@ -547,18 +553,21 @@ def _labels(
     return _kept(path, ("skos", file_format, language, guess), parse)
 
 
-def _kept(path: Path, options: Iterable[object], parse: Callable[[], Iterable[Label]]) -> list[Label]:
+def _kept(path: Path, options: Iterable[object], parse: Callable[[], tuple[list[Label], str]]) -> list[Label]:
     """The labels that `parse` reads from this file with these options, from the cache if it has them.
 
-    A warning of `parse` is not repeated on a cache hit. Raises InputError when the file cannot be read, and what
-    `parse` raises.
+    What `parse` says beside them is logged. Raises InputError when the file cannot be read, and what `parse` raises.
     """
     cache, key = user_cache(), _key(path, options)
     if content := cache.get(CACHED, [key]).get(key):
-        return [Label(*map(_tuples, json.loads(line))) for line in content.splitlines()]
-    labels = list(parse())
-    rows = ([getattr(label, field.name) for field in fields(Label)] for label in labels)
-    cache.put(CACHED, {key: b"".join(json.dumps(row).encode() + b"\n" for row in rows)})
+        said, *lines = content.splitlines()
+        labels, left_out = [Label(*map(_tuples, json.loads(line))) for line in lines], json.loads(said)
+    else:
+        labels, left_out = parse()
+        rows = [left_out, *([getattr(label, field.name) for field in fields(Label)] for label in labels)]
+        cache.put(CACHED, {key: b"".join(json.dumps(row).encode() + b"\n" for row in rows)})
+    if left_out:
+        _log.warning("%s: %s", path, left_out)
     return labels
 
 

@@ -27,7 +27,7 @@ class VocabularyChanges:
 
     @classmethod
     def of(cls, old: Vocabulary, new: Vocabulary) -> "VocabularyChanges":
-        """Compare by id, and preferred names within a language, where one is known that both have."""
+        """Compare by id, and preferred names within each language that both have, if any is known."""
         if old is new:
             return cls((), (), ())
         labels = {label.id: label for label in old}
@@ -36,7 +36,7 @@ class VocabularyChanges:
             before = labels.pop(label.id, None)
             if before is None:
                 added.append((label.id, label.name))
-            elif len({*(names := _in_one_language(before, label))}) > 1:
+            elif names := _renamed(before, label):
                 renamed.append((label.id, " -> ".join(names)))
         return cls(added, [(label.id, label.name) for label in labels.values()], renamed)
 
@@ -64,12 +64,15 @@ def report_changes(old: Vocabulary, new: Vocabulary) -> None:
         note(f"the labels differ from those of the model: {changes}")
 
 
-def _in_one_language(before: Label, after: Label) -> tuple[str, str]:
-    """The names of a label before and after: in the language of the preferred one after, or else before."""
-    language = _language(after)
-    if language in dict(before.languages):
-        return before.name_in(language), after.name
-    return before.name, after.name_in(_language(before))
+def _renamed(before: Label, after: Label) -> tuple[str, str] | None:
+    """The first preferred names that differ, in the language of the preferred name after if possible; None: none do."""
+    if before.name == after.name and before.languages == after.languages:
+        return None
+    old, new = dict(before.languages), dict(after.languages)
+    codes = [code for code in dict.fromkeys((_language(after), _language(before), *new)) if code in old and code in new]
+    pairs = [(before.name_in(code), after.name_in(code)) for code in codes]
+    pairs = pairs or [(before.name, after.name_in(_language(before)))]
+    return next((pair for pair in pairs if len({*pair}) > 1), None)
 
 
 def _language(label: Label) -> str:

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagwright.core.checked import shown
 from tagwright.core.saved import is_folder_name
 from tagwright.encoders.prompts import NONE, Prompts
 from tagwright.errors import ModelError
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder, SentenceTransformer
+
+_PLACE = r"sentence_transformers\.(?:models|base\.modules|sentence_transformer\.modules)"
+_MODULE = re.compile(
+    rf"{_PLACE}(?:\.\w+)?\.(?:Asym|BoW|CNN|Dense|Dropout|LSTM|LayerNorm|Normalize|Pooling|Router|StaticEmbedding|"
+    r"Transformer|WeightedLayerPooling|WordEmbeddings|WordWeights)"
+)
+"The modules that a model may have, by their places in different versions of the library."
+
+_NAMED = re.compile(
+    rf"{_MODULE.pattern}|{_PLACE}\.tokenizer(?:\.\w+)?\.(?:Phrase|Whitespace)Tokenizer|torch\.(?:bfloat|float|int)\d+|"
+    r"torch\.nn\.(?:modules\.(?:activation|linear)\.)?(?:ELU|GELU|Identity|LeakyReLU|Mish|ReLU|SiLU|Sigmoid|Softmax|Tanh)"
+)
+"What else the settings of a model may name in a library."
+
+_LIBRARIES = "torch.", "transformers.", "sentence_transformers."
 
 
 @dataclass(frozen=True)
@@ -150,13 +167,13 @@ def _check_numbers(file: Path, config: Mapping[str, Any]) -> None:
     for name in names:
         value = config.get(name, 1)
         if not isinstance(value, int) or isinstance(value, bool) or not -1 <= value < 1 << 31 or value == 0:
-            raise ModelError(f"{file}: damaged ({name} is {str(value)[:100]}); get the model again")
+            raise ModelError(f"{file}: damaged ({name} is {shown(value, 100)}); get the model again")
 
 
 def read_modules(folder: Path) -> list[tuple[str, str]]:
     """The type and path of each part of a model; a folder without modules.json has the usual two.
 
-    Raises ModelError when the file is damaged, or a path leads out of the folder.
+    Raises ModelError when the file is damaged, a type is not known here, or a path leads out of the folder.
     """
     file = folder / "modules.json"
     if not file.is_file():
@@ -167,8 +184,38 @@ def read_modules(folder: Path) -> list[tuple[str, str]]:
     found = [(part.get("type"), part.get("path")) if isinstance(part, dict) else (None, None) for part in modules]
     for kind, path in found:
         if not isinstance(kind, str) or not isinstance(path, str) or not (path == "" or is_folder_name(path)):
-            raise ModelError(f"{file}: damaged (a module is of type {kind!r} in {path!r}); get the model again")
+            raise ModelError(
+                f"{file}: damaged (a module is of type {shown(kind)} in {shown(path)}); get the model again"
+            )
+        if not _MODULE.fullmatch(kind):
+            raise ModelError(f"{file}: names the module {shown(kind)}, {_UNKNOWN}")
     return found  # type: ignore[return-value]  # checked just now
+
+
+_UNKNOWN = "which is no known layer, activation or tokenizer of sentence-transformers and torch; take another model"
+
+
+def check_named(folder: Path) -> None:
+    """Check what the settings of a model name, before a library reads them: it imports and calls whatever that is.
+
+    Raises ModelError for a name in sentence-transformers, transformers or torch other than those of known layers,
+    activations and tokenizers, and for an attention that is fetched from the Hub.
+    """
+    parts = [folder / path for _, path in read_modules(folder) if path]  # beside them may lie checkpoints
+    files = [*folder.glob("*.json"), *(file for part in parts for file in part.rglob("*.json"))]
+    for file in (file for file in files if "config" in file.name or file.name == "modules.json"):
+        values: list[tuple[str, Any]] = [("", _json(file))]
+        while values:
+            key, value = values.pop()
+            if isinstance(value, dict):
+                values += value.items()
+            elif isinstance(value, list):
+                values += ((key, item) for item in value)
+            elif isinstance(value, str) and (
+                (value.startswith(_LIBRARIES) and not _NAMED.fullmatch(value))
+                or ("attn_implementation" in key and "/" in value)
+            ):
+                raise ModelError(f"{file}: names {shown(value)}, {_UNKNOWN}")
 
 
 def read_json(file: Path) -> dict[str, Any]:

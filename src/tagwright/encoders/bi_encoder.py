@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from tagwright.core.checked import shown
 from tagwright.core.progress import bar
 from tagwright.core.scratch import scratch_folder
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
@@ -26,6 +27,7 @@ from tagwright.encoders.sentence_transformer import General, load_model, save_gr
 from tagwright.encoders.sketch import read_sketch
 from tagwright.encoders.static import encoder_folder
 from tagwright.encoders.token_table import TokenTable
+from tagwright.encoders.tokens import read_tokenizer
 from tagwright.encoders.transformer import Transformer
 from tagwright.encoders.unit_vectors import unit
 from tagwright.errors import ConfigError, ModelError
@@ -244,7 +246,7 @@ class BiEncoder:
             return self._source.tokenizer
         file = self._source / "tokenizer.json" if isinstance(self._source, Path) else None
         if file and file.is_file():
-            return tokenizers.Tokenizer.from_file(str(file))
+            return read_tokenizer(file)
         found = getattr(self.model.tokenizer, "backend_tokenizer", self.model.tokenizer)
         return found if isinstance(found, tokenizers.Tokenizer) else None
 
@@ -367,5 +369,5 @@ def _state(folder: Path) -> dict[str, tuple[int, int]]:
 def _texts(record: object) -> dict[str, str]:
     """A table of texts from a manifest. Raises ConfigError for anything else."""
     if not isinstance(record, dict) or not all(isinstance(text, str) for text in record.values()):
-        raise ConfigError(f"its record is {str(record)[:100]}, expected names and texts")
+        raise ConfigError(f"its record is {shown(record, 100)}, expected names and texts")
     return record

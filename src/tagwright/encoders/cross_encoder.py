@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
-from tagwright.encoders.architecture import Architecture, read_architecture, read_json
+from tagwright.encoders.architecture import Architecture, check_named, read_architecture, read_json
 from tagwright.encoders.compiled import is_installed
 from tagwright.encoders.device import best_device, chosen_device, on_device, uses_gpu
 from tagwright.encoders.library import ModuleName, is_module, module_class, same_scores
@@ -22,7 +22,7 @@ from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores, 
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
 from tagwright.encoders.sentence_transformer import load_model
 from tagwright.encoders.static import encoder_folder
-from tagwright.encoders.tokens import read_tokenizer
+from tagwright.encoders.tokens import check_growth, read_tokenizer
 from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Floats
 
@@ -166,6 +166,7 @@ def _load(folder: Path, max_length: int | None) -> sentence_transformers.CrossEn
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    check_named(folder)
     try:
         model: sentence_transformers.CrossEncoder = CrossEncoder(
             str(folder),
@@ -174,7 +175,10 @@ def _load(folder: Path, max_length: int | None) -> sentence_transformers.CrossEn
             trust_remote_code=False,
             model_kwargs={"use_safetensors": True},
         )
+        check_growth(model.tokenizer, folder)
         model.predict([("a", "b")], show_progress_bar=False)  # shows unusable settings now
+    except ModelError:
+        raise
     except Exception as error:  # any error that four libraries may raise for a damaged file
         raise ModelError(f"{folder}: cannot be loaded as a cross-encoder ({error})") from error
     model.max_seq_length = max_length or model.max_seq_length

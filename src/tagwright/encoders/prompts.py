@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
+from tagwright.core.checked import shown
 from tagwright.errors import ConfigError, ModelError
 
 Role: TypeAlias = Literal["query", "document"]
@@ -40,7 +41,7 @@ class Prompts:
         """
         named = prompts or {}
         if not isinstance(named, Mapping) or not all(isinstance(text, str | None) for text in named.values()):
-            raise ModelError(f"the prompts of the model are {str(prompts)[:100]}, expected names and texts")
+            raise ModelError(f"the prompts of the model are {shown(prompts, 100)}, expected names and texts")
         default = (named.get(default_name) if isinstance(default_name, str) else None) or ""
         query, document = (next((named[name] for name in names if named.get(name)), "") for names in NAMES.values())
         if not query and not document:

@@ -11,13 +11,14 @@ import numpy as np
 
 from tagwright.core.atomic import delete
 from tagwright.core.extras import require
-from tagwright.encoders.architecture import Architecture, read_architecture
+from tagwright.encoders.architecture import Architecture, check_named, read_architecture
 from tagwright.encoders.compiled import Computed
 from tagwright.encoders.device import best_device
 from tagwright.encoders.exported import write_graph
 from tagwright.encoders.library import TEXT, is_module, same_vectors, say_general
 from tagwright.encoders.model_folder import EXPORTED
 from tagwright.encoders.prompts import NONE, Prompts, Role
+from tagwright.encoders.tokens import check_growth
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ModelError, one_line_of
 from tagwright.types import Floats
@@ -66,6 +67,7 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    check_named(folder)
     try:
         model = SentenceTransformer(
             str(folder),
@@ -76,6 +78,8 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
         )
     except Exception as error:  # any error that four libraries may raise for a damaged file
         raise ModelError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error
+    for module in model.modules():  # one that has two ways may have two tokenizers
+        check_growth(getattr(module, "tokenizer", None), folder)
     if architecture.max_length is not None:
         model.max_seq_length = architecture.max_length
     model.prompts = {**model.prompts, **architecture.prompts.by_role}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +26,12 @@ MAX_CACHED_TOKENS = 1 << 22
 
 MAX_CACHED_WORDS = 1 << 18
 "When the cache has more words than this, about 50 MB, the next call clears it first."
+
+LARGEST_GROWTH = 100
+"How many times as long as before a tokenizer may make a text, which it cuts to the model's length only then."
+
+UNICODE_GROWTH = 18
+"How many characters Unicode's own normal forms make of one, at most: U+FDFA in NFKC."
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +175,40 @@ def read_tokenizer(file: Path) -> Tokenizer:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the library has no error class for it
         raise ModelError(f"{file}: damaged ({error}); get the model again") from error
+    check_growth(tokenizer, file)
     tokenizer.no_padding()
     return tokenizer
+
+
+def check_growth(tokenizer: Any, place: Path) -> None:
+    """Raise ModelError for a tokenizer that may make a text more than LARGEST_GROWTH times as long.
+
+    tokenizer: of the tokenizers library, or one around it; others have no such rules. place: for the message.
+    """
+    found = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    rules = (getattr(found, "normalizer", None), getattr(found, "post_processor", None))
+    growth = math.prod(_growth(json.loads(rule.__getstate__())) for rule in rules if rule is not None)
+    if growth > LARGEST_GROWTH:
+        raise ModelError(
+            f"{place}: its tokenizer may make a text {growth:.3g} times as long, expected at most {LARGEST_GROWTH} "
+            "times; take another model"
+        )
+
+
+def _growth(rule: Mapping[str, Any]) -> float:
+    """How many times as long as before a text may be after a rule of a tokenizer, Unicode's own forms left out."""
+    if rule["type"] == "Sequence":
+        return math.prod(map(_growth, rule.get("normalizers") or rule.get("processors") or ()))
+    if rule["type"] == "TemplateProcessing":  # of one text or two, with special tokens; normally each text once
+        return max(1.0, sum("Sequence" in part for part in rule["single"] + rule["pair"]) / 3)
+    if rule["type"] == "Replace":
+        length, replaced = len(rule["content"]), rule["pattern"].get("String")
+        return max(1.0, length / len(replaced)) if replaced else 1.0 + length  # a pattern may match nothing, everywhere
+    if rule["type"] == "Precompiled":  # the size of a search tree, the tree, and what it replaces characters by
+        table = base64.b64decode(rule["precompiled_charsmap"])
+        replacements = table[4 + int.from_bytes(table[:4], "little") :].decode(errors="replace").split("\0")
+        return max(1.0, max(map(len, replacements)) / UNICODE_GROWTH)
+    return 1.0 + len(rule.get("prepend", ""))
 
 
 @contextmanager

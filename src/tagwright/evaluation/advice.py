@@ -18,6 +18,9 @@ FEW_LABELLED = 20
 CURVE = "docs/results/few-labels.md"
 "The page of `GAINS`, and of what the stages of `auto` brought."
 
+CURVE_TITLE = "Few labelled documents"
+"The title of this page, which messages name: the pages are not installed."
+
 
 class Advice(NamedTuple):
     """A method, its command, and the reason for it."""
@@ -232,7 +235,7 @@ def next_step(labelled: int) -> str:
     """Say in a sentence what labelling more documents would gain; empty if it was not measured.
 
     >>> next_step(0)
-    'label 50 documents: about +4 points of nDCG@5 (mean of 5 corpora, docs/results/few-labels.md)'
+    'label 50 documents: about +4 points of nDCG@5 (mean of 5 corpora; page "Few labelled documents")'
     >>> next_step(400)
     ''
     """
@@ -242,7 +245,7 @@ def next_step(labelled: int) -> str:
         return ""
     documents = f"{gain.more:,} {'more ' * bool(labelled)}documents"
     corpora = "1 corpus" if gain.corpora == 1 else f"{gain.corpora} corpora"
-    return f"label {documents}: about {gain.mean:+.0f} points of nDCG@5 (mean of {corpora}, {CURVE})"
+    return f'label {documents}: about {gain.mean:+.0f} points of nDCG@5 (mean of {corpora}; page "{CURVE_TITLE}")'
 
 
 def _gain(labelled: int, curve: Mapping[int, float]) -> float:

@@ -12,7 +12,7 @@ from tagwright.core.display import many
 from tagwright.data.same_text import text_key
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.advice import Advice, Held, advise, best_at
-from tagwright.text.words import fold
+from tagwright.text.words import ANALYSIS, fold
 from tagwright.types import Document
 
 HUB = 0.01
@@ -184,7 +184,7 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
     owners: dict[str, set[str]] = {}
     for label in labels:
         for name in label.names:
-            owners.setdefault(" ".join(map(fold, name.split())), set()).add(label.id)
+            owners.setdefault(" ".join(fold(word, ANALYSIS) for word in name.split()), set()).add(label.id)
     shared = [(name, sorted(ids)) for name, ids in owners.items() if len(ids) > 1]
     if shared:
         name, ids = shared[0]

@@ -8,7 +8,7 @@ import numpy as np
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import option
 from tagwright.evaluation.metrics import Hits, labelled, ndcg
-from tagwright.evaluation.significance import paired_t
+from tagwright.evaluation.significance import paired
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Doubles, Longs, Run
 
@@ -44,7 +44,7 @@ def without(gold: Run, rows: Longs) -> Run:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """nDCG@5 of the trained and of the untrained tagger on the same documents, and p of the paired t-test."""
+    """nDCG@5 of the trained and of the untrained tagger on the same documents, and p of the randomisation test."""
 
     documents: int
     trained: float
@@ -70,7 +70,7 @@ def check(
 ) -> Check:
     """Compare both on the documents, which are in memory. gold: a row for each, with labels."""
     a, b = (_scores(tagger, documents, gold) for tagger in (trained, untrained(trained.vocabulary)))
-    return Check(len(documents), float(a.mean()), float(b.mean()), paired_t(a, b))
+    return Check(len(documents), float(a.mean()), float(b.mean()), paired(a, b))
 
 
 def _scores(tagger: Tagger, documents: Sequence[Document], gold: Run) -> Doubles:

@@ -141,11 +141,6 @@ class MacroF1:
         scores = f1(found, suggested - found, gold - found).sum(axis=1, keepdims=True)
         return np.asarray(scores / np.maximum(1, (gold > 0).sum(axis=1, keepdims=True)), np.float64)
 
-    def by_label(self) -> Doubles:
-        """(labels,) F1 of each label that counts, over all documents; the same labels for any run over them."""
-        found, suggested, gold = np.split(np.asarray(self.tallies.sum(axis=1), np.float64).ravel(), 3)
-        return f1(found, suggested - found, gold - found)
-
 
 def estimates(measures: Sequence[Measures], documents: int, samples: int, seed: int) -> dict[str, Score]:
     """Each measure with its 95% bootstrap interval over the documents; the ends are not taken beyond 0 and 1."""

@@ -1,7 +1,6 @@
-"""Compare runs over the same documents: the difference of each measure, its interval and p values."""
+"""Compare runs over the same documents: the difference of each measure, its interval and its p."""
 
-import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, TypeVar
@@ -20,54 +19,41 @@ from tagwright.evaluation.resampling import (
     sign_flips,
     values,
 )
-from tagwright.evaluation.scores import Setting, check, panel, split
+from tagwright.evaluation.scores import Setting, check, panel
 from tagwright.evaluation.text_tables import Rows, as_text, between, percent
-from tagwright.types import Doubles, Mask, Run
+from tagwright.types import Doubles, Run
 
 _Key = TypeVar("_Key", bound=Hashable)
 
-TESTS = {
-    "randomisation": (
-        "p",
-        "randomisation test: how often the difference is as large when a random half of the documents exchange their "
-        "suggestions between the two runs; for every measure (Fisher 1935)",
-    ),
-    "t": ("p (t)", "paired t-test over documents, for measures that are means over documents"),
-    "mcnemar": (
-        "p (McNemar)",
-        "McNemar's test: of the documents where only one run is right, whether each is right equally often; for P@1 "
-        "and success",
-    ),
-    "macro-t": (
-        "p (macro t)",
-        "macro t-test: a paired t-test over labels, each with its F1 in both runs; for macro-F1 (Yang and Liu 1999)",
-    ),
-    "sign": (
-        "p (sign)",
-        "micro sign test: of the decisions, yes or no for a document and a label, in which the runs differ, whether "
-        "each is right equally often; for P@k and PSP@k (Yang and Liu 1999)",
-    ),
-}
-"Test -> the heading of its column, and what it asks. Where p is small, the difference is hardly one of chance."
+MEANING_OF_P = (
+    "randomisation test: how often the difference is as large when a random half of the documents exchange their "
+    "suggestions between the two runs (Fisher 1935), after Holm's correction"
+)
+"What the column `p` of `comparison_rows` says. Where p is small, the difference is hardly one of chance."
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One measure of two runs.
 
-    difference: a - b with its interval. p, adjusted: test of `TESTS` -> p, before and after Holm's correction.
+    difference: a - b with its interval. p, adjusted: of the randomisation test, before and after Holm's correction.
     """
 
     a: float
     b: float
     difference: Score
-    p: Mapping[str, float]
-    adjusted: Mapping[str, float]
+    p: float
+    adjusted: float
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether p is at most 0.05 after the correction."""
+        return self.adjusted <= 0.05
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form: a, b, difference with interval, p, adjusted."""
-        values = {"a": self.a, "b": self.b, "difference": self.difference.to_json()}
-        return {**values, "p": dict(self.p), "adjusted": dict(self.adjusted)}
+        """The JSON form: a, b, difference with interval, p and adjusted by the name of the test."""
+        p = {"p": {"randomisation": self.p}, "adjusted": {"randomisation": self.adjusted}}
+        return {"a": self.a, "b": self.b, "difference": self.difference.to_json(), **p}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +96,12 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
         return len(self.pairs)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A record for each measure of each two runs, for a table: `pandas.DataFrame(comparisons.rows())`.
-
-        p, adjusted: of the randomisation test, before and after Holm's correction.
-        """
+        """A record for each measure of each two runs, for a table: `pandas.DataFrame(comparisons.rows())`."""
         return [
             {
                 "a": pair.a, "b": pair.b, "measure": name, "value_a": row.a, "value_b": row.b,
                 "difference": row.difference.value, "low": row.difference.low, "high": row.difference.high,
-                "p": row.p["randomisation"], "adjusted": row.adjusted["randomisation"],
+                "p": row.p, "adjusted": row.adjusted,
             }
             for pair in self.pairs
             for name, row in pair.measures.items()
@@ -136,35 +119,25 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
         return f"Comparisons of {', '.join(names)} over {many(self.documents, 'document')}"
 
     def __str__(self) -> str:
-        said = [f"{heading}: {sentence}" for heading, sentence in tests_of(self.pairs).items()]
-        return "\n\n".join([repr(self), *(as_text(comparison_rows(pair)) for pair in self.pairs), "\n".join(said)])
+        tables = [as_text(comparison_rows(pair)) for pair in self.pairs]
+        return "\n\n".join([repr(self), *tables, f"p: {MEANING_OF_P}"])
 
     def _repr_html_(self) -> str:
         return "".join(html_table(comparison_rows(pair), f"{pair.a} and {pair.b}") for pair in self.pairs)
 
 
 def comparison_rows(comparison: Comparison) -> Rows:
-    """Both runs, their difference in points with its interval, and each test's p after Holm's correction.
+    """Both runs, their difference in points with its interval, and p after Holm's correction.
 
-    Plain p is of the randomisation test, made for every measure; a star marks 0.05 or less.
+    A star marks a significant difference.
     """
-    tests, a, b = _made(comparison), comparison.a, comparison.b
-    rows = [["%", a, b, f"{a} - {b}", "95% interval", *(TESTS[test][0] for test in tests)]]
+    a, b = comparison.a, comparison.b
+    rows = [["%", a, b, f"{a} - {b}", "95% interval", "p"]]
     for name, row in comparison.measures.items():
-        difference = percent(row.difference.value, "+") + ("*" if is_significant(row) else "")
-        p = (_p(row.adjusted.get(test)) for test in tests)
-        rows.append([name, percent(row.a), percent(row.b), difference, between(row.difference), *p])
+        difference = percent(row.difference.value, "+") + ("*" if row.is_significant else "")
+        p = "<0.001" if row.adjusted < 0.001 else f"{row.adjusted:.3f}"
+        rows.append([name, percent(row.a), percent(row.b), difference, between(row.difference), p])
     return rows
-
-
-def tests_of(comparisons: Iterable[Comparison]) -> dict[str, str]:
-    """The tests that were made: the heading of their column in `comparison_rows`, and what they ask."""
-    made = dict.fromkeys(test for each in comparisons for test in _made(each))
-    return dict(asked for test, asked in TESTS.items() if test in made)
-
-
-def _made(comparison: Comparison) -> list[str]:
-    return [test for test in TESTS if any(test in row.adjusted for row in comparison.measures.values())]
 
 
 def run_names(count: int) -> list[str]:
@@ -177,7 +150,7 @@ def run_names(count: int) -> list[str]:
 
 
 def compare(run_a: Run, run_b: Run, gold: Run, **options: Any) -> Comparison:
-    """Compare two runs: differences, intervals and p values. options: those of `compare_all`."""
+    """Compare two runs: differences with intervals and p. options: those of `compare_all`."""
     return compare_all({"A": run_a, "B": run_b}, gold, **options).pairs[0]
 
 
@@ -196,37 +169,37 @@ def compare_all(
     """Compare every two of the runs. train, above, measures, propensity, samples as in `evaluate`.
 
     permutations: number of permutations in the randomisation test; a tenth of them for macro-F1, which is slow. Holm's
-    correction is over all measures of a test and all comparisons. Raises the errors of `evaluate`, ConfigError for
-    fewer than two runs.
+    correction is over all measures and all comparisons. Raises the errors of `evaluate`, ConfigError for fewer than two
+    runs.
     """
     if len(runs) < 2:
         raise ConfigError(f"got {many(len(runs), 'run')}, expected two or more to compare")
     check(gold, *runs.values())
     setting = Setting.of([*runs.values(), gold], measures, train, propensity, above)
     panels = {name: panel(setting, run, gold) for name, run in runs.items()}
-    tested, estimated = dict[tuple[str, str], _Tests](), dict[tuple[str, str], _Estimates]()
+    p = dict[tuple[tuple[str, str], str], float]()
+    estimated = dict[tuple[str, str], _Estimates]()
     for pair in combinations(runs, 2):
         a, b = (panels[name] for name in pair)
-        tested[pair] = _tests(a, b, len(gold), permutations, seed)
-        tested[pair]["sign"] = _signs(runs[pair[0]], runs[pair[1]], gold, setting.names)
+        p |= {(pair, name): value for name, value in _tested(a, b, len(gold), permutations, seed).items()}
         estimated[pair] = _differences(a, b, len(gold), samples, seed)
-    adjusted = _adjusted(tested)
+    adjusted = holm(p)
     pairs = [
         Comparison(
             len(gold),
-            {
-                name: Difference(*estimated[pair][name], _of(name, tested[pair]), _of(name, adjusted[pair]))
-                for name in setting.names
-            },
+            {name: Difference(*estimates[name], p[pair, name], adjusted[pair, name]) for name in setting.names},
             *pair,
         )
-        for pair in tested
+        for pair, estimates in estimated.items()
     ]
     return Comparisons(len(gold), tuple(pairs))
 
 
-_Tests = dict[str, dict[str, float]]
-"Test -> measure -> p."
+def paired(a: Doubles, b: Doubles, permutations: int = 10_000, seed: int = 0) -> float:
+    """Two-sided p of the randomisation test that the scores (documents,) of two runs have the same mean."""
+    first, second = (Ratios(("mean",), scores[:, None], np.ones((len(a), 1))) for scores in (a, b))
+    return float(randomisation(first, second, len(a), permutations, seed)[0])
+
 
 _Estimates = dict[str, tuple[float, float, Score]]
 "Measure -> its value in both runs, and their difference."
@@ -242,82 +215,15 @@ def _differences(a: Sequence[Measures], b: Sequence[Measures], documents: int, s
     return {name: (float(in_a), float(in_b), Score(*map(float, estimate))) for name, in_a, in_b, *estimate in rows}
 
 
-def _signs(run_a: Run, run_b: Run, gold: Run, names: Sequence[str]) -> dict[str, float]:
-    return {name: micro_sign(run_a, run_b, gold, split(name)[1]) for name in names if split(name)[0] in _SIGNED}
-
-
-def _adjusted(tested: Mapping[tuple[str, str], _Tests]) -> dict[tuple[str, str], _Tests]:
-    """The p values after Holm's correction of each test over all pairs and measures."""
-    found: dict[tuple[str, str], _Tests] = {pair: {} for pair in tested}
-    for test in {test: None for tests in tested.values() for test in tests}:
-        p = {(pair, name): value for pair, tests in tested.items() for name, value in tests[test].items()}
-        for (pair, name), value in holm(p).items():
-            found[pair].setdefault(test, {})[name] = value
+def _tested(
+    a: Sequence[Measures], b: Sequence[Measures], documents: int, permutations: int, seed: int
+) -> dict[str, float]:
+    """Measure -> p."""
+    found = dict[str, float]()
+    for part_a, part_b in zip(a, b, strict=True):
+        times = max(1, permutations // 10) if isinstance(part_a, MacroF1) else permutations
+        found |= zip(part_a.names, randomisation(part_a, part_b, documents, times, seed).tolist(), strict=True)
     return found
-
-
-def paired_t(a: Doubles, b: Doubles) -> float:
-    """Two-sided p of the paired t-test: the mean difference over its standard error, n - 1 degrees of freedom.
-
-    a, b: (documents,). 1 with fewer than two documents or without any difference.
-
-    Differences 1, 1, 0, 0: mean 1/2, standard deviation 1/sqrt(3), t = sqrt(3); with 3 degrees of freedom the
-    probability beyond +-t is 1 - (2 / pi)(atan(t / sqrt(3)) + (t / sqrt(3)) / (1 + t^2 / 3)) = 1/2 - 1/pi.
-
-    >>> math.isclose(paired_t(np.array([1.0, 1, 1, 0]), np.array([0.0, 0, 1, 0])), 1 / 2 - 1 / math.pi)
-    True
-    """
-    from scipy.special import stdtr
-
-    differences = a - b
-    if len(differences) < 2 or not differences.any():
-        return 1.0
-    error = differences.std(ddof=1) / math.sqrt(len(differences))
-    return 0.0 if error == 0 else float(2 * stdtr(len(differences) - 1, -abs(differences.mean()) / error))
-
-
-def micro_sign(run_a: Run, run_b: Run, gold: Run, k: int) -> float:
-    """Micro sign test of Yang and Liu (1999): count which run is right in the decisions where they differ.
-
-    A decision is yes or no for one document and one label: yes for the first k suggestions. Returns the two-sided p of
-    the exact sign test; 1 if the runs never differ.
-
-    The first run is right about label 3 and about leaving out 4, twice: 4 decisions to none, 2 (1/2)^4.
-
-    >>> micro_sign(Run.from_rows([[3], [3]]), Run.from_rows([[4], [4]]), Run.from_rows([[3], [3]]), k=1)
-    0.125
-    """
-    a, b = run_a.top(k), run_b.top(k)
-    only_a, only_b = a.keep(~a.held_by(b)), b.keep(~b.held_by(a))
-    right = [int(only.held_by(gold).sum()) for only in (only_a, only_b)]
-    wrong = [len(only.labels) - hits for only, hits in zip((only_a, only_b), right, strict=True)]
-    return sign(right[0] + wrong[1], right[1] + wrong[0])
-
-
-def mcnemar(a: Mask, b: Mask) -> float:
-    """Two-sided p of McNemar's exact test: on documents where only one run is right, is each right equally often?
-
-    a, b: (documents,) whether each run is right. Exact for any number of documents; 1 if the runs never differ.
-
-    Three documents against none: 2 (1/2)^3.
-
-    >>> mcnemar(np.array([True, True, True, False]), np.array([False, False, False, False]))
-    0.25
-    """
-    return sign(int((a & ~b).sum()), int((b & ~a).sum()))
-
-
-def sign(for_a: int, for_b: int) -> float:
-    """Two-sided p of the exact sign test. for_a, for_b: cases where a or b is right. 1 without cases.
-
-    All of 4: 2 (1/2)^4.
-
-    >>> sign(4, 0), sign(0, 0)
-    (0.125, 1.0)
-    """
-    from scipy.stats import binomtest
-
-    return float(binomtest(for_a, for_a + for_b).pvalue) if for_a + for_b else 1.0
 
 
 def randomisation(a: Measures, b: Measures, documents: int, permutations: int, seed: int) -> Doubles:
@@ -352,54 +258,3 @@ def holm(p: Mapping[_Key, float]) -> dict[_Key, float]:
         least = max(least, min(1.0, (len(p) - rank) * p[name]))
         adjusted[name] = least
     return {name: adjusted[name] for name in p}
-
-
-_SIGNED = ("P", "PSP")
-"Measures with a sign test: they count decisions."
-
-
-def _tests(a: Sequence[Measures], b: Sequence[Measures], documents: int, permutations: int, seed: int) -> _Tests:
-    """Test -> measure -> p."""
-    by_randomisation: dict[str, float] = {}
-    means: dict[str, tuple[Doubles, Doubles]] = {}
-    macro: dict[str, float] = {}
-    for part_a, part_b in zip(a, b, strict=True):
-        times = max(1, permutations // 10) if isinstance(part_a, MacroF1) else permutations
-        p = randomisation(part_a, part_b, documents, times, seed)
-        by_randomisation |= dict(zip(part_a.names, p.tolist(), strict=True))
-        if isinstance(part_a, Ratios) and isinstance(part_b, Ratios):
-            means |= _means(part_a, part_b)
-        elif isinstance(part_a, MacroF1) and isinstance(part_b, MacroF1):
-            macro[part_a.names[0]] = paired_t(part_a.by_label(), part_b.by_label())
-    return {
-        "randomisation": by_randomisation,
-        "t": {name: paired_t(*columns) for name, columns in means.items()},
-        "mcnemar": {
-            name: mcnemar(in_a > 0, in_b > 0)
-            for name, (in_a, in_b) in means.items()
-            if name == "P@1" or name.startswith("success@")
-        },
-        "macro-t": macro,
-    }
-
-
-def _means(a: Ratios, b: Ratios) -> dict[str, tuple[Doubles, Doubles]]:
-    """Return the measures that are means over documents: name -> values of both runs, each (documents,)."""
-    return {
-        name: (a.parts[:, column], b.parts[:, column])
-        for column, name in enumerate(a.names)
-        if (a.wholes[:, column] == 1).all()
-    }
-
-
-def _of(name: str, tests: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    return {test: p[name] for test, p in tests.items() if name in p}
-
-
-def _p(value: float | None) -> str:
-    return "" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def is_significant(row: Difference) -> bool:
-    """Whether the randomisation test is significant after Holm's correction."""
-    return row.adjusted["randomisation"] <= 0.05

@@ -71,7 +71,7 @@ class Config(FullTextOptions, VectorOptions):
     """Which encoders learn from the network (3.1): the cross-encoder, which reads abstract and label together, the
     bi-encoder, which reads each alone, or both. Without a cross-encoder, the bi-encoder reads the abstract too; "none"
     is NoNetwork of Table 3. "auto" is cross, as in the paper, with a GPU, and none without, where a cross-encoder takes
-    long and a bi-encoder learns nothing from a few minutes of pairs (docs/results/full-papers.md)."""
+    long and a bi-encoder learns nothing from a few minutes of pairs (page "Full papers")."""
     meta_path: str = "P->P<-P"
     "The meta-path that makes documents similar; the paper's (4.1)."
     count: AtLeastOne | None = None
@@ -84,7 +84,7 @@ class Config(FullTextOptions, VectorOptions):
     """What ranks the candidates. abstract, fulltext: the encoders (Eq. 8, 7), together the paper's; the first alone is
     NoHierarchy of Table 3. mentions, all_mentions: how often, how early and how specifically a label is named, in title
     and abstract or everywhere; not in the paper. These three agree best with the keywords of authors, and adding the
-    section tree costs agreement (docs/results/full-papers.md)."""
+    section tree costs agreement (page "Full papers")."""
     retrievers: Annotated[tuple[RetrieverName, ...], Distinct()] = ("exact_match",)
     "What finds the candidates C(d): exact_match, bm25, or dense, the nearest labels to the full text."
     text_field: TextField = "title_and_abstract"
@@ -101,7 +101,7 @@ class Config(FullTextOptions, VectorOptions):
     "N: the first labels of a document that the classifier learns from, and that stay first (Eq. 11)."
     order: Literal["example", "append"] = "append"
     """After which labels the classifier's are appended: the first N (Example 3.1), or the whole ranking (published
-    code). The latter agrees better with the keywords of authors (docs/results/full-papers.md)."""
+    code). The latter agrees better with the keywords of authors (page "Full papers")."""
     trees: AtLeastOne = 3
     "Trees of the classifier (4.1)."
     leaf_labels: Annotated[int, Range(least=2)] = 100

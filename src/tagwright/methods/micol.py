@@ -92,7 +92,7 @@ class Config(VectorOptions):
 
     encoder: str = PACKAGED
     """As in `VectorOptions`, but not static by default: a small corpus does not make up for the knowledge of the
-    packaged encoder (docs/results/metadata.md)."""
+    packaged encoder (page "Metadata")."""
     architecture: Literal["bi", "cross"] = "bi"
     "A cross-encoder reads document and label together: slower by the number of candidates, and never static."
     meta_path: str = AUTO
@@ -120,7 +120,7 @@ class Config(VectorOptions):
     "What is read of a document to tag: title and abstract, as in the paper, or everything."
     rank: Literal["encoder", "fused"] = "fused"
     """Whether the encoder alone ranks the candidates, as in the paper ("encoder"), or together with the retrievers,
-    which agrees better with the keywords of authors (docs/results/metadata.md, "train alone")."""
+    which agrees better with the keywords of authors (page "Metadata")."""
     label_text: LabelText = "both"
     """The text of a label for the encoder: its preferred "name", all "names", or its "text", all names and the
     description; "both" averages the vectors of name and text in a bi-encoder, and is text for a cross-encoder. The

@@ -37,7 +37,7 @@ class Config(RtsOptions, RetrievalOptions):
     "tau of Eq. 1."
     groups: bool = True
     """False-negative masking: two segments of one document are not each other's negatives. Eq. 1 does not mask them:
-    False is the paper's loss, and measures worse (docs/methods/rts.md)."""
+    False is the paper's loss, and measures worse (page "RTS")."""
     training: TrainingConfig = TrainingConfig()
     "How to train; unset values are those of `TRANSFORMER` or `STATIC`."
 

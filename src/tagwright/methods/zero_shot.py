@@ -68,9 +68,10 @@ class Config(Checked):
     stages: Annotated[tuple[StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
     "Which stages suggest and score: exact_match, bm25, tfidf, dense, and those that installed packages register."
 
+    # by benchmarks/zeroshot.py
     weights: tuple[float, ...] | None = None
-    """One per stage; None: exact_match 0.5, bm25 and tfidf 1, dense 2.5. The weight of dense was chosen by
-    benchmarks/zeroshot.py; that test is made of names and cannot judge exact_match, which got the least of the weights
+    """One per stage; None: exact_match 0.5, bm25 and tfidf 1, dense 2.5. The weight of dense was chosen
+    without gold labels; that test is made of names and cannot judge exact_match, which got the least of the weights
     tried."""
 
     title_match: float = 1.0
@@ -118,7 +119,7 @@ class Config(Checked):
     many labels."""
 
     llm: LlmOptions = field(default_factory=LlmOptions)
-    "The language model that ranks the first candidates again, if one is named: see docs/language-models.md."
+    "The language model that ranks the first candidates again, if one is named."
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -107,7 +107,7 @@ def projected(text: str) -> int:
     >>> one == same, bin(one ^ projected("Bees visit gardens")).count("1") < bin(one ^ projected("Tax law")).count("1")
     (True, True)
     """
-    found = sorted({*words(text[:CHARACTERS])})
+    found = sorted({*words(text[:CHARACTERS], 1)})  # the first analysis: records of all releases are compared
     if not found:
         return 0
     ones: NDArray[np.int64] = np.sum([_signs(word) for word in found], axis=0)

@@ -7,13 +7,20 @@ be read are skipped; a caller may list them.
 
 import logging
 import os
+import signal
+import threading
+import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn, TypeVar
 
-from tagwright.errors import ConfigError, InputError, option
+from tagwright.core.progress import unlogged
+from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
+
+T = TypeVar("T")
 
 _collect: ContextVar[Callable[[InputError], object] | None] = ContextVar("collect", default=None)
 
@@ -22,7 +29,8 @@ _collect: ContextVar[Callable[[InputError], object] | None] = ContextVar("collec
 def collecting(collect: Callable[[InputError], object]) -> Iterator[None]:
     """Inside this block, collect the errors of lines, rows and files that cannot be read, and read on.
 
-    An error that makes the rest of a file unreadable, such as damaged compression, is still raised.
+    collect: returns False for an error that is not to be collected. An error that makes the rest of a file unreadable,
+    such as damaged compression, is still raised.
     """
     token = _collect.set(collect)
     try:
@@ -32,11 +40,9 @@ def collecting(collect: Callable[[InputError], object]) -> Iterator[None]:
 
 
 def is_collected(error: InputError) -> bool:
-    """Collect the error of one document; False outside of `collecting`."""
+    """Collect the error of one document; False outside of `collecting`, and if it is not to be collected."""
     collect = _collect.get()
-    if collect:
-        collect(error)
-    return collect is not None
+    return collect is not None and collect(error) is not False
 
 
 def reject(error: InputError) -> None:
@@ -74,6 +80,12 @@ PICTURES = 10
 VARIABLE = "TAGWRIGHT_MAX_DOCUMENT_SIZE"
 "The environment variable that sets another limit."
 
+SECONDS = 60
+"Processor time for each `DEFAULT` bytes of a file that are begun; honest files take a tenth of it."
+
+TIME_VARIABLE = "TAGWRIGHT_MAX_READING_SECONDS"
+"The environment variable that sets another time."
+
 _log = logging.getLogger(__name__)
 _chosen: ContextVar[int | None] = ContextVar("chosen", default=None)
 
@@ -92,14 +104,7 @@ def document_limit(size: int | None) -> Iterator[None]:
 
 def largest_document() -> int:
     """Return the limit in bytes: from `document_limit`, the environment, or `DEFAULT`. Raises ConfigError."""
-    said = _chosen.get() or os.environ.get(VARIABLE) or DEFAULT
-    try:
-        size = int(said)
-    except ValueError:
-        size = 0
-    if size < 1:
-        raise ConfigError(f"{VARIABLE} is {said!r}, expected a number of bytes, such as {DEFAULT}")
-    return size
+    return _chosen.get() or _from_environment(VARIABLE, "bytes", DEFAULT)
 
 
 def too_large(what: str = "") -> str:
@@ -119,6 +124,21 @@ def leave_out_because(error: InputError) -> None:
         _log.warning("%s", InputError(f"left out: {error.problem}", error.path, error.line))
 
 
+def readable(found: Iterable[T | InputError]) -> Iterator[T]:
+    """Yield the documents; leave out those that cannot be read, and raise the error of the first if none can."""
+    damaged, any_read = list[InputError](), False
+    for each in found:
+        if isinstance(each, InputError):
+            damaged.append(each)
+        else:
+            any_read = True
+            yield each
+        while any_read and damaged:
+            leave_out_because(damaged.pop(0))
+    for error in damaged:
+        reject(error)
+
+
 def read_whole(file: IO[bytes], path: Path | str, times: int = 1) -> bytes:
     """Read the rest of a file that is one document. times: factor of the limit, for formats that hold more than text.
 
@@ -129,3 +149,67 @@ def read_whole(file: IO[bytes], path: Path | str, times: int = 1) -> bytes:
     if len(content) > size:
         raise InputError(too_large(f"is larger than {size:,} bytes, the limit for one document"), path)
     return content
+
+
+def within_time(documents: Iterator[T], path: Path) -> Iterator[T]:
+    """Yield the documents; raise InputError once reading them has taken more than `SECONDS` of processor time.
+
+    In the main thread a signal ends the reader wherever it is, also in a regular expression, though not inside another
+    library's compiled code. In other threads the time is looked at after each document.
+    """
+    most = _from_environment(TIME_VARIABLE, "seconds", SECONDS) * (1 + path.stat().st_size // DEFAULT)
+    main, left = threading.current_thread() is threading.main_thread(), float(most)
+    while True:
+        begun = time.process_time()
+        before = signal.signal(signal.SIGPROF, _stop) if main else None
+        try:
+            if main:
+                signal.setitimer(signal.ITIMER_PROF, left, 1)  # again each second, should a library swallow it
+            document = next(documents, None)
+        except _OutOfTime:
+            left = 0
+        finally:
+            if main:
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                signal.signal(signal.SIGPROF, before or signal.SIG_DFL)
+        left -= time.process_time() - begun
+        if left < 0:
+            raise InputError(f"takes more than {most} s of processor time to read; raise {TIME_VARIABLE}", path)
+        if document is None:
+            return
+        yield document
+
+
+@contextmanager
+def converting(problem: str, library: str, path: Path | str, line: int | None = None) -> Iterator[None]:
+    """Turn any exception of a library into InputError; libraries raise nearly anything for damaged files.
+
+    problem: what the file or record is then said to be. What the library logs or warns of is not shown.
+    """
+    try:
+        with unlogged(library), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except TagwrightError:
+        raise
+    except Exception as error:
+        raise InputError(f"{problem} ({one_line_of(error)})", path, line) from None
+
+
+class _OutOfTime(BaseException):
+    """Ends a reader; libraries catch exceptions of their own kind, and most catch every Exception."""
+
+
+def _stop(*_: object) -> NoReturn:
+    raise _OutOfTime
+
+
+def _from_environment(variable: str, unit: str, default: int) -> int:
+    said = os.environ.get(variable) or default
+    try:
+        value = int(said)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise ConfigError(f"{variable} is {said!r}, expected a number of {unit}, such as {default}")
+    return value

@@ -1,11 +1,13 @@
 """Read lines, table rows and JSON records with their line numbers, so that errors name the place; write JSON lines."""
 
+import codecs
 import contextlib
 import csv
 import gzip
 import io
 import itertools
 import json
+import logging
 import re
 import sys
 import zlib
@@ -15,8 +17,8 @@ from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast
 
 from tagwright.core.checked import shown
 from tagwright.core.outputs import write_output
-from tagwright.errors import InputError, option
-from tagwright.readers.limits import largest_document, leave_out, reject, too_large
+from tagwright.errors import ConfigError, InputError, option
+from tagwright.readers.limits import largest_document, leave_out, read_whole, reject, too_large
 from tagwright.text.words import clean
 
 WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
@@ -25,14 +27,29 @@ WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 "The first characters of cells that spreadsheets compute as formulas."
 
+ENDS = re.compile(r"[\t\r\n]")
+"What ends a cell of TSV."
+
 _GZIP = b"\x1f\x8b"
 _UNPACKED = 1 << 13
 "Bytes that are unpacked together: of a file that breaks off, the last ones are lost (128 KiB by default in 3.14)."
 _LONGEST_CELL = 1 << 30
 _LARGEST = 3.4028235e38
 "The largest float32, as it is written."
-_BOM = b"\xef\xbb\xbf"
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",  # begins as the mark of UTF-16 does
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"Byte order mark -> encoding."
+_UNMARKED = {"utf-16-le": re.compile(rb"[^\0]\0[^\0]\0"), "utf-16-be": re.compile(rb"\0[^\0]\0[^\0]")}
+"How UTF-16 begins that has no mark and begins with two letters of ASCII."
+REPAIRED = 10
+"More bad bytes than one, and than one for this many characters beyond ASCII, are another encoding and not repaired."
 _CHUNK = 1 << 16
+_log = logging.getLogger(__name__)
 SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 "Half of a character as JSON writes it, or of a pair, which is a whole character once it is read."
 
@@ -71,35 +88,79 @@ def open_bytes(path: Path | str) -> Iterator[IO[bytes]]:
         raise InputError(f"cannot be read ({error.strerror or error})", path) from None
 
 
-def open_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file, plain or gzip, with numbers from 1, without line ends and byte order mark.
+class EncodingError(InputError):
+    """A file is not in the encoding in which it is read. encoding: one that reads it whole, "" if none is known."""
 
-    Raises InputError as `open_bytes` does, and with the line number for bytes that are not UTF-8 and for a line above
-    the limit for a document, unless those are left out or taken.
+    def __init__(self, problem: str, path: Path | str, line: int | None, encoding: str) -> None:
+        super().__init__(problem, path, line)
+        self.encoding = encoding
+
+
+def marked_encoding(start: bytes) -> str:
+    r"""The encoding that the first bytes of a text tell: by a byte order mark, or as UTF-16; "" if they do not.
+
+    >>> marked_encoding(b"\xff\xfeB\0"), marked_encoding(b"B\0e\0"), marked_encoding(b"Bees")
+    ('utf-16', 'utf-16-le', '')
     """
-    with open_bytes(path) as file:
-        for number, line in _raw_lines(file, path, large):
-            if number == 1:
-                line = line.removeprefix(_BOM)
+    named = (encoding for mark, encoding in _MARKS.items() if start.startswith(mark))
+    return next(named, "") or next((encoding for encoding, begin in _UNMARKED.items() if begin.match(start)), "")
+
+
+def open_lines(path: Path | str, large: Large = "refuse", *, ends: bool = False) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file, plain or gzip, with numbers from 1, without byte order mark, and with ends if asked.
+
+    UTF-16 and UTF-32 are read as well (`marked_encoding`). Raises InputError as `open_bytes` does, and with the line
+    number for bytes that are not UTF-8 and for a line above the limit for a document, unless those are left out or
+    taken.
+    """
+    with open_bytes(path) as file, _in_utf8(file, path) as utf8:
+        for number, line in _raw_lines(utf8, path, large):
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
                 problem = f"byte 0x{line[error.start]:02x} is not UTF-8; save the file as UTF-8"
-                problem += f", or name the encoding of documents: {option('encoding', 'cp1252')}"
-                _refuse(InputError(problem, path, number), large)
+                _refuse(EncodingError(problem, path, number, _other_encoding(path)), large)
             else:
-                yield number, text.rstrip("\r\n")
+                yield number, text if ends else text.rstrip("\r\n")
 
 
 def open_text(path: Path | str) -> str:
-    """The lines of a UTF-8 file that is one document. Raises InputError as `open_lines` does, and for a larger one."""
-    left, kept = largest_document(), list[str]()
-    for _, line in open_lines(path):
-        left -= len(line.encode()) + 1
-        if left < -1:  # the last line may have no end
-            raise InputError(too_large(), path)
-        kept.append(line)
-    return "\n".join(kept)
+    r"""The text of a file that is one document, with `\n` at line ends and bad bytes repaired as by `decoded`.
+
+    Raises InputError as `open_bytes` does, for a file above the limit for a document, and for another encoding.
+    """
+    with open_bytes(path) as file:
+        return decoded(read_whole(file, path), path).removesuffix("\n")
+
+
+def decoded(content: bytes, path: Path | str, encoding: str = "utf-8") -> str:
+    r"""The text of a whole file, with `\n` at line ends. encoding: unless the first bytes tell another one.
+
+    Bad bytes become U+FFFD, which the log says in one line. Raises EncodingError where they are too many (`REPAIRED`).
+    """
+    encoding = marked_encoding(content) or encoding
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        text, name = content.decode(encoding, "replace"), encoding.removesuffix("-sig").upper()
+        bad, other = text.count("\ufffd"), _other_encoding(path) if encoding.startswith("utf-8") else ""
+        beyond = sum(not character.isascii() for character in text) - bad
+        if bad > max(1, beyond // REPAIRED) or REPAIRED * bad > len(text):
+            line = content.count(b"\n", 0, error.start) + 1
+            problem = f"byte 0x{content[error.start]:02x} is not {name}; save the file as UTF-8"
+            raise EncodingError(problem, path, line, other) from None
+        more = f"; {option('encoding', other)} reads all of it" if other else ""
+        _log.warning("%s: bytes that are not %s, read as U+FFFD: %d%s", path, name, bad, more)
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def is_utf8(content: bytes) -> bool:
+    """Whether bytes are UTF-8."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def json_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, dict[str, Any]]]:
@@ -164,14 +225,16 @@ def replace_bytes(path: Path | str) -> Iterator[IO[bytes]]:
 
 
 def table_lines(rows: Iterable[Sequence[str]], file_format: Literal["csv", "tsv"]) -> Iterator[str]:
-    r"""The rows as CSV, whose quoted cells may hold line ends, or as TSV, in which white space becomes one space.
+    r"""The rows as CSV, whose quoted cells may hold line ends, or as TSV. Raises ConfigError for what TSV cannot hold.
 
-    >>> list(table_lines([["a b", 'c"\n,d']], "csv")), list(table_lines([["a b", "c\td"]], "tsv"))
-    (['a b,"c""\n,d"'], ['a b\tc d'])
+    >>> list(table_lines([["a b", 'c"\n,d']], "csv")), list(table_lines([["a b", "c"]], "tsv"))
+    (['a b,"c""\n,d"'], ['a b\tc'])
     """
     for row in rows:
         if file_format == "tsv":
-            yield "\t".join(" ".join(cell.split()) for cell in row)
+            for cell in filter(ENDS.search, row):
+                raise ConfigError(f"{shown(cell)} has a tab or a line end, which TSV cannot hold; JSON lines can")
+            yield "\t".join(row)
         else:
             line = io.StringIO()
             csv.writer(line, lineterminator="\r\n").writerow(row)  # cells with either of them are quoted
@@ -195,11 +258,11 @@ def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
 
     def lines() -> Iterator[str]:
         nonlocal size
-        for _, text in open_lines(path):
-            size += len(text) + 1
-            if size > largest_document() + 1:
+        for _, text in open_lines(path, ends=True):
+            size += len(text)
+            if size > largest_document() + 2:  # its end
                 raise InputError(f"begins a row that {too_large()}, or close the quote of its cell", path, line)
-            yield text.replace("\0", " ") + "\n"  # as everywhere, a NUL is a space
+            yield text.replace("\0", " ")  # as everywhere, a NUL is a space
 
     header = next(rest := lines(), "")
     reader = csv.reader(itertools.chain([header], rest), delimiter=max(",;\t", key=header.count), strict=True)
@@ -289,6 +352,51 @@ def finite_score(score: object, place: Place) -> float:
 def _is_formula(cell: str) -> bool:
     """Whether the cell is a formula, or one behind apostrophes: these get one more, so that it can be taken away."""
     return cell.lstrip("'").startswith(_FORMULA)
+
+
+class _InUtf8(io.RawIOBase):
+    """A file in another encoding, as UTF-8."""
+
+    def __init__(self, file: IO[bytes], path: Path | str, encoding: str) -> None:
+        self._file, self._path, self._encoding = file, path, encoding
+        self._decoder, self._rest = codecs.getincrementaldecoder(encoding)(), memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = b"begin"
+        while not self._rest and chunk:
+            chunk = self._file.read(_CHUNK)
+            try:
+                text = self._decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError as error:
+                raise InputError(f"is damaged {self._encoding.upper()} ({error.reason})", self._path) from None
+            self._rest = memoryview(text.encode())
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+@contextlib.contextmanager
+def _in_utf8(file: IO[bytes], path: Path | str) -> Iterator[IO[bytes]]:
+    """The bytes of a text as UTF-8, by what its first bytes tell."""
+    encoding = marked_encoding(cast("io.BufferedReader", file).peek(4))
+    if encoding.startswith("utf-8"):
+        file.read(len(codecs.BOM_UTF8))
+    yield io.BufferedReader(_InUtf8(file, path, encoding)) if encoding.startswith(("utf-16", "utf-32")) else file
+
+
+def _other_encoding(path: Path | str) -> str:
+    """An encoding that reads the whole file, tried; "" if there is none, or the file can be read only once."""
+    if not Path(path).is_file():
+        return ""
+    decoder = codecs.getincrementaldecoder("cp1252")()
+    with open_bytes(path) as file, contextlib.suppress(UnicodeDecodeError):
+        for chunk in iter(lambda: file.read(_CHUNK), b""):
+            decoder.decode(chunk)
+        return "cp1252"
+    return ""
 
 
 def _raw_lines(file: IO[bytes], path: Path | str, large: Large) -> Iterator[tuple[int, bytes]]:

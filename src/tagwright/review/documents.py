@@ -1,19 +1,28 @@
 """Store the documents under review, with their full texts, in the review file."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
 
+from tagwright.data.same_text import text_key
 from tagwright.errors import InputError
-from tagwright.readers.documents.records import SHAPES, to_document, to_record
+from tagwright.readers.documents.records import SHAPES, checked, to_document, to_record
 from tagwright.readers.lines import Place
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document
 
 _AT_ONCE = 500
+
+_DIGITS = 16
+"The length of a digest in an id."
+
+_VERSIONS = (
+    "SELECT number, id, content FROM documents WHERE id = ? OR id BETWEEN ? AND ? AND length(id) = ? ORDER BY number"
+)
+"The documents that had the same id when they came: by it, by the bounds of its ids with a digest, and their length."
 
 
 class Entry(NamedTuple):
@@ -24,30 +33,46 @@ class Entry(NamedTuple):
     title: str
 
 
+class Added(NamedTuple):
+    """Outcome of `ReviewedDocuments.add`. ids: those of the documents in the review, in order.
+
+    new: number of new ones. changed: ids that are known with another text, of new documents.
+    """
+
+    ids: list[str]
+    new: int
+    changed: list[str]
+
+
 class ReviewedDocuments:
-    """The documents of a review in order of arrival. Adding a known id again changes nothing."""
+    """The documents of a review in order of arrival. A document is its id and its text: neither ever changes.
+
+    If an id is known with another text, the new document gets the id with a digest of its text at the end, so that
+    decisions on one text are never taken for decisions on the other. Texts that differ only in white space are equal.
+    """
 
     def __init__(self, file: ReviewFile) -> None:
         self._file = file
 
-    def add(self, documents: Iterable[Document]) -> int:
-        """Store documents, and return the number of new ones. Raises StorageError if they cannot be written."""
+    def add(self, documents: Iterable[Document]) -> Added:
+        """Store the documents that are not known. Raises StorageError if they cannot be written."""
         before, rest = len(self), iter(documents)
+        ids, changed = list[str](), list[str]()
         while batch := list(islice(rest, _AT_ONCE)):
             self._insert(batch)
-        return len(self) - before
+            found = [self.find(each) for each in batch]
+            others = {place: self._apart(batch[place]) for place, id_ in enumerate(found) if id_ is None}
+            self._insert(others.values())
+            ids += [id_ or others[place].id for place, id_ in enumerate(found)]
+            changed += dict.fromkeys(batch[place].id for place in others)
+        return Added(ids, len(self) - before, changed)
 
-    def add_apart(self, documents: Sequence[Document]) -> list[str]:
-        """Store documents, and return the id of each.
-
-        If an id is known with another text, the digest of the text is appended, so that decisions on one text are never
-        taken for decisions on the other.
-        """
-        self.add(documents)
-        known = self._texts({each.id for each in documents})
-        ids = [each.id if known[each.id] == each.text else f"{each.id}-{digest(each.text)}" for each in documents]
-        self.add(replace(each, id=id_) for each, id_ in zip(documents, ids, strict=True) if each.id != id_)
-        return ids
+    def find(self, document: Document) -> str | None:
+        """Return the id under which the text of a document is stored; None if it is unknown, or known with others."""
+        id_ = document.id
+        rows = self._file.rows(_VERSIONS, (id_, f"{id_}-0", f"{id_}-g", len(id_) + 1 + _DIGITS))
+        key = self._key(document) if rows else ""
+        return next((each for number, each, content in rows if self._key(self._read(number, content)) == key), None)
 
     def __len__(self) -> int:
         ((count,),) = self._file.rows("SELECT count(*) FROM documents")
@@ -64,6 +89,14 @@ class ReviewedDocuments:
         """Return all documents in order, without their texts."""
         return [Entry(*row) for row in self._file.rows("SELECT number, id, title FROM documents ORDER BY number")]
 
+    def _key(self, document: Document) -> str:
+        """A digest of the text as it is read from the file."""
+        return text_key(checked(document, Place(self._file.path))).hex()
+
+    def _apart(self, document: Document) -> Document:
+        """The document under an id of its own."""
+        return replace(document, id=f"{document.id}-{self._key(document)[:_DIGITS]}")
+
     def _read(self, number: int, content: str) -> Document:
         try:
             record = json.loads(content)
@@ -71,17 +104,11 @@ class ReviewedDocuments:
             raise InputError(f"document {number} is damaged", self._file.path) from None
         return to_document(record, SHAPES["jsonl"], Place(self._file.path, number))
 
-    def _texts(self, ids: Iterable[str]) -> dict[str, str]:
-        """Return id -> text of these documents."""
-        statement = "SELECT number, content FROM documents WHERE id = ?"
-        rows = ((id_, row) for id_ in ids for row in self._file.rows(statement, (id_,)))
-        return {id_: self._read(*row).text for id_, row in rows}
-
-    def _insert(self, documents: Sequence[Document]) -> None:
+    def _insert(self, documents: Iterable[Document]) -> None:
         rows = [(each.id, each.title, json.dumps(to_record(each), ensure_ascii=False)) for each in documents]
         self._file.insert("INSERT OR IGNORE INTO documents (id, title, content) VALUES (?, ?, ?)", rows)
 
 
 def digest(text: str) -> str:
     """Return a digest of a text, sixteen characters."""
-    return blake2b(text.encode(), digest_size=8).hexdigest()
+    return blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()

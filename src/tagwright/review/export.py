@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -10,7 +11,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from tagwright.core.checked import shown
+from tagwright.core.display import many
+from tagwright.data.corpus import ids_of, taken
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
 from tagwright.readers.documents.columns import join_labels
@@ -100,22 +105,24 @@ class Reviewed:
     judged: Run
 
 
-def with_reviews(gold: Run, ids: Sequence[str], labels: Vocabulary, file: Path) -> Reviewed:
+def with_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, file: Path) -> Reviewed:
     """Apply the decisions in a file of `tagwright serve` to gold labels.
 
-    gold: a row for each document of `ids`. Accepted labels are added; rejected labels, and labels that reviewers
-    disagree about, are removed. A label never shown to a reviewer is unknown. Decisions on other documents are ignored,
-    and those on labels that the vocabulary lacks, which the log counts. Raises InputError if the file has no decision
-    on these documents.
+    gold: a row for each of the documents. Accepted labels are added; rejected labels, and labels that reviewers
+    disagree about, are removed. A label never shown to a reviewer is unknown. Decisions on other documents are ignored;
+    the log counts those on other texts of these documents and on labels that the vocabulary lacks, which are left out
+    too. Raises InputError if no decision is left.
     """
     if not file.is_file():
         raise InputError("no such file", file)
     with closing(ReviewFile.to_read(file)) as opened:
         decisions = Decisions(opened)
         verdicts, examples = decisions.verdicts(), decisions.judged()
-    rows = {id_: row for row, id_ in enumerate(ids)}
-    known = [set(found.tolist()) for found, _ in gold]
-    judged = [{labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index} for document in ids]
+        decided = Counter({**dict.fromkeys(examples, 0), **Counter(document for document, _ in verdicts)})
+        rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(opened))
+    known, judged = [set(found.tolist()) for found, _ in gold], [set[int]() for _ in documents]
+    for document, reviewed in rows.items():
+        judged[reviewed] |= {labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index}
     found = False
     for (document, label), given in verdicts.items():
         row, place = rows.get(document), labels.index.get(label)
@@ -126,9 +133,42 @@ def with_reviews(gold: Run, ids: Sequence[str], labels: Vocabulary, file: Path) 
             known[row].add(place)
         else:
             known[row].discard(place)
-    decided = [label for document, label in verdicts if document in rows]
-    if lacking := sum(label not in labels.index for label in decided):
-        _log.warning("%d of %d decisions are left out: the vocabulary lacks the labels", lacking, len(decided))
+    mine = [label for document, label in verdicts if document in rows]
+    if lacking := sum(label not in labels.index for label in mine):
+        _log.warning("%d of %d decisions are left out: the vocabulary lacks the labels", lacking, len(mine))
     if not found and not any(judged):
         raise InputError("has no decision on any of these documents and labels", file)
     return Reviewed(Run.from_rows(known), Run.from_rows(judged))
+
+
+def _rows_of_reviewed(
+    documents: Sequence[Document], decided: Mapping[str, int], reviewed: ReviewedDocuments
+) -> dict[str, int]:
+    """Return document of a review -> row of the document with the same id and text.
+
+    decided: document of the review -> number of decided labels. Documents of which the review has no text are found by
+    their ids alone.
+    """
+    stored, ids = {entry.id for entry in reviewed.entries()}, ids_of(documents)
+    places = np.array([row for row, id_ in enumerate(ids) if id_ in stored or id_ in decided], np.int64)
+    rows, changed, unknown = dict[str, int](), list[str](), list[str]()
+    for row, document in zip(places.tolist(), taken(documents, places), strict=True):
+        if document.id not in stored:
+            unknown.append(document.id)
+            rows[document.id] = row
+            continue
+        if (found := reviewed.find(document)) is not None:
+            rows[found] = row
+        if found != document.id and document.id in decided:
+            changed.append(document.id)
+    if changed:
+        _log.warning(
+            "decisions on %s are left out (%s): their texts are others than those that were reviewed (first: %s)",
+            many(len(changed), "document"), many(sum(decided[id_] for id_ in changed), "label"), shown(changed[0]),
+        )  # fmt: skip
+    if unknown:
+        _log.warning(
+            "the review holds no texts of %s, so their decisions are matched by id (first: %s)",
+            many(len(unknown), "document"), shown(unknown[0]),
+        )  # fmt: skip
+    return rows

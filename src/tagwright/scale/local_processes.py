@@ -52,7 +52,7 @@ def in_processes(
     from tagwright.scale.shard_tagging import ShardWorker
 
     def start() -> Worker:
-        return Worker(ShardWorker, environment={**NO_CACHE, **os.environ, **ONE_THREAD})
+        return Worker(ShardWorker, {**NO_CACHE, **os.environ, **ONE_THREAD})
 
     pool, at_work = Pool(start, processes, ATTEMPTS), dict[Future[Any], tuple[Shard, Path]]()
     with ThreadPoolExecutor(processes) as threads:

@@ -11,6 +11,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+class _WrongCountError(RuntimeError):
+    """The number of answers is not that of the requests."""
+
+
 @dataclass
 class RequestQueue(Generic[T, R]):
     """Collect requests into a batch while the one before is computed: batches grow with the load.
@@ -21,7 +25,8 @@ class RequestQueue(Generic[T, R]):
     at_once: maximum number of batches computed at a time. A second batch begins only when it is full, because larger
     batches are faster per request.
 
-    A batch that fails is computed again request by request, so that only the requests that cause the error fail.
+    A batch that fails is computed again request by request, so that only the requests that cause the error fail. If
+    `compute` returns another number of answers, nobody knows whose they are: each request of the batch fails at once.
     """
 
     compute: Callable[[Sequence[T]], Sequence[R]]
@@ -97,10 +102,12 @@ class RequestQueue(Generic[T, R]):
 
     async def _finish(self, batch: Sequence[tuple[T, asyncio.Future[R]]]) -> None:
         wanted = [each for each in batch if not each[1].done()]  # a client that has disconnected needs no answer
-        if wanted:
-            await self._answer(wanted)
-        for _ in batch:
-            self._requests.task_done()
+        try:
+            if wanted:
+                await self._answer(wanted)
+        finally:
+            for _ in batch:
+                self._requests.task_done()
 
     async def _collected(self) -> list[tuple[T, asyncio.Future[R]]]:
         """The next batch: what waits, and what comes within a few milliseconds."""
@@ -114,14 +121,24 @@ class RequestQueue(Generic[T, R]):
 
     async def _answer(self, batch: Sequence[tuple[T, asyncio.Future[R]]]) -> None:
         try:
-            answers = await asyncio.to_thread(self.compute, [request for request, _ in batch])
+            answers = await asyncio.to_thread(self._computed, [request for request, _ in batch])
         except Exception as error:
-            if len(batch) > 1:
+            if len(batch) > 1 and not isinstance(error, _WrongCountError):
                 for each in batch:
                     await self._answer([each])
-            elif not batch[0][1].done():
-                batch[0][1].set_exception(error)
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
             return
         for (_, future), answer in zip(batch, answers, strict=True):
             if not future.done():
                 future.set_result(answer)
+
+    def _computed(self, requests: Sequence[T]) -> list[R]:
+        try:
+            answers = list(self.compute(requests))
+        except StopIteration as error:  # no future holds it: whoever awaits the answer would wait for ever
+            raise RuntimeError("an iterator ended too early") from error
+        if len(answers) != len(requests):
+            raise _WrongCountError(f"{len(answers)} answers to {len(requests)} requests")
+        return answers

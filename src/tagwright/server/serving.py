@@ -18,6 +18,8 @@ from starlette.applications import Starlette
 
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.atomic import check_replaceable, exists
+from tagwright.core.checked import shown
+from tagwright.core.display import many
 from tagwright.core.versions import Versions, in_use, saved_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
@@ -197,8 +199,14 @@ def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
     if options.reviews is None:
         return None
     review = Review(model, ReviewFile(options.reviews), options.random_share, options.order)
-    for _, documents in open_sources(*options.documents) if options.documents else ():
-        review.documents.add(document for _, document in documents)
+    sources = open_sources(*options.documents) if options.documents else ()
+    added = review.documents.add(document for _, documents in sources for _, document in documents)
+    if added.changed:
+        _log.warning(
+            "%s in %s with another text, so the new texts are documents of their own (first: %s)",
+            f"{many(len(added.changed), 'id')} {'is' if len(added.changed) == 1 else 'are'} known", options.reviews,
+            shown(added.changed[0]),
+        )  # fmt: skip
     return review
 
 
@@ -245,7 +253,7 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
         text = clean(each["text"]).strip()  # as it is read again
         id_ = clean(each.get("document_id") or "") or digest(text)
         documents.append(Document(id_, abstract=text, metadata=sent_metadata(each)))
-    names = ReviewedDocuments(file).add_apart(documents)
+    names = ReviewedDocuments(file).add(documents).ids
     for each, name in zip(sent, names, strict=True):
         given = [subject["uri"] for subject in each.get("subjects", ())]
         accepted, of = [uri for uri in given if uri in known], of + len(given)

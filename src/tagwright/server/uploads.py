@@ -4,17 +4,19 @@ Each file is read in a process of its own, with limits of memory and time: some 
 """
 
 import asyncio
+import json
 import re
-from contextlib import closing
+import sys
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from starlette.datastructures import UploadFile
 
-from tagwright.core.workers import Worker, WorkerError, WorkerTimeout
+from tagwright.core.scratch import scratch_folder
+from tagwright.core.workers import WorkerDied, WorkerTimeout, run
+from tagwright.data.document_file import from_line, to_line
 from tagwright.errors import InputError
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.limits import document_limit
@@ -35,6 +37,8 @@ MEMORY = 4 << 30
 
 AT_ONCE = 2
 "Number of files read at a time; others wait, so that slow files do not use up the server."
+
+PROGRAM = "from tagwright.server.uploads import main; main()"
 
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 
@@ -61,16 +65,16 @@ def read_upload(name: str, content: bytes, seconds: float = SECONDS) -> list[Doc
     """
     shown = clean(name).replace("\\", "/").rpartition("/")[2].strip()[:100] or "upload"
     digest = blake2b(content, digest_size=4).hexdigest()
-    with TemporaryDirectory(prefix="tagwright-upload-") as folder:
-        path = Path(folder) / (_UNSAFE.sub("_", shown)[-60:].lstrip(".-") or "upload")
+    with scratch_folder() as folder:
+        path = folder / (_UNSAFE.sub("_", shown)[-60:].lstrip(".-") or "upload")
         path.write_bytes(content)
         try:
-            with closing(Worker(Reader, memory=MEMORY, seconds=seconds)) as reader:
-                documents, problem, line = reader.ask("read", scratch=path.parent, name=path.name)
+            *lines, last = run(["-c", PROGRAM, str(path)], seconds=seconds, memory=MEMORY).splitlines()
         except WorkerTimeout:
             raise InputError(f"takes more than {seconds:.0f} s to be read", shown) from None
-        except WorkerError:
+        except WorkerDied:
             raise InputError("cannot be read: the file crashed the reader", shown) from None
+    documents, (problem, line) = [*map(from_line, lines)], json.loads(last)
     if problem:
         raise InputError(problem.partition("; name it:")[0], shown, line)  # an upload has no option to name the format
     if len(documents) > MOST:
@@ -85,18 +89,21 @@ def _renamed(document: Document, path: str, name: str) -> Document:
     return replace(document, id=f"{name}{hash_}{number}") if head == path else document
 
 
-class Reader:
-    """The object in the worker process."""
+def main() -> None:
+    """Print the documents of a file, a line each; then the error and its line."""
+    documents, *problem = read(Path(sys.argv[1]))
+    sys.stdout.buffer.writelines([*map(to_line, documents), json.dumps(problem).encode()])
 
-    def read(self, scratch: Path, name: str) -> tuple[list[Document], str, int | None]:
-        """Return the documents of a file, at most one above the limit; or the error and its line."""
-        found: list[Document] = []
-        try:
-            with document_limit(LARGEST):
-                documents = (document for _, located in open_sources(scratch / name) for _, document in located)
-                found += islice(documents, MOST + 1)
-        except InputError as error:
-            return [], error.problem, error.line
-        except Exception as error:  # any error of a parser in a broken file
-            return [], f"cannot be read ({type(error).__name__})", None
-        return found, "", None
+
+def read(path: Path) -> tuple[list[Document], str, int | None]:
+    """Return the documents of a file, at most one above the limit; or the error and its line."""
+    found: list[Document] = []
+    try:
+        with document_limit(LARGEST):
+            documents = (document for _, located in open_sources(path) for _, document in located)
+            found += islice(documents, MOST + 1)
+    except InputError as error:
+        return [], error.problem, error.line
+    except Exception as error:  # any error of a parser in a broken file
+        return [], f"cannot be read ({type(error).__name__})", None
+    return found, "", None

@@ -174,7 +174,7 @@ class FullText(Retriever):
         """Return the texts of a document to encode, and their shares in its vector."""
         aggregate = self.options.aggregate
         if aggregate == "first":
-            spans = word_spans(document.text)[:FIRST]
+            spans = word_spans(document.text, 1)[:FIRST]  # a length, as in `paragraphs.is_long`
             found = [Paragraph(document.text[: spans[-1][1]], 0, HEAD)] if spans else []
         else:
             found = paragraphs(document, self.options.shortest)

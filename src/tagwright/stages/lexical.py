@@ -21,7 +21,7 @@ from tagwright.data.string_table import StringIndex, positions
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
-from tagwright.text.words import fold, raw_words, word_spans
+from tagwright.text.words import ANALYSIS, Analysis, fold, known_form, raw_words, word_spans
 from tagwright.types import (
     Distribution,
     Document,
@@ -87,6 +87,9 @@ class LexicalOptions(Checked):
     """TF-IDF: the weight of the character n-grams of a word relative to the word; 0 leaves them out. They match parts
     of compounds, and endings that no stemmer knows (McNamee and Mayfield 2004)."""
 
+    analysis: Analysis = ANALYSIS
+    "How texts become words, see `text.words`."
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check(self.stem)
@@ -109,8 +112,10 @@ class Lexical(Retriever):
         stopped, terms = _stop_words(labels, options), defaultdict[str, int](count().__next__)
         spelling = _speller(stopped, options)
         texts = (label.text if options.label_text == "text" else label.described for label in labels)
-        numbered = Numbered.of(texts)
-        counts = count_words(numbered, lambda words: [[terms[term] for term in spelling(fold(word))] for word in words])
+        numbered = Numbered.of(texts, options.analysis)
+        counts = count_words(
+            numbered, lambda words: [[terms[term] for term in spelling(fold(word, options.analysis))] for word in words]
+        )
         frequencies = np.bincount(counts.indices, minlength=len(terms))
         if options.weighting == "bm25":
             weights = bm25_idf(frequencies, len(labels))
@@ -123,7 +128,8 @@ class Lexical(Retriever):
 
     def read(self, documents: Sequence[Document]) -> Matrix:
         """(documents, terms) float32: the weight of each term of each document."""
-        counts = count_words(Batch.of(documents).words(map(self._text, documents)), self._terms)
+        texts = Batch.of(documents).words(map(self._text, documents), self.options.analysis, self._is_known)
+        counts = count_words(texts, self._terms)
         counts.resize(len(documents), len(self._weights))
         if self.options.weighting == "tfidf":
             return _tfidf_matrix(counts, self._weights)
@@ -171,7 +177,8 @@ class Lexical(Retriever):
         """
         reading, text = self.read([document]), self._text(document)
         first = dict[str, tuple[int, int]]()
-        for word, span in zip(raw_words(text), word_spans(text), strict=True):
+        how = text, self.options.analysis, self._is_known
+        for word, span in zip(raw_words(*how), word_spans(*how), strict=True):
             first.setdefault(word, span)
         place = dict[int, tuple[int, int]]()
         for terms, span in zip(self._terms(list(first)), first.values(), strict=True):
@@ -207,7 +214,7 @@ class Lexical(Retriever):
     def load(cls, folder: Path, labels: Sequence[Label]) -> Lexical:
         """Memory-map what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
         manifest = read_manifest(folder, "lexical")
-        options = read_options(folder, LexicalOptions, manifest.get("options"))
+        options = read_options(folder, LexicalOptions, manifest.get("options"), analysis=1)
         stopped = manifest.get("stop_words")
         if not isinstance(stopped, list) or not fits(stopped, tuple[str, ...]):
             raise ModelError(f"{folder}: the stop words are damaged; save the model again")
@@ -228,14 +235,18 @@ class Lexical(Retriever):
         postings: Matrix,
     ) -> None:
         """terms: term -> number; weights: (terms,); items: (labels, terms); postings: its transpose."""
-        spelling = _speller(stopped, self.options)
+        spelling, analysis = _speller(stopped, self.options), self.options.analysis
+
+        def known(folded: str) -> bool:
+            return folded in stopped or spelling(folded)[0] in terms
 
         def numbers(words: Sequence[str]) -> list[tuple[int, ...]]:
-            spelled = [spelling(fold(word)) for word in words]
+            spelled = [spelling(known_form(fold(word, analysis), analysis, known)) for word in words]
             different = list(dict.fromkeys(chain.from_iterable(spelled)))  # many words share an n-gram
-            known = dict(zip(different, positions(terms, different).tolist(), strict=True))
-            return [tuple([number for term in each if (number := known[term]) >= 0]) for each in spelled]
+            place = dict(zip(different, positions(terms, different).tolist(), strict=True))
+            return [tuple([number for term in each if (number := place[term]) >= 0]) for each in spelled]
 
+        self._is_known = lambda word: known(fold(word, analysis))
         self._stopped, self._term_numbers, self._terms = stopped, terms, WordCache(numbers)
         self._weights, self._items, self._postings = weights, items, postings
 
@@ -296,7 +307,8 @@ def calibrate(run: Run, mean_candidates: float) -> float:
 def _stop_words(labels: Sequence[Label], options: LexicalOptions) -> frozenset[str]:
     if options.stop_words:
         return frozenset()
-    return stop_words(parse_all(options.stem), (name for label in labels for name in label.searched))
+    names = (name for label in labels for name in label.searched)
+    return stop_words(parse_all(options.stem), names, options.analysis)
 
 
 def _speller(stopped: frozenset[str], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:

@@ -17,7 +17,7 @@ from tagwright.llm.options import LlmOptions, instructions
 from tagwright.llm.texts import TEXT, array, read_answer, schema, usable
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
-from tagwright.text.words import words
+from tagwright.text.words import ANALYSIS, words
 from tagwright.types import Distribution, Document, Floats, Label, Retriever, Run
 
 KEYWORDS, LONGEST = 10, 100
@@ -59,7 +59,7 @@ class LlmKeywords(Retriever):
         prompt: str = "",
     ) -> None:
         self.labels, self.by, self.options = labels, by, options
-        self.examples = tuple(each for each in examples if words(each.document))
+        self.examples = tuple(each for each in examples if words(each.document, ANALYSIS))
         self.prompt = prompt or instructions("keywords", options)
 
     def read(self, documents: Sequence[Document]) -> Run:
@@ -123,7 +123,9 @@ class LlmKeywords(Retriever):
     @cached_property
     def _words(self) -> tuple[BagOfWords, Matrix]:
         texts = [each.document for each in self.examples]
-        bag = BagOfWords.of(iter(texts), BagOptions(min_documents=1, max_share=1.0))  # there may be few of them
+        analysis = min((stage.options.analysis for stage in self.by.values()), default=ANALYSIS)
+        options = BagOptions(min_documents=1, max_share=1.0, analysis=analysis)  # there may be few of them
+        bag = BagOfWords.of(iter(texts), options)
         return bag, bag.transform(iter(texts)).T.tocsr()
 
     def _nearest(self, texts: Sequence[str]) -> list[list[Example]]:

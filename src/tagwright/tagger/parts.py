@@ -11,6 +11,7 @@ from typing import Any
 
 from tagwright.combining.combiner import Combiner
 from tagwright.core import plugins
+from tagwright.core.checked import shown
 from tagwright.errors import ConfigError, ModelError, TagwrightError, one_line_of
 from tagwright.types import Label, Retriever, Stage
 
@@ -83,7 +84,7 @@ def load_part(group: str, kind: object, folder: Path, labels: Sequence[Label]) -
         return getattr(import_module(ours[kind]), kind).load(folder, labels)
     names = (kind.get("entry_point"), kind.get("package")) if isinstance(kind, dict) else ()
     if not names or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in names):
-        raise ModelError(f"{folder}: is a part of kind {str(kind)[:100]!r}, expected one of {', '.join(ours)}")
+        raise ModelError(f"{folder}: is a part of kind {shown(kind, 100)}, expected one of {', '.join(ours)}")
     name, package = map(str, names)
     point = plugins.find(group, name, package)
     if point is None:

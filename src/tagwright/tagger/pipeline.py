@@ -16,7 +16,7 @@ from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.reranked import Reranked
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
-from tagwright.core.checked import named_arguments
+from tagwright.core.checked import named_arguments, shown
 from tagwright.core.display import html_table, many, marked
 from tagwright.core.plugins import COMBINERS, STAGES
 from tagwright.core.progress import silence
@@ -139,7 +139,7 @@ class Tagger:
             raise ConfigError("a tagger without retrievers suggests nothing: name at least one")
         for name in self.stages:
             if not is_folder_name(name):
-                raise ConfigError(f"a stage is called {str(name)[:100]!r}, expected a name that a folder can have")
+                raise ConfigError(f"a stage is called {shown(name, 100)}, expected a name that a folder can have")
         if twice := self.retrievers.keys() & self.rerankers.keys():
             raise ConfigError(f"retriever and re-ranker are both called {', '.join(sorted(twice))}; rename one")
         for name, stage in self.stages.items():

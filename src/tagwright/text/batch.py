@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from tagwright.text.words import raw_words
+from tagwright.text.words import Analysis, Known, is_broken, is_unusual, raw_words
 from tagwright.types import Document, Ints, Longs
 
 V = TypeVar("V")
@@ -30,22 +30,22 @@ class Numbered(NamedTuple):
     ends: Longs
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Self:
-        """Number the words of texts.
+    def of(cls, texts: Iterable[str], analysis: Analysis, known: Known | None = None) -> Self:
+        """Number the words of texts. analysis, known: as in `raw_words`.
 
-        >>> Numbered.of(["Bees, bees", "Old bees"])
+        >>> Numbered.of(["Bees, bees", "Old bees"], 2)
         Numbered(words=['Bees', 'bees', 'Old'], numbers=array([0, 1, 2, 1], dtype=int32), ends=array([2, 4]))
         """
         places, numbers, ends = defaultdict[str, int](count().__next__), array("i"), array("q")
         for text in texts:
-            numbers.extend(map(places.__getitem__, raw_words(text)))
+            numbers.extend(map(places.__getitem__, raw_words(text, analysis, known)))
             ends.append(len(numbers))
         return cls(list(places), np.array(numbers, np.int32), np.array(ends, np.int64))
 
     def between(self, first: int, end: int) -> Numbered:
         """These texts only.
 
-        >>> Numbered.of(["Bees", "Old bees"]).between(1, 2)
+        >>> Numbered.of(["Bees", "Old bees"], 2).between(1, 2)
         Numbered(words=['Bees', 'Old', 'bees'], numbers=array([1, 2], dtype=int32), ends=array([2]))
         """
         start = int(self.ends[first - 1]) if first else 0
@@ -58,18 +58,21 @@ class Batch(list[Document]):
 
     def __init__(self, documents: Iterable[Document] = ()) -> None:
         super().__init__(documents)
-        self._numbered = dict[tuple[str, ...], Numbered]()
+        self._numbered = dict[tuple[tuple[str, ...], Analysis, Known | None], Numbered]()
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> Batch:
         """Return the documents as a batch: as they are where they are one."""
         return documents if isinstance(documents, Batch) else cls(documents)
 
-    def words(self, texts: Iterable[str]) -> Numbered:
-        """Return the words of these texts of the documents."""
-        key = tuple(texts)
+    def words(self, texts: Iterable[str], analysis: Analysis, known: Known | None = None) -> Numbered:
+        """Return the words of these texts of the documents. analysis, known: as in `raw_words`."""
+        some = tuple(texts)
+        if analysis > 1 and not any(map(is_unusual, some)):
+            analysis = 1  # which finds the same words: stages of both analyses share them
+        key = some, analysis, known if analysis > 1 and any(map(is_broken, some)) else None
         if key not in self._numbered:
-            self._numbered[key] = Numbered.of(key)
+            self._numbered[key] = Numbered.of(*key)
         return self._numbered[key]
 
 

@@ -17,7 +17,7 @@ from tagwright.core.checked import shown
 from tagwright.core.progress import hint
 from tagwright.errors import ConfigError, option
 from tagwright.text.batch import WORDS
-from tagwright.text.words import clean, fold, raw_words
+from tagwright.text.words import ANALYSIS, Analysis, clean, fold, raw_words
 from tagwright.types import Document, Label
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ af afr afrikaans|ar ara arabic|be bel belarusian|bg bul bulgarian|bn ben bengali
 cy cym/wel welsh|da dan danish|de deu/ger german|el ell/gre greek|en eng english|eo epo esperanto|es spa spanish|
 et est estonian|eu eus/baq basque|fa fas/per persian|fi fin finnish|fr fra/fre french|ga gle irish|gl glg galician|
 he heb hebrew|hi hin hindi|hr hrv croatian|hu hun hungarian|hy hye/arm armenian|id ind indonesian|
-is isl/ice icelandic|it ita italian|ja jpn japanese|ka kat/geo georgian|ko kor korean|la lat latin|
-lt lit lithuanian|lv lav latvian|mk mkd/mac macedonian|ms msa/may malay|ne nep nepali|nl nld/dut dutch|
-no nor norwegian|pl pol polish|pt por portuguese|ro ron/rum romanian|ru rus russian|sk slk/slo slovak|
+is isl/ice icelandic|it ita italian|ja jpn japanese|ka kat/geo georgian|km khm khmer|ko kor korean|la lat latin|
+lo lao lao|lt lit lithuanian|lv lav latvian|mk mkd/mac macedonian|ms msa/may malay|my mya/bur burmese|ne nep nepali|
+nl nld/dut dutch|no nor norwegian|pl pol polish|pt por portuguese|ro ron/rum romanian|ru rus russian|sk slk/slo slovak|
 sl slv slovenian|sq sqi/alb albanian|sr srp serbian|sv swe swedish|sw swa swahili|ta tam tamil|th tha thai|
 tl tgl tagalog|tr tur turkish|uk ukr ukrainian|ur urd urdu|vi vie vietnamese|yi yid yiddish|zh zho/chi chinese
 """
 
-_WORDS_APART = frozenset("ar ca en es fr ga gl he it ja la mt ms pt ro th vi zh".split())  # noqa: SIM905
+_WORDS_APART = frozenset("ar ca en es fr ga gl he it ja km la lo mt ms my pt ro th vi zh".split())  # noqa: SIM905
 """Languages that write compounds as several words and have few endings, or that are written without spaces. The others
 gain more from character n-grams (McNamee and Mayfield 2004)."""
 
@@ -236,23 +236,26 @@ def joins_words(languages: Iterable[Language]) -> bool:
     return any(language.code not in _WORDS_APART for language in languages)
 
 
-def stop_words(languages: Collection[Language], names: Iterable[str] = ()) -> frozenset[str]:
+def stop_words(
+    languages: Collection[Language], names: Iterable[str] = (), analysis: Analysis = ANALYSIS
+) -> frozenset[str]:
     """The stop words of these languages, Snowball's and a few more, folded: words that name no topic.
 
     names: those of the vocabulary. With several languages, a stop word of one may be a name in another ("war" is German
     for "was"): a word that is a whole name, and not a stop word in all of the languages, is kept.
     """
-    lists = [_stop_words(language.code) for language in languages]
+    lists = [_stop_words(language.code, analysis) for language in languages]
     if len(lists) < 2:
         return frozenset().union(*lists)
-    alone = {fold(words[0]) for name in names if " " not in name and len(words := raw_words(name)) == 1}
+    single = (raw_words(name, analysis) for name in names if " " not in name)
+    alone = {fold(words[0], analysis) for words in single if len(words) == 1}
     return frozenset.union(*lists) - (alone - frozenset.intersection(*lists))
 
 
 @lru_cache
-def _stop_words(code: str) -> frozenset[str]:
+def _stop_words(code: str, analysis: Analysis) -> frozenset[str]:
     words = f"{_stop_lists().get(code, '')} {_MORE_STOP_WORDS.get(code, '')}"
-    return frozenset(map(fold, words.split()))
+    return frozenset(fold(word, analysis) for word in words.split())
 
 
 @lru_cache

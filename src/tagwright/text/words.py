@@ -4,13 +4,48 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Annotated, TypeAlias
+
+from tagwright.core.checked import Range
+
+Analysis: TypeAlias = Annotated[int, Range(least=1, most=2)]
+Known: TypeAlias = Callable[[str], bool]
+"Whether a word is one of the vocabulary."
+
+ANALYSIS: Analysis = 2
+"""How texts become words now. What was saved keeps the analysis that it was made with, for its names and for texts: 1
+is that of releases up to 0.9.0, for which marks, invisible characters and every line end are between words."""
 
 # A word is a run of letters and digits of any script. Three exceptions, for names that would otherwise be lost: "C++"
-# and "C#" keep their signs; the s of "Alzheimer's" is not a word; scripts written without spaces (Chinese characters,
-# kana) give one word per character, so that a longer name is found inside a running text.
+# and "C#" keep their signs; the s of "Alzheimer's" is not a word; scripts written without spaces give one word per
+# character (Chinese, kana) or per letter with its marks (Thai, Lao, Burmese, Khmer), so that a longer name is found
+# inside a running text.
 _CHARACTER = "぀-ヿ㐀-䶿一-鿿"
-_WORD = re.compile(rf"(?![sS]\b(?<=\w['’].))[^\W_{_CHARACTER}]+(?:[+#]+(?!\w))?|[{_CHARACTER}]")
+_S = r"(?![sS]\b(?<=\w['’].))"
+_SIGNS = r"(?:[+#]+(?!\w))?"
+_WORD = re.compile(rf"{_S}[^\W_{_CHARACTER}]+{_SIGNS}|[{_CHARACTER}]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\W_a-zß-öø-ÿ])|(?<=[。！？])|\n+")
+
+_LETTERED = "\u0e00-\u0e4f\u0e80-\u0ecf\u1000-\u103f\u104c-\u109f\u1780-\u17df\uaa60-\uaa7f"
+_STACKED = "\u1039\u17d2"  # the next letter is written below
+
+# Soft hyphen, joiners, marks of direction and of variants: nothing that is read. Between Arabic letters U+200C is where
+# a Persian ending begins, so it ends a word there.
+_INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+)
+_HIDDEN = rf"(?:(?!(?<=[\u0600-\u06ff])\u200c)[{_INVISIBLE}])"
+_HYPHENS = "-\u2010\u00ad"
+_BREAK = re.compile(rf"(?<=[^\W\d_])[{_HYPHENS}]\r?\n[ \t]*(?=[^\W\d_])")
+_UNWRITTEN = re.compile(rf"[{_HYPHENS}\s{_INVISIBLE}]+")
+_UNUSUAL = re.compile(
+    f"[\u0300-\u036f\u0483-\u0489\u0590-\u1dff{_INVISIBLE}\u2070-\u209f\u2100-\u218f\u2460-\u24ff\u2e80-\U0010ffff]"
+)
+_UNUSUAL_LATIN = "\u00ad\u00aa\u00b2\u00b3\u00b9\u00ba"
+_CONJUNCTIONS = {"and", "or", "und", "oder", "bzw.", "et", "ou", "och", "eller", "ja", "tai"}
+'Before them a hyphen at the end of a line stays: it stands for the rest of a word, as in "pre- and postwar".'
 
 
 def clean(text: str) -> str:
@@ -30,41 +65,110 @@ _CONTROL: dict[int, str] = {
 }
 
 
-def fold(word: str) -> str:
-    """Fold case and compatibility forms of one word.
+def fold(word: str, analysis: Analysis) -> str:
+    """Fold case and compatibility forms of one word, and what Arabic and Hebrew may leave out or write otherwise.
 
-    >>> fold("Straße"), fold("ﬁnite")
-    ('strasse', 'finite')
+    >>> fold("Straße", 2), fold("ﬁnite", 2), fold("نَحْل", 2) == fold("نحل", 2)
+    ('strasse', 'finite', True)
     """
-    return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
+    if word.isascii():
+        return word.lower()
+    folded = unicodedata.normalize("NFKC", word).casefold()
+    return folded.translate(_same_letters()) if analysis > 1 and folded > "\u0590" else folded
 
 
-def words(text: str) -> list[str]:
+def words(text: str, analysis: Analysis) -> list[str]:
     """Return the folded words of a text, in order.
 
-    >>> words("Alzheimer's disease: C++ and time-series (2020)")
+    >>> words("Alzheimer's disease: C++ and time-series (2020)", 2)
     ['alzheimer', 'disease', 'c++', 'and', 'time', 'series', '2020']
     """
-    return list(map(fold, raw_words(text)))
+    found = raw_words(text, analysis)
+    return [word.lower() if word.isascii() else fold(word, analysis) for word in found]
 
 
-def raw_words(text: str) -> list[str]:
-    """Return the words of a text as they are written.
+def raw_words(text: str, analysis: Analysis, known: Known | None = None) -> list[str]:
+    r"""Return the words of a text as they are written, without invisible characters, in plain digits and letters.
 
-    >>> raw_words("Alzheimer's disease")
-    ['Alzheimer', 'disease']
+    A word that is hyphenated at the end of a line is one word. known: then it is two, if both are known and it is not.
+
+    >>> raw_words("Alzheimer's disease and CO₂", 2), raw_words("polli-\nnation in or\u00adchards", 2)
+    (['Alzheimer', 'disease', 'and', 'CO2'], ['pollination', 'in', 'orchards'])
     """
-    found: list[str] = _WORD.findall(text)
-    return found
+    if analysis == 1 or not is_unusual(text):
+        found: list[str] = _WORD.findall(text)
+        return found
+    if not is_broken(text):
+        return list(map(_written, _word().findall(text)))
+    return [_written(text[start:end]) for start, end in _spans(text, known)]
 
 
-def word_spans(text: str) -> list[tuple[int, int]]:
-    """Return the character span of each word of `words(text)`.
+def word_spans(text: str, analysis: Analysis, known: Known | None = None) -> list[tuple[int, int]]:
+    """Return the character span of each word of `raw_words(text)`.
 
-    >>> word_spans("Big data")
+    >>> word_spans("Big data", 2)
     [(0, 3), (4, 8)]
     """
-    return [match.span() for match in _WORD.finditer(text)]
+    if analysis == 1 or not is_unusual(text):
+        return [match.span() for match in _WORD.finditer(text)]
+    return list(_spans(text, known))
+
+
+def is_unusual(text: str) -> bool:
+    r"""Whether the analyses may find different words.
+
+    >>> is_unusual("Bees – und Blüten"), is_unusual("H₂O"), is_unusual("polli-\nnation")
+    (False, True, True)
+    """
+    if text.isascii():
+        return is_broken(text)
+    try:
+        text.encode("latin-1")  # much faster than to search
+    except UnicodeEncodeError:
+        return is_broken(text) or _UNUSUAL.search(text) is not None
+    return is_broken(text) or any(each in text for each in _UNUSUAL_LATIN)
+
+
+def is_broken(text: str) -> bool:
+    """Whether a line ends with a hyphen behind a letter."""
+    if "-\n" in text or ("\r" in text and "-\r" in text) or "\u00ad" in text or "\u2010" in text:
+        return _BREAK.search(text) is not None
+    return False
+
+
+def is_hyphenated(before: str, following: str) -> bool:
+    """Whether a hyphen at the end of a line breaks a word, by what stands before the line end and behind it.
+
+    Not before a capital or a conjunction; the pieces of "X-ray" are not joined either.
+
+    >>> is_hyphenated("polli-", "nation"), is_hyphenated("Bee-", "Gees"), is_hyphenated("Vor-", "und Nachteile")
+    (True, False, False)
+    """
+    if before[-1:] not in (*_HYPHENS,) or not before[-2:-1].isalpha():
+        return False
+    return following[:1].islower() and following.split()[0] not in _CONJUNCTIONS
+
+
+def known_form(word: str, analysis: Analysis, known: Known) -> str:
+    """A folded word; if only that is known, without the Korean particles or the Arabic or Hebrew "the" joined to it.
+
+    >>> known_form("인공지능의", 2, {"인공지능"}.__contains__), known_form("بقرة", 2, {"قرة"}.__contains__)
+    ('인공지능', 'بقرة')
+    """
+    if analysis == 1 or word < "\u0590" or known(word):
+        return word
+    return next(filter(known, _shorter(word)), word)
+
+
+def _shorter(word: str) -> Iterator[str]:
+    """What a folded word may be without what is joined to it, longest first.
+
+    >>> list(_shorter("인공지능에서는")), list(_shorter("والنحل"))
+    (['인공지능에서', '인공지능'], ['النحل', 'نحل'])
+    """
+    yield from (word[len(each) :] for each, least in _JOINED.items() if word.startswith(each) and len(word) >= least)
+    while (shorter := _without_particle(word)) is not None:
+        yield (word := shorter)
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -78,3 +182,81 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     starts = [0, *(end for _, end in ends)]
     spans = ((start, end) for start, (end, _) in zip(starts, ends, strict=False))
     return [(start, end) for start, end in spans if text[start:end].strip()]
+
+
+def _spans(text: str, known: Known | None) -> Iterator[tuple[int, int]]:
+    for match in _word().finditer(text):
+        start, end = match.span()
+        for gap in _BREAK.finditer(text, start, end) if "\n" in match[0] else ():
+            rest = _BREAK.search(text, gap.end(), end)
+            if not _is_one(text[start : gap.start() + 1], text[gap.end() : rest.start() if rest else end], known):
+                yield start, gap.start()
+                start = gap.end()
+        yield start, end
+
+
+def _is_one(before: str, after: str, known: Known | None) -> bool:
+    """Whether pieces at both sides of a line end are one word."""
+    if not is_hyphenated(before, after):
+        return False
+    if known is None:
+        return True
+    whole, *parts = map(_written, (before + after, before, after))
+    return known(whole) or not all(map(known, parts))
+
+
+def _written(word: str) -> str:
+    return word if word.isascii() and word.isalnum() else unicodedata.normalize("NFKC", _UNWRITTEN.sub("", word))
+
+
+@lru_cache
+def _word() -> re.Pattern[str]:
+    """Words with marks and invisible characters inside, and with hyphens at line ends."""
+    marks = "".join(letter for letter in map(chr, range(0x300, 0x10000)) if unicodedata.category(letter)[0] == "M")
+    inside, letters = rf"(?:[{marks}]|{_HIDDEN})", rf"[^\W_{_CHARACTER}{_LETTERED}]+"
+    one = rf"(?=[{_LETTERED}])[^\W\d_]"
+    stacked = rf"(?:(?<=[{_STACKED}])[^\W\d_]{inside}*)*"
+    return re.compile(
+        rf"{_S}{letters}(?:(?:{inside}+|{_BREAK.pattern}){letters})*[{marks}]*{_SIGNS}|[{_CHARACTER}][{marks}]*"
+        rf"|{one}{inside}*{stacked}"
+    )
+
+
+@lru_cache
+def _same_letters() -> dict[int, int | None]:
+    """Vowel signs of Arabic and Hebrew and the tatweel fall away; forms of alef, yeh and kaf are one letter each."""
+    marks = [code for code in range(0x591, 0x6EE) if unicodedata.category(chr(code)) == "Mn"]
+    same = {"ا": "آأإٱ", "ي": "ىی", "ك": "ک"}
+    return {**dict.fromkeys([*marks, 0x640], None), **{ord(each): ord(one) for one in same for each in same[one]}}
+
+
+_JOINED: dict[str, int] = {
+    "و": 4,
+    **dict.fromkeys(("ف", "ب", "ك", "ل"), 5),
+    **dict.fromkeys(("ال", "لل"), 5),
+    **dict.fromkeys(("وال", "فال", "بال", "كال", "ولل"), 6),
+    **dict.fromkeys(("ה", "ו"), 4),
+    **dict.fromkeys(("ב", "ל", "מ", "ש", "כ", "וה", "שה"), 5),
+    **dict.fromkeys(("וב", "ול", "ומ", "וש", "וכ", "כש"), 6),
+}
+"""What is joined to Arabic and Hebrew words ("and", "the", "in", "to", "from", "that", "as"), and the fewest letters of
+a word that may begin with it: three or four remain."""
+
+_PARTICLES: dict[str, bool | None] = {
+    **dict.fromkeys("으로 이나 이며 이란 은 이 을 과".split(), True),  # noqa: SIM905
+    **dict.fromkeys("는 가 를 와 로".split(), False),  # noqa: SIM905
+    **dict.fromkeys("에서 에게 까지 부터 보다 처럼 들 의 에 도 만".split(), None),  # noqa: SIM905
+}
+"Korean particles, and whether the syllable before must end with a consonant, with a vowel, or with either."
+
+
+def _without_particle(word: str) -> str | None:
+    """The word without its last particle; two syllables must remain. None where there is none."""
+    for length in (2, 1):
+        rest, particle = word[:-length], word[-length:]
+        if len(rest) < 2 or not "가" <= rest[-1] <= "힣" or particle not in _PARTICLES:
+            continue
+        wanted, final = _PARTICLES[particle], (ord(rest[-1]) - ord("가")) % 28
+        if wanted is None or wanted == bool(final) or (particle == "로" and final == 8):
+            return rest
+    return None

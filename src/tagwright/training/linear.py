@@ -1,7 +1,6 @@
 """Train linear classifiers: an SVM one against the rest, or trees of labels."""
 
 import hashlib
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, NotNegative
 from tagwright.core.progress import bar
 from tagwright.core.scratch import scratch_folder
 from tagwright.core.steps import State, Steps
-from tagwright.core.workers import WorkerError
+from tagwright.core.workers import WorkerError, usable_cores
 from tagwright.data.bags import BagOfWords
 from tagwright.data.mapped_matrix import release, write_parts
 from tagwright.data.sparse_arrays import Matrix
@@ -38,20 +37,20 @@ class SvmOptions(Checked):
     """The linear SVM. Raises ConfigError for a value that cannot work."""
 
     loss: Loss = "squared_hinge"
-    """squared_hinge is minimised by scikit-learn's LinearSVC and DiSMEC, hinge by DEPL (3.2); see
-    benchmarks/results/linear.json."""
+    "squared_hinge is minimised by scikit-learn's LinearSVC and DiSMEC, hinge by DEPL (3.2)."
 
     cost: Positive = 0.3
     """C: the weight of the losses relative to the norm of the weights; 1 in scikit-learn. The default was chosen on
     validation documents."""
 
+    # measured in benchmarks/results/linear.json, as are the losses and `prune`
     tolerance: Positive = 0.02
     """How far below 1 the margin of an omitted document may be. With the default, P@k is that of scikit-learn within
-    0.4 points (benchmarks/results/linear.json); larger values are faster and less accurate."""
+    0.4 points; larger values are faster and less accurate."""
 
     prune: NotNegative = 0.01
     """Weights closer to 0 are dropped at the end, as in DiSMEC; 0 keeps all. Most weights are, with hardly any effect
-    on P@k (benchmarks/results/linear.json)."""
+    on P@k."""
 
     workers: AtLeastZero = 0
     "Processes; 0 is one for each core."
@@ -186,7 +185,7 @@ def _solved(
     from scipy.sparse import csr_matrix
 
     missing = [block for number, block in enumerate(blocks) if not steps.has(str(number))]
-    workers = min(options.workers or os.cpu_count() or 1, max(1, len(missing)))
+    workers = min(options.workers or usable_cores(), max(1, len(missing)))
     given = {name: getattr(options, name) for name in ("loss", "cost", "tolerance", "prune", "seed")}
     calls = (delayed(solve)(features, postings, block, **given) for block in missing)
     learnt = Parallel(n_jobs=workers, return_as="generator")(calls)

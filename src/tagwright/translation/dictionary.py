@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 
 from tagwright.text.language import joins_words, parse_all, stemmer, stop_words
-from tagwright.text.words import fold, raw_words
+from tagwright.text.words import ANALYSIS, words
 from tagwright.translation.compounds import Compounds
 from tagwright.translation.spelling import Spelling
 from tagwright.types import Doubles, Longs
@@ -59,7 +59,7 @@ class Tongue:
 
     def _words(self, name: str) -> tuple[str, ...]:
         head = name.partition("(")[0] if not name.startswith("(") else name
-        return tuple(word for word in map(fold, raw_words(head)) if word not in self._stops)
+        return tuple(word for word in words(head, ANALYSIS) if word not in self._stops)
 
     def _parts(self, words: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(part for word in words for part in self._compounds.split(word)) if self.joins else words
@@ -161,13 +161,13 @@ def _translations(
     """
     sources, targets, written = {"": 0}, dict[str, int](), list[str]()
     cells, explained, sizes = array("q"), array("q"), array("q")
-    for words, others in read:
-        if not words or not others:
+    for own, others in read:
+        if not own or not others:
             continue
-        parts, pieces = source.parts(words), target.parts(others)
+        parts, pieces = source.parts(own), target.parts(others)
         written += {*others, *pieces}
         stems = [targets.setdefault(stem, len(targets)) for stem in sorted(set(map(target.stem, pieces)))]
-        for form in [words] if parts == words else [words, parts]:
+        for form in [own] if parts == own else [own, parts]:
             ones = [sources.setdefault(stem, len(sources)) for stem in sorted({"", *map(source.stem, form)})]
             cells.extend(ones * len(stems))
             explained.extend(stems)

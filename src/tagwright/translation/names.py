@@ -13,6 +13,7 @@ from tagwright.core.cache import user_cache
 from tagwright.core.progress import hint
 from tagwright.errors import ConfigError
 from tagwright.text.language import SHARE, main_languages, parse, recognise, vocabulary_names
+from tagwright.text.words import ANALYSIS
 from tagwright.translation.dictionary import Dictionary, Tongue
 from tagwright.translation.recognition import recognised
 from tagwright.types import Label
@@ -137,7 +138,7 @@ def _code(tag: str) -> str:
 
 
 def _key(labels: Sequence[Label]) -> bytes:
-    key = blake2b(repr(VERSION).encode(), digest_size=20)
+    key = blake2b(repr((VERSION, ANALYSIS)).encode(), digest_size=20)
     for label in labels:
         key.update(repr((label.names, label.languages)).encode("utf-8", "surrogatepass"))
     return key.digest()

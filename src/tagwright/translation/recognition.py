@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tagwright.text.language import Language, detect
-from tagwright.text.words import fold
+from tagwright.text.words import ANALYSIS, fold
 from tagwright.types import Doubles, Label, Longs
 
 SAMPLE = 4000
@@ -28,7 +28,7 @@ def recognised(labels: Sequence[Label], languages: Sequence[Language]) -> list[t
     step = -(-len(labels) // SAMPLE)
     names = [name for label in labels for name in label.names]
     counts = np.array([len(label.names) for label in labels], np.int64)
-    grams, parts = _Grams.of(list(map(fold, names)), counts)
+    grams, parts = _Grams.of([fold(name, ANALYSIS) for name in names], counts)
     sample = np.flatnonzero(np.repeat(np.arange(len(labels)) % step == 0, counts))
     codes = [language.code for language in languages]
     drawn = grams.of_rows(sample)

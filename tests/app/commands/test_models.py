@@ -77,7 +77,7 @@ def test_a_folder_of_versions_is_a_model_of_every_command(folder: str, run: Comm
     [
         (("add",), "models FOLDER add needs MODEL"),
         (("promote",), "models FOLDER promote needs VERSION"),
-        (("promote", "9"), "no version '9'; there are 0001"),
+        (("promote", "9"), 'no version "9"; there are 0001'),
         (("rollback", "1"), "models FOLDER rollback takes nothing more, got '1'"),
         (("rollback",), "no version was in use before 0001"),
         (("prune",), "models FOLDER prune needs --keep"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.readers.reading import read, refusal, written
 
+from tagwright.readers.documents import bibliographies
 from tagwright.readers.limits import document_limit
 from tagwright.types import Document
 
@@ -49,22 +50,104 @@ def test_ris(tmp_path: Path, name: str) -> None:
     assert read(path) == [BEES, Document(path.as_posix(), "Ants")]
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ("TY  - JOUR\nER  - \nbees", "x.ris:3: 'bees' is outside of a reference"),
-        ("TY  - JOUR\nTI  - Bees\nTY  - JOUR\nER  - ", "x.ris:1: a reference has no end"),
-        ("TY  - JOUR\nTI  - Bees", "x.ris:1: a reference has no end"),
-    ],
-)
-def test_a_broken_ris_file_is_refused_with_the_line(tmp_path: Path, content: str, problem: str) -> None:
-    assert refusal(written(tmp_path, content, "x.ris")).startswith(problem)
+def test_lines_outside_of_references_are_passed_over_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not the numbers of references. A reference without an end ends where the next one begins, or the file."""
+    content = "1.\nTY  - JOUR\nTI  - Bees\nER  - \n\nbees\n2.\nTY  - BOOK\nBT  - Ants\nTY  - JOUR\nTI  - Wasps"
+    path = written(tmp_path, content, "x.ris")
+    assert [document.title for document in read(path)] == ["Bees", "Ants", "Wasps"]
+    assert caplog.messages == [f"{path}:6: 1 lines outside of references are passed over"]
+    assert refusal(written(tmp_path, "Bees fly.", "y.ris")) == "y.ris: holds no documents"
 
 
-def test_a_reference_above_the_limit_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, f"{RIS}TY  - BOOK\n" + "AB  - bees\n" * 100 + "ER  -\n", "x.ris")
+def test_a_reference_above_the_limit_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    long = "TY  - BOOK\n" + "AB  - bees\n" * 100 + "ER  -\n"
+    path = written(tmp_path, RIS + long + "TY  - BOOK\nTI  - Wasps", "x.ris")
     with document_limit(1000):
-        assert refusal(path).startswith("x.ris:19: a reference is larger than 1,000 bytes")
+        assert [document.title for document in read(path)] == ["How bees fly", "Ants", "Wasps"]
+    assert [message.partition(": left out: is larger")[0] for message in caplog.messages] == [f"{path}:19"]
+
+
+def test_a_value_of_many_lines_is_joined_in_one_go(tmp_path: Path) -> None:
+    path = written(tmp_path, "TY  - BOOK\nAB  - bees\n" + "fly\n" * 100_000, "x.ris")
+    assert read(path)[0].abstract == "bees" + "\nfly" * 100_000
+
+
+PUBMED = """
+PMID- 17
+OWN - NLM
+TI  - How bees fly over
+      old towns.
+AB  - In spirals.
+FAU - Low, Ann
+AU  - Low A
+LA  - eng
+JT  - Journal of Bees
+DP  - 2019 May
+MH  - *Bees/physiology
+MH  - Wings, Animal
+MH  - Bees
+OT  - spirals
+
+PMID- 18
+TI  - How wasps fly.
+"""
+WEB_OF_SCIENCE = """FN Clarivate Analytics Web of Science
+VR 1.0
+PT J
+AU Low, A
+   Bee, B
+AF Low, Ann
+   Bee, Bo
+TI How bees fly over
+   old towns.
+SO Journal of Bees
+LA English
+DE spirals; wings
+AB In spirals.
+PY 2019
+UT WOS:17
+ER
+
+PT J
+TI How wasps fly.
+UT WOS:18
+ER
+
+EF
+"""
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.dat", "x.nbib"])
+def test_what_pubmed_exports(tmp_path: Path, name: str) -> None:
+    metadata = {
+        "author": ("Low, Ann",),
+        "keyword": ("spirals",),
+        "language": ("eng",),
+        "venue": ("Journal of Bees",),
+        "year": ("2019",),
+    }
+    bees = Document("17", "How bees fly over old towns.", "In spirals.", (), metadata, ("Bees", "Wings, Animal"))
+    assert read(written(tmp_path, PUBMED, name)) == [bees, Document("18", "How wasps fly.")]
+
+
+@pytest.mark.parametrize("name", ["savedrecs.txt", "x.ris", "x.ciw"])
+def test_what_the_web_of_science_exports(tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str) -> None:
+    metadata = {
+        "author": ("Low, Ann", "Bee, Bo"),
+        "keyword": ("spirals", "wings"),
+        "language": ("English",),
+        "venue": ("Journal of Bees",),
+        "year": ("2019",),
+    }
+    bees = Document("WOS:17", "How bees fly over old towns.", "In spirals.", (), metadata)
+    assert read(written(tmp_path, WEB_OF_SCIENCE, name)) == [bees, Document("WOS:18", "How wasps fly.")]
+    assert not caplog.messages
+
+
+def test_a_text_that_only_mentions_such_lines_stays_a_text(tmp_path: Path) -> None:
+    assert read(written(tmp_path, "Exports\n\nPMID- 17\n", "x.txt"))[0].title == "Exports"
 
 
 BIBTEX = r"""@string{job = "Journal of Bees"}
@@ -97,6 +180,40 @@ def test_an_entry_of_bibtex_that_breaks_off_is_refused_with_its_line(
         found = refusal(written(tmp_path, "\n@article{bees,\n title = {Bees\n", "x.bib"))
     assert found.startswith("x.bib:2: is no entry of BibTeX")
     assert not caplog.records
+
+
+def test_strings_of_bibtex_are_written_out(tmp_path: Path) -> None:
+    strings = '@string{b = "Bees"} @string{jb = "Journal of " # B}\n'
+    content = strings + '@misc{a, title = "{B}ees # " # {1#} # b, journal = JB # x}'
+    assert read(written(tmp_path, content, "x.bib")) == [
+        Document("a", "Bees # 1#Bees", metadata={"venue": ("Journal of Beesx",)})
+    ]
+
+
+def test_a_string_of_bibtex_cannot_grow_without_bound(tmp_path: Path) -> None:
+    names = ["@string{a0 = {bees bees bees}}", *(f"@string{{a{n} = a{n - 1} # a{n - 1}}}" for n in range(1, 40))]
+    path = written(tmp_path, "\n".join([*names, "@misc{a, title = a39}"]), "x.bib")
+    assert len(read(path)[0].title) <= bibliographies.LONGEST_STRING
+
+
+def test_bibtex_with_links_and_repeated_keys_is_read_whole(tmp_path: Path) -> None:
+    content = r"@misc{a, title={Bees}, note={\href{https://e.org/a}{our site}}} @misc{a, title={Ants}}"
+    content += " @misc{b, title={Wasps}}"
+    found = read(written(tmp_path, content, "x.bib"))
+    assert [(each.id, each.title) for each in found] == [("a", "Bees"), ("a#1", "Ants"), ("b", "Wasps")]
+    assert found[0].metadata == {"note": ("our site",)}
+
+
+def test_an_entry_of_bibtex_that_cannot_be_read_costs_itself(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = written(
+        tmp_path,
+        "@misc{a, title={Bees}}\n\n@misc{b, title=}\n\n@misc{c title={Ants}}\n@misc{d, title={Wasps}}",
+        "x.bib",
+    )
+    assert {"Bees", "Wasps"} <= {document.title for document in read(path)}
+    assert all(
+        message.startswith(f"{path}:") and "left out: is no entry of BibTeX" in message for message in caplog.messages
+    )
 
 
 CSL = {

@@ -134,8 +134,14 @@ def test_a_number_that_was_taken_for_an_id_may_come_twice(tmp_path: Path) -> Non
     assert [document.id for document in read(written(tmp_path, content, "a.csv"))] == ["A", "B", "A#4", "5"]
 
 
-def test_rows_of_two_tables_without_ids_are_refused_with_the_remedy(tmp_path: Path) -> None:
+def test_rows_without_ids_of_two_tables_are_called_by_file_and_line(tmp_path: Path) -> None:
     paths = [written(tmp_path, "title\nBees\n", name) for name in ("a.csv", "b.csv")]
+    assert Corpus.read(*paths).ids == [f"{path.as_posix()}#2" for path in paths]
+    assert Corpus.read(paths[0]).ids == ["2"]
+
+
+def test_lines_of_two_tables_that_stand_for_missing_ids_are_refused_with_the_remedy(tmp_path: Path) -> None:
+    paths = [written(tmp_path, "sku,title\n,Bees\nA,Wasps\n", name) for name in ("a.csv", "b.csv")]
     with pytest.raises(InputError, match=r"name a column of ids: id=\.\.\.\)$"):
         Corpus.read(*paths)
 

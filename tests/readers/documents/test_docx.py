@@ -155,3 +155,18 @@ def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkey
     path = written(tmp_path, as_bytes(bees()), "a.docx")
     rest = "a.docx: reading Word files needs docx, which is not installed;"
     assert refusal(path).endswith(rest + ' pip install "tagwright[docx]"')
+
+
+def test_styles_that_are_based_on_each_other_are_text(tmp_path: Path) -> None:
+    """A on B and B on A; C on A; D on a heading by way of E."""
+    file = docx.Document()
+    for name, base in (("A", "B"), ("B", "A"), ("C", "A"), ("E", "Heading2"), ("D", "E")):
+        style = parse_xml(
+            f'<w:style {nsdecls("w")} w:type="paragraph" w:styleId="{name}"><w:name w:val="{name}"/>'
+            f'<w:basedOn w:val="{base}"/></w:style>'
+        )
+        file.styles.element.append(style)
+        file.add_paragraph(f"in {name}", style=name)
+    [document] = read(written(tmp_path, as_bytes(file), "a.docx"))
+    assert (document.abstract, document.sections[0].paragraphs) == ("in A\n\nin B\n\nin C", ())
+    assert [section.heading for section in document.sections] == ["in E", "in D"]

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.readers.reading import outcome, read, refusal, same_folder, written
 
+from tagwright.data.corpus import Corpus
+from tagwright.readers.documents import html
 from tagwright.types import Section
 
 PAGE = """<!DOCTYPE html>
@@ -57,15 +59,23 @@ def test_a_page_is_read_whole(tmp_path: Path) -> None:
         ("just text", "", "just text", []),
         ("<nav>only a menu</nav>", "", "only a menu", []),
         ("<p>a<div>b<nav>menu</div></nav></p></main>c", "", "a\n\nb\n\nc", []),
-        ("<article>text<footer>by Ann</footer></article><p>comment", "", "text", []),
+        ("<article>some text<footer>by Ann</footer></article><p>comment", "", "some text", []),
+        ("<article>text</article><p>more of it", "", "text\n\nmore of it", []),
+        ("<main>some <article>text</article></main><p>more", "", "some\n\ntext", []),
         ("<h2>A<p>b", "", "", [("A", 1)]),
         ("<p>a<![if !IE]>b<!-- c --><![endif]><![CDATA[d]]></p>", "", "ab", []),
         ("<p>a < b<p>c <br", "", "a < b\n\nc <br", []),
     ],
 )
 def test_pages_that_are_made_otherwise(
-    tmp_path: Path, text: str, title: str, abstract: str, headings: list[tuple[str, int]]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    title: str,
+    abstract: str,
+    headings: list[tuple[str, int]],
 ) -> None:
+    monkeypatch.setattr(html, "find_spec", lambda _: None)
     [document] = read(written(tmp_path, text, "a.htm"))
     assert (document.title, document.abstract) == (title, abstract)
     assert [(section.heading, section.level) for section in document.sections] == headings
@@ -79,15 +89,51 @@ def test_pages_that_are_made_otherwise(
         "<p>Bäume".encode("utf-16"),
         "<p>Bäume".encode("utf-8-sig"),
         '<?xml version="1.0" encoding="iso-8859-2"?><html><p>Bäume</p></html>'.encode("iso-8859-2"),
+        "<meta charset=gb2312><p>朱镕基".encode("gbk"),
+        "<meta charset=klingon><p>Bäume".encode(),
     ],
 )
 def test_pages_say_their_encoding(tmp_path: Path, content: bytes) -> None:
-    assert read(written(tmp_path, content, "a.html"))[0].abstract in {"Bäume “hier”", "Пчела", "Bäume"}
+    """By the names of browsers: gb2312 is gbk, and what they do not know is not heeded."""
+    assert read(written(tmp_path, content, "a.html"))[0].abstract in {"Bäume “hier”", "Пчела", "Bäume", "朱镕基"}
+
+
+@pytest.mark.parametrize(
+    ("page", "said", "encoding"),
+    [("<p>Bären", "latin-1", "latin-1"), ("<meta charset=utf-8><p>Bären", "utf-8", "cp1252")],
+)
+def test_the_encoding_that_is_given_counts_unless_the_page_says_and_is_utf8(
+    tmp_path: Path, page: str, said: str, encoding: str
+) -> None:
+    [document] = Corpus.read(written(tmp_path, page.encode(said), "a.html"), encoding=encoding)
+    assert document.abstract == "Bären"
+
+
+NEWS = "<div class='related'><article><h3>More news</h3><p>The new tax law of the town.</p></article></div>"
+TEXT = "Honey bees visit orchards and pollinate apple trees in long spirals."
+STORY = f"<div id='content'><h1>How bees fly</h1><p>{TEXT}</p></div>"
+
+
+def test_an_article_that_is_not_most_of_the_page_is_not_its_text(tmp_path: Path) -> None:
+    [document] = read(written(tmp_path, f"<html><body>{STORY}{NEWS}</body></html>", "a.html"))
+    assert (document.title, document.abstract, document.sections) == ("How bees fly", TEXT, ())
+
+
+def test_main_text_that_is_too_short_to_be_it_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trafilatura.extract", lambda *_, **__: "<p>The new tax law of the town.</p>")
+    [document] = read(written(tmp_path, f"<html><body>{STORY}{NEWS}</body></html>", "a.html"))
+    assert document.abstract == TEXT
+
+
+def test_without_the_extra_teasers_are_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "find_spec", lambda _: None)
+    [document] = read(written(tmp_path, f"<html><body>{STORY}{NEWS}</body></html>", "a.html"))
+    assert document.abstract == TEXT
+    assert document.sections == (Section("More news", 1, ("The new tax law of the town.",)),)
 
 
 def test_pages_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    assert "a.html: is not utf-8 (" in refusal(written(tmp_path, b"<p>\xff", "a.html"))
-    assert "unknown encoding klingon" in refusal(written(tmp_path, "<meta charset=klingon>", "a.html"))
+    assert "a.html:1: byte 0xff is not UTF-8" in refusal(written(tmp_path, b"<p>\xff", "a.html"))
     assert refusal(written(tmp_path, "", "a.html")) == "a.html: is empty, expected documents"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.readers.reading import read, refusal, written
 
-from tagwright.types import Section
+from tagwright.types import Document, Section
 
 DOCTYPE = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -167,3 +167,35 @@ def test_of_a_set_that_is_cut_off_the_whole_articles_are_kept(tmp_path: Path, ca
         assert [document.id for document in read(tmp_path)] == ["17", "b.txt"]
     assert [message.partition("a.xml")[2] for message in caplog.messages[:1]] == [":26: is not XML (unclosed token)"]
     assert caplog.messages[1] == "1 of 2 files could not be read"
+
+
+PUBMED = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle, 1st January 2019//EN" "pubmed_190101.dtd">
+<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID Version="1">17</PMID><Article>
+<Journal><JournalIssue><PubDate><MedlineDate>2019 May-Jun</MedlineDate></PubDate></JournalIssue>
+<Title>Journal of Bees</Title></Journal><ArticleTitle>How <i>bees</i> fly.</ArticleTitle>
+<Abstract><AbstractText Label="AIM">To know.</AbstractText><AbstractText>In spirals.</AbstractText></Abstract>
+<AuthorList><Author><LastName>Low</LastName><ForeName>Ann</ForeName><Initials>A</Initials></Author>
+<Author><CollectiveName>Bee Group</CollectiveName></Author></AuthorList><Language>eng</Language></Article>
+<MeshHeadingList><MeshHeading><DescriptorName UI="D001516">Bees</DescriptorName><QualifierName>physiology
+</QualifierName></MeshHeading></MeshHeadingList><KeywordList><Keyword>spirals</Keyword></KeywordList></MedlineCitation>
+<PubmedData><ReferenceList><Reference><ArticleIdList><ArticleId IdType="pubmed">5</ArticleId></ArticleIdList>
+</Reference></ReferenceList></PubmedData></PubmedArticle>
+<PubmedArticle><MedlineCitation><PMID>18</PMID></MedlineCitation></PubmedArticle></PubmedArticleSet>"""
+
+
+@pytest.mark.parametrize("name", ["x.xml", "x"])
+def test_citations_of_pubmed_have_mesh_headings_as_labels(tmp_path: Path, name: str) -> None:
+    metadata = {
+        "author": ("Ann Low", "Bee Group"), "venue": ("Journal of Bees",), "year": ("2019",), "keyword": ("spirals",),
+        "language": ("eng",), "reference": ("5",),
+    }  # fmt: skip
+    assert read(written(tmp_path, PUBMED, name)) == [
+        Document("17", "How bees fly.", "AIM\nTo know.\n\nIn spirals.", (), metadata, ("Bees",)),
+        Document("18"),
+    ]
+
+
+def test_xml_of_an_unknown_kind_is_said_to_be_so(tmp_path: Path) -> None:
+    problem = refusal(written(tmp_path, "<?xml version='1.0'?><score><Articles/></score>", "x.xml"))
+    assert problem.startswith("x.xml: is XML of an unknown kind")

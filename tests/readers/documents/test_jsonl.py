@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -55,6 +56,32 @@ def test_annif_json_lines_have_subjects_and_titles_in_the_metadata(tmp_path: Pat
     assert read(written(tmp_path, json.dumps(record))) == [
         Document("1", "Bees", "They fly.", (), {"author": ("Ann",)}, ("http://x/1", "wasps"))
     ]
+
+
+def test_fields_that_cannot_be_metadata_are_counted_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    records: list[dict[str, Any]] = [
+        {
+            "id": "1",
+            "title": "Bees",
+            "author": ["Ann"],
+            "links": [{"to": "2"}],
+            "size": {"pages": 3},
+            "none": [],
+            "x": {},
+        },
+        {"id": "2", "title": "Wasps", "links": [["3"]], "year": 2019},
+    ]
+    path = written(tmp_path, "".join(json.dumps(each) + "\n" for each in records))
+    assert [each.metadata for each in read(path)] == [{"author": ("Ann",)}, {"year": ("2019",)}]
+    assert caplog.messages == [f"{path}: not read: links (2), size (1)"]
+
+
+def test_at_most_ten_fields_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = written(
+        tmp_path, json.dumps({"id": "1", "title": "B", **{f"f{number}": [{"a": 1}] for number in range(13)}})
+    )
+    read(path)
+    assert caplog.messages[0].endswith("f8 (1), f9 (1) and 3 other fields")
 
 
 def test_annif_json_lines_keep_a_document_id(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.readers.reading import outcome, read, refusal, same_folder, written
 
+from tagwright.readers.documents.latex import converter, known_macros
 from tagwright.types import Document, Section
 
 PAPER = r"""\documentclass[11pt]{article} % of 2026
@@ -104,3 +106,38 @@ def test_a_broken_file_is_read_or_refused(tmp_path: Path, content: str) -> None:
     path = written(tmp_path, content, "a.tex")
     result = outcome(path)
     assert result.startswith(str(path)) if isinstance(result, str) else result
+
+
+def test_a_link_is_its_text(tmp_path: Path) -> None:
+    text = r"\section{At \href{https://e.org/a}{our site}} See \href[page=2]{https://e.org/b}{the \emph{data}}."
+    [section] = read(written(tmp_path, text, "a.tex"))[0].sections
+    assert (section.heading, section.paragraphs) == ("At our site", ("See the data.",))
+
+
+def test_no_macro_that_the_converter_knows_makes_it_fail() -> None:
+    """Without arguments, with three, and with too few at the end of the file; where it fails, arguments are kept."""
+    from pylatexenc.latex2text import get_default_latex_context_db
+    from pylatexenc.latexwalker import LatexWalker
+
+    context, text = get_default_latex_context_db(), converter()
+    names = {name for category in context.categories() for name in context.d[category]["macros"]}
+    assert {"href", "frac", "textbf"} <= names
+    for name in names:
+        for latex in (rf"bees \{name}{{}}{{}}{{}} fly", rf"bees \{name}{{a}}{{b}}{{c}} fly", rf"bees fly \{name}"):
+            nodes = LatexWalker(latex, known_macros(), tolerant_parsing=True).get_latex_nodes()[0]
+            assert {"bees", "fly"} <= set(re.findall("bees|fly", text.nodelist_to_text(nodes))), latex
+
+
+def test_a_macro_on_which_the_converter_fails_is_its_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pylatexenc.latex2text import LatexNodes2Text
+
+    def fails(*_: object) -> str:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(LatexNodes2Text, "macro_node_to_text", fails)
+    assert read(written(tmp_path, r"See \emph{our} \textbf{site}.", "a.tex"))[0].abstract == "See our site."
+
+
+def test_spaces_after_macros_stay_where_runs_of_nodes_meet(tmp_path: Path) -> None:
+    text = r"\alpha beta {x} " * 500
+    assert read(written(tmp_path, text, "a.tex"))[0].abstract == " ".join(["αbeta x"] * 500)

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.readers.documents.catalogue_records import BEES, in_xml, iso2709, marc_record, utf8
+from tests.readers.documents.catalogue_records import BEES, Values, in_xml, iso2709, marc_record, utf8
 from tests.readers.reading import read, refusal, written
 
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, on_command_line
+from tagwright.readers.documents.catalogue import Remarks
+from tagwright.readers.documents.marc import _decoded, read_marc
 from tagwright.readers.limits import collecting, document_limit
 from tagwright.types import Document, Label, Section
 
@@ -160,6 +163,194 @@ def test_a_chain_of_the_german_authority_file(tmp_path: Path) -> None:
     path = written(tmp_path, utf8(marc_record([*title("Bees"), chain])), "x.mrc")
     label = "<(DE-588)4006216-6> <https://d-nb.info/gnd/4006216-6> Bienen"
     assert Corpus.read(path, columns={"labels": "gnd"})[0].labels == (label,)
+
+
+@pytest.mark.parametrize(
+    ("subfields", "expected"),
+    [
+        (("kLetters and photographs,", "f1891-1894."), "Letters and photographs, 1891-1894"),
+        (("aLow papers,", "f1891-1894", "g(bulk 1892)."), "Low papers, 1891-1894 (bulk 1892)"),
+        (("aHow bees fly.",), "How bees fly."),
+    ],
+)
+def test_form_and_dates_are_the_title_of_an_archive(tmp_path: Path, subfields: tuple[str, ...], expected: str) -> None:
+    record = marc_record([("001", "1"), ("245", ("10", *subfields))])
+    assert read(written(tmp_path, utf8(record), "x.mrc"))[0].title == expected
+
+
+LINKED: list[tuple[str, Values]] = [
+    ("001", "1"),
+    ("100", ("1 ", "6880-03", "aLow, Ann.")),
+    ("245", ("10", "6880-01", "aMifeng yu guoyuan /", "cLow.")),
+    ("520", ("  ", "6880-02", "aMifeng.")),
+    ("650", (" 7", "6880-04", "aMifeng", "2sears")),
+    ("880", ("1 ", "6100-03/$1", "a刘安")),
+    ("880", ("10", "6245-01/$1", "a蜜蜂与果园 /", "c刘安.")),
+    ("880", ("  ", "6520-02/$1", "a蜜蜂在果园里采蜜。")),
+    ("880", (" 7", "6650-04/$1", "a蜜蜂", "2sears")),
+    ("880", ("  ", "6500-00/$1", "a附录。")),
+    ("880", ("  ", "ano link")),
+]
+
+
+@pytest.mark.parametrize(("name", "write"), [("x.mrc", utf8), ("x.xml", in_xml)])
+def test_the_original_script_is_read_beside_the_romanised_one(
+    tmp_path: Path, name: str, write: Callable[..., bytes]
+) -> None:
+    assert read(written(tmp_path, write(marc_record(LINKED)), name)) == [
+        Document(
+            "1",
+            "Mifeng yu guoyuan = 蜜蜂与果园",
+            "Mifeng.\n\n蜜蜂在果园里采蜜。",
+            metadata={"author": ("Low, Ann", "刘安"), "note": ("附录。",)},
+            labels=("Mifeng", "蜜蜂"),
+        )
+    ]
+
+
+def test_the_code_of_a_vocabulary_has_no_punctuation_at_its_end(tmp_path: Path) -> None:
+    subjects = [
+        ("650", (" 7", "aBienen", "2gnd.")),
+        ("650", (" 7", "aWespen", "2GND")),
+        ("084", ("  ", "aWV 4", "2rvk,")),
+    ]
+    path = written(tmp_path, utf8(marc_record([*title("Bees"), *subjects])), "x.mrc")
+    assert Corpus.read(path, columns={"labels": "gnd"})[0].labels == ("Bienen", "Wespen")
+    assert Corpus.read(path, columns={"labels": "rvk."})[0].labels == ("WV 4",)
+
+
+def test_subjects_of_other_vocabularies_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = written(tmp_path, utf8(marc_record(BEES)), "x.mrc")
+    Corpus.read(path, columns={"labels": "gnd"})
+    assert caplog.messages == [f"{path}: 4 subjects of other vocabularies than gnd, which are metadata"]
+
+
+def test_damaged_indicators_are_said_with_the_first_record(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    records = [
+        iso2709([("001", b"1"), ("245", b" 10\x1faBees"), ("520", b"\x1faIn spirals.")]),
+        iso2709([("001", b"2"), ("245", b"1\x1faWasps")]),
+        iso2709([("001", b"3"), ("245", "é0\x1faAnts".encode())]),
+    ]
+    path = written(tmp_path, b"".join(records), "x.mrc")
+    assert [(each.title, each.abstract) for each in read(path)] == [
+        ("Bees", "In spirals."),
+        ("Wasps", ""),
+        ("Ants", ""),
+    ]
+    assert caplog.messages == [f"{path}:1: damaged indicators in 245, 520 (and 2 other records)"]
+    assert capfd.readouterr().err == ""
+
+
+def test_damaged_codes_of_subfields_are_said_and_their_values_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    content = [b"00\x1f\xb9Bees", "00\x1féWasps".encode(), b"00\x1faAnts\x1f"]
+    fields = [(str(520 + number), each) for number, each in enumerate(content)]
+    path = written(tmp_path, iso2709([("001", b"1"), *fields], b"nam a22"), "x.mrc")
+    found = [each for _, each in _decoded(path, Remarks(path))]
+    assert [each.subfields for each in found[0][2:]] == [  # type: ignore[index]
+        (("\ufffd", "Bees"),), (("\ufffd", "Wasps"),), (("a", "Ants"),)
+    ]  # fmt: skip
+    read(path)
+    assert f"{path}:1: damaged subfield codes in 520, 521" in caplog.messages
+
+
+def test_fields_are_read_to_their_ends_where_the_directory_is_wrong(tmp_path: Path) -> None:
+    """Some programs count characters instead of bytes: here two umlauts come before 001 and 245."""
+    right = iso2709([("100", "1 \x1faMüller-Bär".encode()), ("001", b"7"), ("245", b"00\x1faBees")])
+    there, counted = b"100001700000001000200017245000900019", b"100001500000001000200015245000900017"
+    wrong = right.replace(there, counted)
+    assert wrong != right
+    [document] = read(written(tmp_path, wrong, "x.mrc"))
+    assert (document.id, document.title) == ("7", "Bees")
+
+
+def test_text_in_another_encoding_than_the_leader_says(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    russian = iso2709([("001", b"1"), ("245", "00\x1faПчёлы и сады".encode("cp1251"))])
+    path = written(tmp_path, russian + utf8(marc_record(title("Vögel", "2"))), "x.mrc")
+    assert [each.title for _, each in read_marc(path, encoding="cp1251")] == ["Пчёлы и сады", "Vögel"]
+    assert not caplog.messages
+    list(read_marc(path))
+    assert caplog.messages == [
+        f"{path}:1: text is not in MARC-8, as the leader says; if another encoding is meant, name it: encoding=cp1252"
+    ]
+    with pytest.raises(InputError, match="1: is a MARC record whose text is not in ascii"):
+        list(read_marc(written(tmp_path, russian, "y.mrc"), encoding="ascii"))
+
+
+def test_chinese_text_that_breaks_off_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    record = iso2709([("001", b"1"), ("245", b"00\x1faBees \x1b$1!0")])
+    assert read(written(tmp_path, record, "x.mrc"))[0].title == "Bees"
+    assert capfd.readouterr().err == ""
+
+
+def test_records_without_title_and_text_and_those_passed_over_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    empty = marc_record([("001", "1"), ("856", ("4 ", "uhttp://x"))])
+    deleted = marc_record(title("Gone"), "00000dam a2200000 a 4500")
+    path = written(tmp_path, utf8(empty, empty, deleted, marc_record(title("Bees", "3"))), "x.mrc")
+    assert [each.title for each in read(path)] == ["", "", "Bees"]
+    assert f"{path}:1: has no title and no text (and 1 other record)" in caplog.messages
+    assert f"{path}:3: passed over: is deleted, or describes no work" in caplog.messages
+
+
+ITALIAN: list[tuple[str, Values]] = [
+    ("001", "IT1"),
+    ("100", ("  ", "a19961119d1996    ||||0itac50      ba")),
+    ("101", ("0 ", "aita")),
+    ("200", ("1 ", "aLe api nel frutteto", "econ disegni", "fA. Low", "h2", "iLe ali")),
+    ("210", ("  ", "aRoma", "cAlveare", "d1997")),
+    ("300", ("  ", "aIndice.")),
+    ("327", ("0 ", "aSpirali")),
+    ("330", ("  ", "aLe api visitano gli alberi.")),
+    ("461", (" 1", "tInsetti")),
+    ("600", (" 1", "aLow", "bAnn")),
+    ("606", ("  ", "3027226120", "aApi", "xVolo", "yItalia", "2rameau")),
+    ("610", ("0 ", "aspirali")),
+    ("676", ("  ", "a595.799")),
+    ("686", ("  ", "aWV 4", "2rvk")),
+    ("700", (" 1", "aLow", "bA.")),
+    ("712", ("02", "aIstituto delle api")),
+]
+UNIMARC = "00000nam0a2200000   450 "
+
+
+@pytest.mark.parametrize(("name", "write"), [("x.mrc", utf8), ("x.xml", in_xml)])
+def test_unimarc_is_recognised_and_read(
+    tmp_path: Path, name: str, write: Callable[..., bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path, write(marc_record(ITALIAN, UNIMARC)), name)
+    assert read(path) == [
+        Document(
+            "IT1",
+            "Le api nel frutteto : con disegni. 2, Le ali",
+            "Le api visitano gli alberi.",
+            (Section("Contents", 1, ("Spirali",)),),
+            {
+                "author": ("Low, A.", "Istituto delle api"),
+                "year": ("1996",),
+                "publisher": ("Alveare",),
+                "venue": ("Insetti",),
+                "language": ("ita",),
+                "keyword": ("spirali",),
+                "note": ("Indice.",),
+            },
+            ("Low, Ann", "<027226120> Api--Volo--Italia", "595.799", "WV 4"),
+        )
+    ]
+    assert f"{path}:1: is UNIMARC, and read as such" in caplog.messages
+
+
+def test_unimarc_in_an_encoding_of_its_own_is_no_marc_8(tmp_path: Path) -> None:
+    """In ISO 5426 the acute accent is 0xC2, which in MARC-8 is a sign of its own."""
+    path = written(tmp_path, iso2709([("001", b"1"), ("200", b"1 \x1faL'\xc2et\xc2e")]), "x.mrc")
+    assert refusal(path) == (
+        "x.mrc:1: is UNIMARC whose text is not in UTF-8; export it as UTF-8, or name its encoding: encoding=cp1251"
+    )
+    assert [each.title for _, each in read_marc(path, encoding="latin-1")] == ["L'Âet Âe".replace(" ", "")]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -60,15 +61,96 @@ def normalised(plain: str) -> str:
     return "".join(f"{field}\x1e" for field in fields) + "\n"
 
 
+def of_client(plain: str) -> str:
+    """As the cataloguing client shows it."""
+    return plain.replace("$$", "\0").replace("$", "ƒ").replace("\0", "$") + "\n"
+
+
+def binary(plain: str) -> str:
+    """0x1E before and after each field, and 0x1D at the end of the record."""
+    return "\x1e" + normalised(plain).strip("\n").replace("\x1e", "\x1e\x1e")[:-1] + "\x1d"
+
+
+def for_import(plain: str) -> str:
+    """0x1D on a line before the record, 0x1E before each field, a field on a line."""
+    return "\x1d\n" + "".join(f"\x1e{each}\n" for each in normalised(plain).strip("\x1e\n").split("\x1e"))
+
+
+def in_xml(plain: str) -> str:
+    record = ""
+    for line in plain.splitlines():
+        tag, _, rest = line.partition(" ")
+        number = f' occurrence="{tag[5:]}"' if tag[5:] else ""
+        parts = rest.replace("$$", "\0").replace("&", "&amp;").split("$")[1:]
+        subfields = "".join(f'<subfield code="{each[0]}">{each[1:]}</subfield>' for each in parts).replace("\0", "$")
+        record += f'<datafield tag="{tag[:4]}"{number}>{subfields}</datafield>'
+    return f'<record xmlns="info:srw/schema/5/picaXML-v1.0">{record}</record>'
+
+
+def in_ppxml(plain: str) -> str:
+    return (
+        in_xml(plain).replace("datafield", "tag").replace(' tag="', ' id="').replace("occurrence=", "occ=")
+        .replace("subfield", "subf").replace("code=", "id=").replace("info:srw/schema/5/picaXML-v1.0", "http://ppxml-1.0")
+        .replace("<tag ", "<global><tag ", 1).replace("</record>", "</global></record>")
+    )  # fmt: skip
+
+
+WRITERS: dict[str, Callable[[str], str]] = {
+    "plain": lambda plain: f"{plain}\n",
+    "plain without blank lines": str,
+    "of the client": of_client,
+    "normalised": normalised,
+    "normalised without line ends": lambda plain: normalised(plain).strip("\n"),
+    "binary": binary,
+    "binary with line ends": lambda plain: f"{binary(plain)}\n",
+    "normalised with 0x1D": lambda plain: normalised(plain).strip("\n") + "\x1d\r\n",
+    "import": for_import,
+    "with the number before the record": lambda plain: f"12345     \x1e{normalised(plain)}",
+    "XML": in_xml,
+    "PPXML": in_ppxml,
+}
+
+
 @pytest.mark.parametrize("name", ["x.pica", "x.dat"])
-@pytest.mark.parametrize(
-    "write", [str, normalised, lambda plain: plain.replace("$$", "\0").replace("$", "ƒ").replace("\0", "$")]
-)
-def test_a_record_is_read_whole(tmp_path: Path, name: str, write) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize("serialisation", WRITERS)
+def test_every_record_is_read_whole_in_every_serialisation(tmp_path: Path, name: str, serialisation: str) -> None:
     second = "003@ $02\n021A $aAnts\n"
-    separator = "" if write is normalised else "\n"
-    content = separator.join(write(each) for each in (BEES, second))
-    assert read(written(tmp_path, content, name)) == [READ, Document("2", "Ants")]
+    content = "".join(WRITERS[serialisation](f"003@ $0{number}\n021A $aAnts\n") for number in range(3, 6))
+    content = "".join(WRITERS[serialisation](each) for each in (BEES.replace("002@ $0Aau\n", ""), second)) + content
+    if "XML" in serialisation:
+        content = f'<?xml version="1.0"?>\n<collection>{content}</collection>'
+    assert read(written(tmp_path, content, name)) == [READ, *(Document(each, "Ants") for each in "2345")]
+
+
+def test_records_without_blank_lines_may_begin_before_their_number(tmp_path: Path) -> None:
+    content = BEES + "002@ $0Aau\n003@ $02\n021A $aAnts\n" + BEES.replace("123456789", "3")
+    assert [each.id for each in read(written(tmp_path, content, "x.pica"))] == ["123456789", "2", "3"]
+
+
+def test_fields_of_copies_belong_to_the_record_before_them(tmp_path: Path) -> None:
+    """In dumps each level of a record has an end of its own, and the number of the record before it."""
+    title, library, copy = ("003@ $01\n021A $aAnts\n", "101@ $a22\n", "203@/01 $02\n044K $aAmeise\n")
+    record = "".join(
+        f"01000003  {place}\x1e{normalised(each)}\x1d" for place, each in enumerate((title, library, copy))
+    )
+    content = record.replace("\n", "") + binary("003@ $02\n021A $aBees\n")
+    assert read(written(tmp_path, content, "x.pica")) == [
+        Document("1", "Ants", labels=("Ameise",)),
+        Document("2", "Bees"),
+    ]
+
+
+def test_a_damaged_binary_record_costs_itself_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    records = [binary(f"003@ $0{number}\n021A $aAnts\n").encode() for number in range(1, 6)]
+    records[1] = records[1].replace(b"021A", b"Title")
+    records[2] = records[2].replace(b"Ants", b"\xff")
+    records[3] = records[3].replace(b"Ants", b"Ants" * 1000)
+    with document_limit(1000):
+        assert [each.id for each in read(written(tmp_path, b"".join(records), "x.pica"))] == ["1", "5"]
+    first, second, third = (message.partition("x.pica:")[2] for message in caplog.messages)
+    assert first.startswith("2: left out: 'Title \\x1faAnts' is no field of PICA+")
+    assert second == "3: left out: byte 0xff is not UTF-8; encoding=cp1252 names another"
+    assert third.startswith("4: left out: is larger than 1,000 bytes")
 
 
 def test_the_subjects_of_one_vocabulary_are_taken(tmp_path: Path) -> None:
@@ -97,6 +179,8 @@ def test_a_record_above_the_limit_is_left_out(tmp_path: Path, caplog: pytest.Log
     assert "x.pica:1: left out: is larger than 1,000 bytes" in caplog.text
 
 
-def test_authority_records_are_passed_over(tmp_path: Path) -> None:
+def test_authority_records_are_passed_over_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     authority = "002@ $0Tsv1\n003@ $01\n041A $aBiene\n"
-    assert read(written(tmp_path, f"{authority}\n{BEES}", "x.pica")) == [READ]
+    path = written(tmp_path, f"{authority}\n{BEES}\n{authority}", "x.pica")
+    assert read(path) == [READ]
+    assert f"{path}:1: passed over: is an authority record, or has no fields (and 1 other record)" in caplog.messages

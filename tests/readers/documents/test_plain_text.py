@@ -107,3 +107,9 @@ def test_a_tsv_beside_a_text_that_holds_no_labels_is_refused(tmp_path: Path) -> 
     written(tmp_path, "Title\nText.", "a.txt")
     written(tmp_path, "id\tname\n", "a.tsv")
     assert refusal(tmp_path).startswith('a.tsv:1: is "id\\tname", expected a label of the text beside it')
+
+
+def test_a_training_file_of_fasttext_is_no_text(tmp_path: Path) -> None:
+    path = written(tmp_path, "__label__bees They fly.\n__label__tax __label__law It is paid.\n", "train.txt")
+    assert refusal(path).startswith("train.txt: is a training file of fastText, expected a text; write its lines as {")
+    assert read(written(tmp_path, "The labels begin with\n__label__bees\n", "notes.txt"))

@@ -34,6 +34,10 @@ WORKS = {
 }
 PARSE = {"abstract": [{"text": "Short."}, {"text": "Good."}], "body_text": BODY, "bib_entries": WORKS}
 LISTED: dict[str, dict[str, Any]] = {
+    "2019": {"paper_id": "7", "grobid_parse": PARSE, "latex_parse": None, "s2_pdf_hash": "0",
+             "metadata": {"title": "Bees", "authors": AUTHORS, "abstract": None}},
+    "2019 with an abstract": {"paper_id": "7", "metadata": {"title": "Bees", "authors": AUTHORS, "abstract":
+                              "Short.\n\nGood."}, "grobid_parse": {"abstract": [{"text": "Sh"}]}, "latex_parse": PARSE},
     "first release": {"paper_id": "7", "title": "Bees", "authors": AUTHORS, **PARSE},
     "doc2json": {"paper_id": "7", "title": "Bees", "authors": AUTHORS, "venue": "", "abstract": "Short.\n\nGood.",
                  "pdf_parse": PARSE, "latex_parse": None},
@@ -48,6 +52,26 @@ def test_papers_with_listed_paragraphs(tmp_path: Path, layout: str, name: str) -
     metadata = {"author": ("Ann B Müller", "Bo Low"), "reference": ("8", "10.1000/b")}
     [document] = read(written(tmp_path, text, name))
     assert document == Document("7", "Bees", "Short.\n\nGood.", SECTIONS, metadata)
+
+
+def test_works_of_2019_have_several_links() -> None:
+    record = {"paper_id": "1", "grobid_parse": {"bib_entries": {"b0": {"links": "8"}, "b1": {"links": ["9", "10"]}}}}
+    assert adapt_s2orc(record)["metadata"] == {"reference": ["8", "9"]}
+
+
+def test_fields_that_are_not_read_are_counted_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    more = {"back_matter": [{"text": "Thanks."}], "ref_entries": {}}
+    records = [
+        {"paper_id": "1", "pdf_parse": PARSE | more, "latex_parse": PARSE, "mag_id": "3"},
+        {"paper_id": "2", "metadata": {"title": "Bees", "doi": "10.1/a"}, "grobid_parse": PARSE | more, "mag_id": None},
+        {"paper_id": "3", **PARSE, **more, "mag_id": "4", "venue": "J Bees"},
+    ]
+    path = written(tmp_path, "".join(json.dumps(each) + "\n" for each in records))
+    assert len(read(path)) == 3
+    assert caplog.messages == [
+        f"{path}: not read: mag_id (2), latex_parse (1), pdf_parse.back_matter (1), metadata.doi (1), "
+        "grobid_parse.back_matter (1), back_matter (1)"
+    ]
 
 
 def test_sections_may_be_paths() -> None:

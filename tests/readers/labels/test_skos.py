@@ -166,14 +166,95 @@ def test_skos_xl_labels_and_structured_notes_are_read(tmp_path: Path) -> None:
 
 
 def test_deprecated_concepts_and_things_that_are_no_concepts_are_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     content = """z:1 a skos:Concept ; skos:prefLabel "Dragons"@en ; owl:deprecated true .
     z:2 a skos:Concept ; skos:prefLabel "Owls"@en ; owl:deprecated false . [] a skos:Concept ; skos:prefLabel "x"@en .
     z:3 a skos:ConceptScheme ; skos:prefLabel "Zoo"@en . z:4 a skos:Collection ; skos:prefLabel "Night"@en ."""
     path = turtle(tmp_path, content)
     assert list(Vocabulary.read(path)) == [Label("http://zoo/2", ("Owls",), languages=(("en", "Owls"),))]
-    assert capsys.readouterr().err == f"tagwright: {path}: 1 of 2 concepts are deprecated and left out\n"
+    said = f"{path}: 2 of 3 concepts left out: 1 deprecated, 1 without an IRI"
+    assert caplog.messages == [said]
+    Vocabulary.read(path)  # from the cache
+    assert caplog.messages == [said, said]
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "<http://purl.org/dc/terms/isReplacedBy> z:2",
+        "a owl:DeprecatedClass",
+        "a <http://www.loc.gov/mads/rdf/v1#DeprecatedAuthority>",
+        'owl:deprecated "1"',
+        '<http://publications.europa.eu/ontology/authority/deprecated> "true"',
+        "<http://e/euvoc#status> <http://e/authority/concept-status/DEPRECATED>",
+        '<http://www.w3.org/2003/06/sw-vocab-status/ns#term_status> "archaic"',
+    ],
+)
+def test_a_deprecated_concept_is_left_out_however_its_thesaurus_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, sign: str
+) -> None:
+    content = f"""z:1 a skos:Concept ; skos:prefLabel "Bees, old" ; {sign} .
+    z:2 a skos:Concept ; skos:prefLabel "Bees" ;
+    <http://e/euvoc#status> <http://e/authority/concept-status/CURRENT> ."""
+    assert Vocabulary.read(turtle(tmp_path, content)).ids == ("http://zoo/2",)
+    assert "1 of 2 concepts left out: 1 deprecated" in caplog.text
+
+
+def test_a_label_of_rdf_schema_is_the_name_of_a_concept_without_another(tmp_path: Path) -> None:
+    content = """@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+    z:1 a skos:Concept ; rdfs:label "Bees"@en, "Bienen"@de .
+    z:2 a skos:Concept ; skos:prefLabel "Wasps"@en ; rdfs:label "z2" ."""
+    labels = Vocabulary.read(turtle(tmp_path, content), language="de")
+    assert [label.names for label in labels] == [("Bienen",), ("Wasps",)]
+
+
+@pytest.mark.parametrize(
+    ("content", "ids"),
+    [
+        ('z:1 skos:prefLabel "Bees" .', ["1"]),
+        ('z:1 skos:altLabel "Bees" ; skos:inScheme z:s . z:s skos:prefLabel "Zoo" .', ["1"]),
+        ('z:1 a z:Insect ; skos:prefLabel "Bees" . z:Insect rdfs:subClassOf skos:Concept .', ["1"]),
+        ('z:1 a z:Insect ; skos:prefLabel "Bees" ; skos:broader z:2 . z:2 skos:prefLabel "Insects" .', ["1", "2"]),
+        ('z:1 skos:prefLabel "Bees" ; skos:exactMatch z:3 . z:3 skos:prefLabel "Apoidea" .', ["1"]),
+        ('z:1 skos:prefLabel "Bees" . z:3 a z:Person ; skos:prefLabel "Ann Low" .', ["1"]),
+        ('z:1 skos:prefLabel "Bees" . z:3 skos:prefLabel "Night" ; skos:member z:1 .', ["1"]),
+        ('z:1 skos:prefLabel "Bees" . z:3 skos:prefLabel "Zoo" ; skos:hasTopConcept z:1 .', ["1"]),
+    ],
+)
+def test_concepts_without_the_type_of_a_concept_are_read(tmp_path: Path, content: str, ids: list[str]) -> None:
+    rdfs = "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    vocabulary = Vocabulary.read(turtle(tmp_path, rdfs + content))
+    assert vocabulary.ids == tuple(f"http://zoo/{each}" for each in ids)
+
+
+def test_parents_that_are_not_found_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    content = """z:1 a skos:Concept ; skos:prefLabel "Bees" ; skos:broader z:8, z:9 .
+    z:2 a skos:Concept ; skos:prefLabel "Wasps" ; skos:broader z:8, z:1 ."""
+    path = turtle(tmp_path, content)
+    Vocabulary.read(path)
+    assert caplog.messages == [f"{path}: 2 broader concepts not found"]
+
+
+@pytest.mark.parametrize("encoding", ["ISO-8859-1", "windows-1252", "utf-16", "utf-8", "UTF-8"])
+def test_xml_is_read_in_the_encoding_that_it_declares(tmp_path: Path, encoding: str) -> None:
+    text = XML.replace("UTF-8", encoding).replace("Animals", "Bär")
+    assert Vocabulary.read(written(tmp_path, text.encode(encoding), "zoo.rdf"))[0].name == "Bär"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "problem"),
+    [
+        ("UTF-8", "zoo.rdf:4: byte 0xe4 is not UTF-8, the encoding that the XML declares; save the file as UTF-8"),
+        ("ascii", "zoo.rdf:4: byte 0xe4 is not ASCII, the encoding that the XML declares; save the file as UTF-8"),
+        ("klingon", 'zoo.rdf:1: is XML in the unknown encoding "klingon"; save it as UTF-8'),
+    ],
+)
+def test_xml_that_is_not_in_the_encoding_that_it_declares_is_refused(
+    tmp_path: Path, encoding: str, problem: str
+) -> None:
+    text = XML.replace("UTF-8", encoding).replace("Animals", "Bär")
+    assert refusal(written(tmp_path, text.encode("latin-1"), "zoo.rdf")) == problem
 
 
 def test_concepts_without_any_label_are_left_out_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -181,7 +262,7 @@ def test_concepts_without_any_label_are_left_out_and_counted(tmp_path: Path, cap
     z:3 a skos:Concept ."""
     path = turtle(tmp_path, content)
     assert Vocabulary.read(path).ids == ("http://zoo/2",)
-    assert caplog.messages == [f"{path}: 2 of 3 concepts have no label and are left out"]
+    assert caplog.messages == [f"{path}: 2 of 3 concepts left out: 2 without a name"]
 
 
 def test_relative_ids_do_not_depend_on_where_the_file_lies(tmp_path: Path) -> None:
@@ -210,8 +291,7 @@ def test_texts_are_cleaned(tmp_path: Path) -> None:
         (
             "zoo.ttl",
             b"\n\xff",
-            "zoo.ttl:2: byte 0xff is not UTF-8; save the file as UTF-8, "
-            "or name the encoding of documents: encoding=cp1252",
+            "zoo.ttl:2: byte 0xff is not UTF-8; save the file as UTF-8",
         ),
         ("zoo.ttl", "", "zoo.ttl: holds no skos:Concept in use, expected a SKOS thesaurus"),
         ("zoo.nt", "<http://a> <http://b> <http://c> .", "zoo.nt: holds no skos:Concept in use"),
@@ -283,7 +363,7 @@ def test_an_external_document_type_is_refused(tmp_path: Path) -> None:
 def test_entities_cannot_hide_behind_another_encoding(tmp_path: Path) -> None:
     text = XML.replace("UTF-8", "UTF-16").replace('"&#160;"', 'SYSTEM "file:///etc/passwd"')
     assert "zoo.rdf" in refusal(written(tmp_path, text, "zoo.rdf"))
-    assert "is not UTF-8" in refusal(written(tmp_path, text.encode("utf-16"), "zoo.rdf"))
+    assert "declares the XML entity" in refusal(written(tmp_path, text.encode("utf-16"), "zoo.rdf"))
 
 
 @pytest.mark.parametrize(("name", "content"), [("zoo.ttl", PREFIXES + TURTLE), ("zoo.rdf", XML), ("zoo.nt", TRIPLES)])
@@ -313,7 +393,7 @@ def test_any_bytes_are_read_or_refused_with_an_input_error(
 ) -> None:
     path = written(tmp_path, content)
     with contextlib.suppress(InputError):
-        assert skos.read_labels(path, None, file_format)
+        assert skos.read_labels(path, None, file_format)[0]
 
 
 SEVERAL = """\

@@ -453,6 +453,18 @@ def test_uploads_join_the_documents_and_broken_files_harm_nobody(client: TestCli
     assert review.documents[4].text == "Wasps fly."
 
 
+def test_uploads_with_known_ids_and_other_texts_are_documents_of_their_own(client: TestClient, review: Review) -> None:
+    enter(client)
+    rows = b"id,title\nd4,Wasps\n%s,Hives\nd2,Tax law: On income."
+    apart = "ids known with another text, each text now a document of its own: 2 (first: d1)"
+    for id_, said in ((b"d1", f"Documents added: 3; {apart}</p>"), (b"d5", "Documents added: 1</p>")):
+        files = [("files", ("new.csv", rows % id_))]
+        assert said in client.post("/review/upload", data={"csrf": csrf(client)}, files=files).text
+    assert sorted(entry.title for entry in review.documents.entries() if entry.id.startswith(("d1", "d2"))) == [
+        "Hives", "Honey bees", "Tax law", "Tax law: On income.",
+    ]  # fmt: skip
+
+
 def test_the_page_stays_small_however_long_the_document_is(client: TestClient, review: Review) -> None:
     review.documents.add([Document("long", "Bees", "Bees & <orchards> " * 10_000)])
     enter(client)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,7 +16,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from tagwright.core import workers
 from tagwright.core.saved import digests, write_manifest
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.stages.trees.label_trees import LabelTrees
@@ -111,7 +111,7 @@ def test_a_question_that_was_interrupted_leaves_no_answer_for_the_next_one(monke
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(workers, "_read_value", interrupt)
+        patch.setattr(pickle, "load", interrupt)
         trees.predict(WORDS, 1)
     with pytest.raises(TagwrightError, match="the process of Forest has ended"):
         trees.predict(WORDS, 1)
@@ -135,18 +135,17 @@ def test_trees_that_are_no_longer_used_leave_no_process() -> None:
 
 
 KILLED = """
-import os, sys, tempfile
+import os, pickle, sys, tempfile
 tempfile.tempdir = sys.argv[1]
 import numpy as np
 from scipy.sparse import csr_matrix
-from tagwright.core import workers
 from tagwright.training.linear import fit_trees
 from tagwright.types import Run
 def die(stream):
     print("growing", flush=True)
     while True:
         pass
-workers._read_value = die  # the process waits for the trees for ever
+pickle.load = die  # the process waits for the trees for ever
 fit_trees(csr_matrix(np.eye(2, dtype=np.float32)), Run.from_rows([[0], [1]]), 2)
 """
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import Chosen, Cut, Quiet, Reading
+from tagwright.app.arguments import Chosen, Cut, Quiet
 from tagwright.core.outputs import Written
 
 
@@ -25,7 +25,7 @@ def enrich(
 ) -> None:
     """Copy catalogue records with suggested subjects (650) and where they come from (883). Needs the extra "marc"."""
     from tagwright.app import inputs
-    from tagwright.catalogues.copies import write_copy
+    from tagwright.catalogues.copies import check, read_records, write_copy
     from tagwright.catalogues.subjects import Provenance, suggested_by
     from tagwright.combining.acceptance import SuggestOptions
     from tagwright.core.display import many
@@ -36,7 +36,8 @@ def enrich(
 
     provenance = Provenance(source=source, agency=agency, date=datetime.now(UTC).strftime("%Y%m%d"))
     options = SuggestOptions(**vars(cut))
-    corpus = inputs.read([str(records)], Reading())
+    check(records, output)
+    corpus, places = read_records(records)
     if run:
         vocabulary = inputs.vocabulary(chosen, corpus)
         found = cut_ranking(vocabulary, corpus, read_run(run, corpus.ids, vocabulary.index), options)
@@ -44,5 +45,6 @@ def enrich(
         tagger = inputs.tagger(chosen, corpus)
         tagger.check(options)
         vocabulary, found = tagger.vocabulary, Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
-    added = write_copy(records, output, suggested_by(found, corpus.ids, inputs.named(chosen, vocabulary)), provenance)
+    suggested = suggested_by(found, corpus.ids, places, inputs.named(chosen, vocabulary))
+    added = write_copy(records, output, suggested, provenance)
     print(f"{many(added.subjects, 'subject')} added to {many(added.records, 'record')}: {output}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tagwright.app.arguments import Json
-from tagwright.core.terminal import escaped, print_json
+from tagwright.core.terminal import escaped, for_programs, print_json
 from tagwright.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def reviews(
     try:
         if export:
             for line in exported(opened, output or "jsonl"):
-                print(escaped(line) if output != "csv" else line)
+                print(for_programs(line))
             return
         decisions = Decisions(opened)
         _show(decisions.statistics(), len(ReviewedDocuments(opened)), len(decisions.differences()), as_json=as_json)

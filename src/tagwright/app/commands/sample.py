@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from tagwright.app.arguments import Chosen, Conditions, Docs, Quiet, Reading
-from tagwright.core.terminal import escaped
+from tagwright.core.terminal import for_programs
 
 
 def sample(
@@ -40,4 +40,4 @@ def sample(
     for place in sampling.sample(documents, n, by, tagger=tagger, seed=seed, **vars(conditions)):
         found = documents[place]
         as_json = json.dumps({"id": found.id, "title": found.title}, ensure_ascii=False)
-        print(escaped(as_json if output == "jsonl" else found.id))
+        print(for_programs(as_json if output == "jsonl" else found.id))

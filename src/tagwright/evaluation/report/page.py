@@ -14,7 +14,7 @@ from tagwright.evaluation.report.plots import interval_table, rank_plot, reliabi
 from tagwright.evaluation.report.tables import slice_rows, threshold_rows
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores, split
-from tagwright.evaluation.significance import Comparison, Comparisons, comparison_rows, tests_of
+from tagwright.evaluation.significance import MEANING_OF_P, Comparison, Comparisons, comparison_rows
 from tagwright.evaluation.text_tables import Rows, percent
 
 SENTENCES = {
@@ -132,7 +132,7 @@ def comparison_page(title: str, found: Comparisons, details: Details) -> str:
         _section("What was compared", _terms(details.notes)),
         *(_differences(pair) for pair in found.pairs),
         _section("Measures", _terms(explained(names))),
-        _section("Tests", f"<p>{note}</p>", _terms(tests_of(found.pairs)), *map(_tested, found.pairs)),
+        _section("Test", f"<p>{note}</p>", _terms({"p": MEANING_OF_P}), *map(_tested, found.pairs)),
         _curves(details.curves),
     )
 

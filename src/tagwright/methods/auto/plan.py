@@ -4,12 +4,12 @@
 rests.
 """
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from tagwright.core.workers import usable_cores
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.device import uses_gpu
 from tagwright.evaluation.advice import STAGES
@@ -224,7 +224,7 @@ def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
     >>> round(predict(Holdings(documents=5), work, Rates(label=0.1))["zero_shot"], 1)
     1.0
     """
-    each = holdings.used * (SVM_LABEL + SVM_DOCUMENT * holdings.labelled) / (os.cpu_count() or 1)
+    each = holdings.used * (SVM_LABEL + SVM_DOCUMENT * holdings.labelled) / usable_cores()
     find, describe = COMBINER_STAGES * rates.find, COMBINER_STAGES * rates.describe
     fit = (CombinerOptions().folds + 1) * rates.train * growth(work.examples)
     return {

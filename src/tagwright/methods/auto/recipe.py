@@ -97,8 +97,8 @@ class Config(Checked):
     "The most labelled documents that the combiner learns from, drawn by the seed; the other stages learn from all."
 
     llm: LlmOptions = field(default_factory=LlmOptions)
-    """The language model that ranks the first candidates again, if one is named: see docs/language-models.md. Its calls
-    are not among the minutes, they have a budget of their own."""
+    """The language model that ranks the first candidates again, if one is named. Its calls are not among the
+    minutes, they have a budget of their own."""
 
     seed: AtLeastZero = 0
     "Seed of all random choices."

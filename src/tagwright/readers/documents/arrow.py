@@ -70,13 +70,13 @@ def arrow_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 @contextmanager
 def _explained(kind: str, path: Path) -> Iterator[None]:
-    """Raise InputError for the errors of Arrow, which have no class in common, and if it is not installed."""
+    """Raise InputError for any error of Arrow, and if it is not installed."""
     require(f"reading {kind}", "pyarrow", path=path)
-    import pyarrow as pa
-
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except InputError:
+        raise
+    except Exception as error:
         first_line = str(error).partition("\n")[0]  # a page of details follows
         raise InputError(f"is no {kind} file, or a damaged one ({first_line})", path) from None
 

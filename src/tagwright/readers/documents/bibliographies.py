@@ -1,25 +1,25 @@
-"""Read what reference managers such as Zotero export: RIS, BibTeX (extra `latex`), and CSL JSON."""
+"""Read what reference managers and databases export: RIS, PubMed's and Web of Science's format, BibTeX, CSL JSON."""
 
+import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tagwright.core.extras import require
-from tagwright.core.progress import unlogged
 from tagwright.errors import InputError
+from tagwright.readers.documents.latex import converter, known_macros
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line, present, years
-from tagwright.readers.limits import largest_document, reject, too_large
+from tagwright.readers.limits import converting, largest_document, leave_out, readable
 from tagwright.readers.lines import Place, json_objects, open_lines, open_text
 from tagwright.text.words import clean
 from tagwright.types import Document
 
-_RIS = re.compile(r"([A-Z][A-Z0-9])  -(?: (.*))?")
-
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("ID", "id"),
-    "title": ("TI", "T1", "CT", "title"),
+    "title": ("TI", "T1", "CT", "BT", "title"),
     "abstract": ("AB", "N2", "abstract"),
     "author": ("AU", "A1", "A2", "A3", "author", "editor"),
     "keyword": ("KW", "keywords", "keyword"),
@@ -31,63 +31,142 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """Field -> its names in RIS, BibTeX and CSL JSON. Authors are those of all names; of anything else the first name
 counts that has a value."""
-_SEPARATORS = {"KW": "\n", "keywords": "[,;]", "keyword": "[,;]"}
+_PUBMED: Mapping[str, tuple[str, ...]] = {
+    "id": ("PMID",), "title": ("TI", "BTI"), "abstract": ("AB",), "author": ("FAU", "AU"), "keyword": ("OT",),
+    "language": ("LA",), "year": ("DP",), "publisher": ("PB",), "venue": ("JT", "TA"), "label": ("MH",),
+}  # fmt: skip
+_WEB_OF_SCIENCE: Mapping[str, tuple[str, ...]] = {
+    "id": ("UT",), "title": ("TI",), "abstract": ("AB",), "author": ("AF", "AU"), "keyword": ("DE",),
+    "language": ("LA",), "year": ("PY",), "publisher": ("PU",), "venue": ("SO",),
+}  # fmt: skip
+_SEPARATORS = {"KW": "\n", "keywords": "[,;]", "keyword": "[,;]", "DE": ";", "AF": "\n"}
 "Between the values in one text."
 
 
-def read_ris(path: Path) -> Iterator[Located]:
-    """Each reference of a RIS file as a document, with the line on which it begins.
+class _Dialect(NamedTuple):
+    """A format of tagged lines. names: of its fields, as in `_NAMES`; begin, end: tags of a reference."""
 
-    ID is the id, TI the title, AB or N2 the abstract. Metadata: author, keyword, language, year, publisher, venue,
-    note. Raises InputError with the line for text outside of a reference and for a reference without end.
+    line: re.Pattern[str]
+    names: Mapping[str, tuple[str, ...]]
+    begin: str
+    end: str = "ER"
+
+    def split(self, line: str) -> tuple[str, str]:
+        """The tag of a line, "" where a value goes on, and the text."""
+        found = self.line.fullmatch(line.rstrip())
+        return (found[1], found[2] or "") if found else ("", line)
+
+
+_DIALECTS = (
+    _Dialect(re.compile(r"([A-Z][A-Z0-9])  -(?: (.*))?"), _NAMES, "TY"),
+    _Dialect(re.compile(r"(?=.{4}-)([A-Z]{2,4}) *-(?: (.*))?"), _PUBMED, "PMID", end=""),
+    _Dialect(re.compile(r"([A-Z][A-Z0-9])(?: (.*))?"), _WEB_OF_SCIENCE, "PT"),
+)
+_AROUND = re.compile(r"\d*\.?|(?:FN|VR) .*|EF")
+"Lines outside of references that say nothing: numbers, and the head and end of a file."
+LONGEST_STRING = 1000
+"The most characters of an @string of BibTeX; longer ones could make a text grow without bound."
+_PLAIN = re.compile(r"[\w\s.,:;()/]*")
+"Values of BibTeX without LaTeX."
+_log = logging.getLogger(__name__)
+
+
+def read_ris(path: Path) -> Iterator[Located]:
+    """Each reference of a file in RIS, or in the format of PubMed or of the Web of Science, with the line it begins on.
+
+    Metadata: author, keyword, language, year, publisher, venue, note; the MeSH headings of PubMed are labels. Lines
+    outside of references are counted in the log, and a reference above the limit for a document is left out.
     """
-    begin, size, values, last = 0, 0, dict[str, list[str]](), list[str]()
+    dialect: _Dialect | None = None
+    begin, left, outside, fields = 0, 0, list[int](), list[tuple[str, list[str]]]()
     for number, line in open_lines(path, "leave out"):
-        size += len(line)
-        if values and size > largest_document():
-            raise InputError(f"a reference {too_large()}", path, begin)
-        tag = _RIS.fullmatch(line.rstrip())
-        if tag and tag[1] == "TY":
-            if values:
-                raise InputError("a reference has no end, ER, before the next one", path, begin)
-            begin, size, values, last = number, len(line), {"TY": [tag[2] or ""]}, []
-        elif tag and tag[1] == "ER" and values:
-            yield begin, _document(values)
-            values = {}
-        elif values and tag:
-            last = values.setdefault(tag[1], [])
-            last.append(tag[2] or "")
-        elif values and last:
-            last[-1] += f"\n{line}"
-        elif line.strip():
-            raise InputError(f"{line[:40]!r} is outside of a reference, expected TY  - at its beginning", path, number)
-    if values:
-        raise InputError("a reference has no end: ER  -", path, begin)
+        dialect = dialect or next((each for each in _DIALECTS if each.split(line)[0] == each.begin), None)
+        tag, text = dialect.split(line) if dialect else ("", line)
+        if dialect and tag and tag in (dialect.begin, dialect.end):
+            if fields and left >= 0:
+                yield begin, _tagged(fields, dialect)
+            begin, left, fields = number, largest_document(), [(tag, [text])] if tag == dialect.begin else []
+        elif fields and left >= 0:
+            left -= len(line) + 1
+            if left < 0:
+                leave_out(path, begin)
+            elif tag:
+                fields.append((tag, [text]))
+            else:
+                fields[-1][1].append(text)
+        elif not fields and not _AROUND.fullmatch(line.strip()):
+            outside.append(number)
+    if dialect and fields and left >= 0:
+        yield begin, _tagged(fields, dialect)
+    if outside:
+        _log.warning("%s:%d: %d lines outside of references are passed over", path, outside[0], len(outside))
+
+
+def _tagged(fields: Iterable[tuple[str, Sequence[str]]], dialect: _Dialect) -> Document:
+    values = dict[str, list[str]]()
+    for tag, lines in fields:
+        wrapped = dialect.names is not _NAMES and tag not in _SEPARATORS
+        values.setdefault(tag, []).append((" " if wrapped else "\n").join(map(str.strip, lines)))
+    document = _document(values, dialect.names)
+    headings = (heading.partition("/")[0].strip("* ") for heading in values.get("MH", ()) if "label" in dialect.names)
+    return replace(document, labels=tuple(dict.fromkeys(headings)))
 
 
 def read_bibtex(path: Path) -> Iterator[Located]:
     """Each entry of a BibTeX or BibLaTeX file as a document, with the line on which it begins; its key is the id.
 
-    Metadata: author, keyword, language, year, publisher, venue, note. LaTeX in values becomes text. Raises InputError
-    with the line for an entry that cannot be read.
+    Metadata: author, keyword, language, year, publisher, venue, note. LaTeX in values becomes text. Entries that cannot
+    be read are left out. Raises InputError with the line if none can be read.
     """
     require("reading BibTeX", "bibtexparser", path=path)
     from bibtexparser.entrypoint import parse_string
-    from bibtexparser.model import Entry, ParsingFailedBlock
-    from pylatexenc.latex2text import LatexNodes2Text
+    from bibtexparser.model import Entry, ParsingFailedBlock, String
 
-    decode = LatexNodes2Text(keep_comments=True).latex_to_text
-    with unlogged("bibtexparser.splitter"):  # what it would log is raised here
-        library = parse_string(open_text(path))
-    for block in library.blocks:
-        place = Place(path, (block.start_line or 0) + 1)
-        if isinstance(block, ParsingFailedBlock):
-            reject(place.error(f"is no entry of BibTeX ({one_line(str(block.error))})"))
-        elif isinstance(block, Entry):
-            values = {field.key.lower(): [decode(str(field.value))] for field in block.fields} | {"id": [block.key]}
-            for role in {"author", "editor"} & values.keys():
-                values[role] = re.split(r"\s+and\s+", values[role][0])
-            yield place.line or 0, _document(values)
+    text, known, macros, strings = open_text(path), known_macros(), converter(keep_comments=True), dict[str, str]()
+
+    def value(text: str) -> str:
+        text = _written_out(text, strings)
+        return text if _PLAIN.fullmatch(text) else str(macros.latex_to_text(text, latex_context=known))
+
+    def documents() -> Iterator[Located | InputError]:
+        for block in blocks:
+            place = Place(path, (block.start_line or 0) + 1)
+            if isinstance(block, ParsingFailedBlock) and not isinstance(block.ignore_error_block, Entry):
+                yield place.error(f"is no entry of BibTeX ({one_line(str(block.error))})")
+            elif isinstance(block, String):
+                strings[block.key.lower()] = _written_out(str(block.value), strings)[:LONGEST_STRING]
+            elif isinstance(entry := getattr(block, "ignore_error_block", block), Entry):
+                try:
+                    with converting("is an entry of BibTeX that cannot be read", "pylatexenc", *place):
+                        values = {field.key.lower(): [value(str(field.value))] for field in entry.fields}
+                except InputError as error:
+                    yield error
+                    continue
+                for role in {"author", "editor"} & values.keys():
+                    values[role] = re.split(r"\s+and\s+", values[role][0])
+                yield place.line or 0, _document(values | {"id": [entry.key]})
+
+    with converting("is no BibTeX, or damaged", "bibtexparser", path):
+        blocks = parse_string(text, parse_stack=[]).blocks
+    yield from readable(documents())
+
+
+def _written_out(value: str, strings: Mapping[str, str]) -> str:
+    """A value of BibTeX without the signs around its parts, which `#` joins, and with names of strings replaced.
+
+    >>> _written_out('jb # " of {the} north"', {"jb": "Journal of Bees"}), _written_out("{a # b}", {})
+    ('Journal of Bees of {the} north', 'a # b')
+    """
+    parts, start, depth, quoted = list[str](), 0, 0, False
+    for place, character in enumerate(f"{value}#"):
+        depth += (character == "{") - (character == "}")
+        quoted ^= character == '"' and not depth
+        if character == "#" and (not (depth or quoted) or place == len(value)):
+            parts.append(value[start:place].strip())
+            start = place + 1
+    return "".join(
+        part[1:-1] if part[:1] + part[-1:] in ("{}", '""') else strings.get(part.lower(), part) for part in parts
+    )
 
 
 def read_csl(path: Path) -> Iterator[Located]:
@@ -124,11 +203,13 @@ def _csl_name(name: object) -> str:
     return str(name.get("literal") or ", ".join(str(name[part]) for part in ("family", "given") if name.get(part)))
 
 
-def _document(values: Mapping[str, Sequence[str]]) -> Document:
-    """The document of a reference. values: by the names that its format has for them, see `_NAMES`."""
+def _document(values: Mapping[str, Sequence[str]], known: Mapping[str, tuple[str, ...]] = _NAMES) -> Document:
+    """The document of a reference. values: by the names that its format has for them. known: see `_NAMES`."""
     found = dict[str, list[str]]()
-    for field, names in _NAMES.items():
-        held = [name for name in names if values.get(name)][: None if field == "author" else 1]
+    for field in _NAMES:
+        names = known.get(field, ())
+        held = [name for name in names if values.get(name)]
+        held = held if field == "author" and known is _NAMES else held[:1]
         found[field] = [
             part for name in held for text in values[name] for part in re.split(_SEPARATORS.get(name, "$^"), text)
         ]

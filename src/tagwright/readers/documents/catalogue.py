@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from tagwright.core.display import many
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
@@ -62,6 +63,33 @@ class Subject(NamedTuple):
         return write_reference(self.ids, self.name)
 
 
+def source_code(text: str) -> str:
+    """The code of a vocabulary as records give it, without case and the punctuation at its end.
+
+    >>> source_code("GND"), source_code("lcsh.")
+    ('gnd', 'lcsh')
+    """
+    return text.lower().rstrip(" .,;:/")
+
+
+class Remarks:
+    """What is to be said of the records of a file: a line for each problem, with its first place and its count."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._found = path, dict[str, list[Any]]()
+
+    def add(self, number: int, problem: str, detail: str = "") -> None:
+        """Note a problem of a record. detail: what is said of the first record alone."""
+        first = self._found.setdefault(problem, [number, detail, 0])
+        first[2] += 1
+
+    def log(self) -> None:
+        """Log the lines."""
+        for problem, (number, detail, count) in self._found.items():
+            more = f" (and {many(count - 1, 'other record')})" if count > 1 else ""
+            _log.warning("%s:%d: %s%s%s", self.path, number, problem, detail, more)
+
+
 class Record(NamedTuple):
     """A record without its labels, and its subjects."""
 
@@ -72,33 +100,41 @@ class Record(NamedTuple):
 def to_documents(
     records: Iterable[tuple[int, _Raw | InputError]],
     read: Callable[[_Raw], Record | None],
-    path: Path,
+    remarks: Remarks,
     columns: Columns | None,
+    none: str = "is deleted, or describes no work",
 ) -> Iterator[Located]:
-    """Documents of numbered records; None are passed over. columns: `labels` is the code of the subjects to take.
+    """Documents of numbered records. columns: `labels` is the code of the subjects to take.
 
-    A damaged record is collected or logged, and the others are read. Raises InputError if none can be read, and if no
-    subject is of the chosen vocabulary; ConfigError for other columns.
+    Records that are read as None are passed over; none: why. A damaged record is collected or logged, and the others
+    are read. Lines of log count the records that are passed over, those without title and text, and the subjects of
+    other vocabularies than the chosen one. Raises InputError if no record can be read, and if no subject is of the
+    chosen vocabulary; ConfigError for other columns.
     """
     chosen, sources, damaged, count = _chosen(columns), Counter[str](), None, 0
     for number, fields in records:
         if isinstance(fields, InputError):
             leave_out_because(fields)
             damaged = damaged or fields
-        elif record := read(fields):
+        elif (record := read(fields)) is None:
+            remarks.add(number, f"passed over: {none}")
+        else:
             count += 1
+            if not record.document.text:
+                remarks.add(number, "has no title and no text")
             sources.update(each.source for each in record.subjects if each.label)
             yield number, _labelled(record, chosen)
     if damaged and not count:
         raise damaged
-    _report(sources, chosen, path)
+    remarks.log()
+    _report(sources, chosen, remarks.path)
 
 
 def _chosen(columns: Columns | None) -> str:
     if other := {*(columns or {})} - {"labels"}:
         remedy = option("columns", "labels=lcsh", python='labels="lcsh"')
         raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {remedy}")
-    return (columns or {}).get("labels", "").lower()
+    return source_code((columns or {}).get("labels", ""))
 
 
 def _labelled(record: Record, chosen: str) -> Document:
@@ -116,6 +152,8 @@ def _report(sources: Counter[str], chosen: str, path: Path) -> None:
     if chosen and sources and not sources[chosen]:
         problem = f"no subject is of the vocabulary {chosen}; there are {', '.join(known) or 'none with a code'}"
         raise InputError(problem, path)
+    if chosen and (other := sources.total() - sources[chosen]):
+        _log.warning("%s: %s of other vocabularies than %s, which are metadata", path, many(other, "subject"), chosen)
     if len(sources) > 1 and not chosen and known:
         first = known[0].partition(" ")[0]
         remedy = option("columns", f"labels={first}", python=f'labels="{first}"')

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tagwright.core.extras import require
-from tagwright.errors import InputError, one_line_of
+from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, authors, keywords, one_line, present, to_document
-from tagwright.readers.limits import PICTURES, largest_document, read_whole, too_large
+from tagwright.readers.limits import PICTURES, converting, largest_document, read_whole, too_large
 from tagwright.readers.lines import open_bytes
 from tagwright.types import Document
 
@@ -40,13 +40,10 @@ def read_docx(path: Path) -> Iterator[Located]:
 
     with open_bytes(path) as file:
         content = BytesIO(read_whole(file, path, PICTURES))
-    try:
+    with converting("is no Word file (.docx), or a damaged one", "docx", path):
         _check_parts(content, path)
-        yield 0, _document(docx.Document(content))
-    except InputError:
-        raise
-    except Exception as error:  # for damaged files the libraries raise KeyError, BadZipFile, XMLSyntaxError and more
-        raise InputError(f"is no Word file (.docx), or a damaged one ({one_line_of(error)})", path) from None
+        document = _document(docx.Document(content))
+    yield 0, document
 
 
 def _check_parts(content: BytesIO, path: Path) -> None:
@@ -83,7 +80,7 @@ def _document(file: Any) -> Document:
 
 
 def _blocks(file: Any) -> Iterator[Block]:
-    depths = {style.style_id: _depth(style) for style in file.styles}
+    depths = _depths(file.styles.element)
     for part in _parts(file.element.body):
         if part.tag == _TABLE:
             yield from ((0, text) for row in part.iter(_ROW) if (text := _text(row)))
@@ -103,15 +100,28 @@ def _parts(body: Any) -> Iterator[Any]:
             yield from _parts(part.find(f"{_WORD}sdtContent"))
 
 
-def _depth(style: Any) -> int:
-    """The depth of a heading style or of a style based on one; the style names are English in every language."""
-    while style is not None and style.name:
-        if heading := _HEADING.fullmatch(style.name):
-            return int(heading[1])
-        if style.name == "Title":
-            return _TITLE
-        style = getattr(style, "base_style", None)
-    return 0
+def _depths(styles: Any) -> dict[str, int]:
+    """Style id -> depth of its heading: its own or that of the style it is based on; names are English everywhere."""
+    named, based = dict[str, str](), dict[str, str]()
+    for style in styles.iter(f"{_WORD}style"):
+        id_ = style.get(f"{_WORD}styleId", "")
+        for tag, values in (("name", named), ("basedOn", based)):
+            if (element := style.find(_WORD + tag)) is not None:
+                values[id_] = element.get(_VALUE, "")
+    depths = {id_: depth for id_, name in named.items() if (depth := _own_depth(name))}
+    for id_ in named:
+        chain = list[str]()
+        while id_ in named and id_ not in depths:
+            depths[id_] = 0  # styles that are based on each other end here
+            chain.append(id_)
+            id_ = based.get(id_, "")
+        depths |= dict.fromkeys(chain, depths.get(id_, 0))
+    return depths
+
+
+def _own_depth(name: str) -> int:
+    heading = _HEADING.fullmatch(name)
+    return int(heading[1]) if heading else _TITLE if name == "Title" else 0
 
 
 def _text(element: Any) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
-from tagwright.readers.documents.catalogue import Record, Subject, to_documents
+from tagwright.readers.documents.catalogue import Record, Remarks, Subject, source_code, to_documents
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line, present, years
@@ -22,9 +22,11 @@ def read_dublin_core(path: Path, columns: Columns | None = None) -> Iterator[Loc
     The identifier of the harvest, or else dc:identifier, is the id; dcterms:abstract, or else dc:description, the
     abstract; tableOfContents a section. Labels are the subjects, by address where they are one; their source is the
     xsi:type. Other metadata: author (creator, contributor), year, publisher, venue, language, type, alternative
-    (title). Deleted records are passed over. columns: as in `catalogue.to_documents`, which also says what is raised.
+    (title). Deleted records, and those without title and description, are passed over. columns: as in
+    `catalogue.to_documents`, which also says what is raised.
     """
-    return to_documents(read_elements(path, *_RECORDS), _to_record, path, columns)
+    none = "is deleted, or has no title and no description"
+    return to_documents(read_elements(path, *_RECORDS), _to_record, Remarks(path), columns, none)
 
 
 def _to_record(element: Element) -> Record | None:
@@ -65,5 +67,5 @@ def _to_record(element: Element) -> Record | None:
 
 def _subject(text: str, kind: str) -> Subject:
     """A subject of the vocabulary that an xsi:type such as dcterms:LCSH names."""
-    source = kind.rpartition(":")[2].lower()
+    source = source_code(kind.rpartition(":")[2])
     return Subject(source, (text,), "") if re.match(r"\w+://\S+$", text) else Subject(source, (), text)

@@ -2,6 +2,7 @@
 
 import codecs
 import glob
+import io
 import logging
 import os
 import re
@@ -13,18 +14,20 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, NamedTuple, TypeAlias
+from typing import IO, NamedTuple, TypeAlias, cast
 
 from tagwright.core import plugins
+from tagwright.core.scratch import scratch_folder
 from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
 from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.docx import read_docx
 from tagwright.readers.documents.dublin_core import read_dublin_core
 from tagwright.readers.documents.html import read_html
-from tagwright.readers.documents.jats import read_jats
+from tagwright.readers.documents.ids import UniqueIds
+from tagwright.readers.documents.jats import read_jats, read_pubmed
 from tagwright.readers.documents.jsonl import read_json, read_jsonl
 from tagwright.readers.documents.latex import read_latex
 from tagwright.readers.documents.marc import read_marc, read_marcxml
@@ -40,8 +43,8 @@ from tagwright.readers.documents.plain_text import (
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv
 from tagwright.readers.documents.tei import read_tei
-from tagwright.readers.limits import is_collected, skip
-from tagwright.readers.lines import WORKBOOKS, open_bytes
+from tagwright.readers.limits import is_collected, skip, within_time
+from tagwright.readers.lines import WORKBOOKS, EncodingError, marked_encoding, open_bytes
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -65,6 +68,7 @@ READERS: Mapping[str, Reader] = {
     "text": read_text,
     "latex": read_latex,
     "jats": read_jats,
+    "pubmed": read_pubmed,
     "tei": read_tei,
     "html": read_html,
     "docx": read_docx,
@@ -92,10 +96,19 @@ TABLES: frozenset[str] = frozenset(
 PAPERS: frozenset[str] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
 "Formats with one document or a few in a file: among many files a damaged one is reported and the rest are read."
 
+_ROWS = TABLES - {"marc", "marcxml", "pica", "dublin_core"}
+"Formats whose documents are lines or rows."
+
+_OWN_IDS = _ROWS - PAPERS
+"Formats whose ids the user has given, who refers to documents by them: a repeated one is an error."
+
 _TEXTS = (TABLES - {"parquet", "arrow", "marc", "marcxml", "dublin_core"}) | {
     "text", "latex", "ris", "bibtex", "csl",
 }  # fmt: skip
 "Formats that do not say their encoding themselves."
+
+_ENCODED = frozenset({"html", "marc"})
+"Formats that may say it wrongly: their readers also take `encoding`."
 
 _SUFFIXES: Mapping[str, str] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
@@ -103,26 +116,31 @@ _SUFFIXES: Mapping[str, str] = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
     ".nxml": "jats", ".tei": "tei", ".html": "html", ".htm": "html", ".xhtml": "html", ".docx": "docx", ".pdf": "pdf",
     ".tex": "latex", ".latex": "latex", ".mrc": "marc", ".marc": "marc",
-    ".pica": "pica", ".pp": "pica", ".ris": "ris", ".bib": "bibtex", ".bibtex": "bibtex",
+    ".pica": "pica", ".pp": "pica", ".ris": "ris", ".nbib": "ris", ".ciw": "ris", ".bib": "bibtex", ".bibtex": "bibtex",
     **dict.fromkeys(SUFFIXES, "text"),
 }  # fmt: skip
 _LABELLED = frozenset({"text", "html", "docx", "pdf"})
 "Formats whose labels may be in a file beside the document; Markdown has none."
+_STDIN = "stdin"
 _EMPTY = "is empty, expected documents"
 _IN_FOLDERS = frozenset({".xml", *(suffix for suffix, format_ in _SUFFIXES.items() if format_ in PAPERS)})
 _SIGNS: Mapping[bytes, str] = {
     b"PAR1": "parquet", b"ARROW1": "arrow", b"{": "jsonl", b"%PDF-": "pdf", b"PK\x03\x04": "docx",
 }  # fmt: skip
-_ROOTS: Mapping[bytes, str] = {b"article": "jats", b"TEI": "tei", b"html": "html"}
+_ROOTS: Mapping[bytes, str] = {b"article": "jats", b"PubmedArticleSet": "pubmed", b"TEI": "tei", b"html": "html"}
 _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
     "marc": re.compile(rb"\d{5}[a-z]{2}.{2}[ a]22\d{5}", re.DOTALL),
     "marcxml": re.compile(rb"<.*?<(?:\w+:)?datafield\s[^>]*?\btag=[\"']\d{3}[\"']", re.DOTALL),
-    "pica": re.compile(rb"\d{3}[A-Z@](?:/\d{2,3})? *(?:\x1f|\$|\xc6\x92)[0-9A-Za-z]"),
-    "ris": re.compile(rb"TY  - [A-Z]"),
+    "pica": re.compile(
+        rb"(?:[\dX]+ *\x1e|[\x1d\x1e\s]*)\d{3}[A-Z@](?:/\d{2,3})? *(?:\x1f|\$|\xc6\x92)[0-9A-Za-z]"
+        rb"|<.*?<(?:\w+:)?(?:datafield\s[^>]*?\btag|tag\s[^>]*?\bid)=[\"']\d{3}[A-Z@][\"']",
+        re.DOTALL,
+    ),
+    "ris": re.compile(rb"(?:\d+\.?\s+)?TY  - [A-Z]|PMID- \d|(?:FN .*\n(?:VR .*\n)?)?PT [A-Z]\r?\n"),
 }
 "Catalogue records have no root element of their own: formats that are recognised by how the content begins."
 _DUBLIN_CORE = re.compile(rb"<.*?\bxmlns:?\w*=[\"']http://purl\.org/dc/(?:elements/1\.1|terms)/[\"']", re.DOTALL)
-_ROOT = re.compile(rb"<(?:!DOCTYPE\s+|\w+:)?(article|TEI|html)(?=[\s/>])", re.IGNORECASE)
+_ROOT = re.compile(rb"<(?:!DOCTYPE\s+|\w+:)?(article|PubmedArticleSet|TEI|html)(?=[\s/>])", re.IGNORECASE)
 
 
 def open_sources(
@@ -136,10 +154,12 @@ def open_sources(
     A source is a file, a folder of `PAPERS`, a glob, or `-` for standard input: JSON lines, a paper, or else a text
     that is one document. The id of a document without one is the path of its file, relative to the folder that was
     given unless files in several folders share that path; "stdin" on standard input. columns: which columns or keys of
-    the files of `TABLES` hold the parts of a document. encoding: of texts and tables that are not UTF-8. Of
-    several files, unreadable ones of a `PAPERS` format are logged and skipped. Raises InputError for a source that does
-    not exist or holds no documents, for any other file that cannot be read, and when none can be read; ConfigError for
-    an unknown format or encoding and for columns of files that have none.
+    the files of `TABLES` hold the parts of a document; a row without an id is called by its line, and by its file if
+    there are several. Outside of tables and JSON lines, a repeated id is told apart (`ids.UniqueIds`). encoding: of
+    texts, tables, HTML and MARC that are not UTF-8; a byte order mark counts more. Of several files, unreadable ones of
+    a `PAPERS` format are logged and skipped. Raises InputError for a source that does not exist or holds no documents,
+    for any other file that cannot be read, and when none can be read; ConfigError for an unknown format or encoding,
+    for columns of files that have none, and for the encoding of files that say theirs.
     """
     if format is not None and format not in READERS:
         point = plugins.find(plugins.READERS, format)
@@ -151,10 +171,13 @@ def open_sources(
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
     files = _unique_names(_without_labels([file for source in sources for file in _files(str(source), format)]))
     _check_columns(files, columns)
+    _check_use(files, encoding)
+    ids = UniqueIds()
+    files = [file._replace(ids=ids, alone=len(files) == 1) for file in files]
     damaged: list[InputError] = []
     for file in files:
         if str(file.path) == "-":
-            yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name="stdin"), columns, encoding)
+            yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name=_STDIN), columns, encoding)
         elif file.path.is_file():
             documents = _read(file, columns, encoding)
             yield (
@@ -164,6 +187,7 @@ def open_sources(
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
                 yield from _spooled(pipe, str(file.path), file, columns, encoding)
+    ids.report()
     if damaged and len(damaged) == len(files):
         raise damaged[0]
     if damaged:
@@ -173,9 +197,12 @@ def open_sources(
 
 def guess_format(path: Path) -> str:
     """The format of a file from its name, or else from its first bytes. Raises InputError when neither tells."""
-    if by_name := _by_suffix(path):
+    by_name = _by_suffix(path)
+    if by_name and (by_name != "text" or _suffix(path) in MARKDOWN):
         return by_name
-    start = _start(path)
+    start = _start(path, 1 << 12 if by_name else 1 << 16)
+    if by_name:  # exports of many records are often called .txt
+        return next((name for name, begin in _CONTENTS.items() if begin.match(start)), by_name)
     if not start:
         raise InputError(_EMPTY, path)
     if _suffix(path) in WORKBOOKS or (start.startswith(b"PK\x03\x04") and b"xl/" in start):
@@ -183,30 +210,34 @@ def guess_format(path: Path) -> str:
     for sign, by_content in _SIGNS.items():
         if start.startswith(sign):
             return by_content
-    plain = start.lstrip(b"\xff\xfe").replace(b"\0", b"")  # XML may be UTF-16
-    if records := next((name for name, begin in _CONTENTS.items() if begin.match(plain)), None):
+    if records := next((name for name, begin in _CONTENTS.items() if begin.match(start)), None):
         return records
-    if root := _ROOT.search(plain):
+    if root := _ROOT.search(start):
         return _ROOTS[next(name for name in _ROOTS if name.lower() == root[1].lower())]
-    if _DUBLIN_CORE.match(plain):
+    if _DUBLIN_CORE.match(start):
         return "dublin_core"
     if b"\t" in start.partition(b"\n")[0]:
         return "tsv"
     which = option("format", flag="input-format")
     problem = (
-        "is XML of an unknown kind, expected JATS (article), TEI, html, MARCXML or Dublin Core"
-        if plain.startswith(b"<?xml")
+        "is XML of an unknown kind, expected JATS (article), PubMed, TEI, html, MARCXML or Dublin Core"
+        if start.startswith(b"<?xml")
         else f"has no recognisable format; name it: {which}, one of {', '.join(_formats())}"
     )
     raise InputError(problem, path)
 
 
 class _File(NamedTuple):
-    """A file to read. name: the id of a document without one. format: None where it has to be guessed."""
+    """A file to read. name: the id of a document without one. format: None where it has to be guessed.
+
+    alone: no other is read. ids: of the documents of all files.
+    """
 
     path: Path
     name: str
     format: str | None
+    alone: bool = True
+    ids: UniqueIds | None = None
 
 
 def _files(source: str, format: str | None) -> list[_File]:  # noqa: A002
@@ -311,12 +342,26 @@ def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Locat
     if found in PAPERS and found != "text" and not file.path.stat().st_size:
         raise InputError(_EMPTY, file.path)
     read = READERS[found] if found in READERS else partial(_read_registered, found)
-    nameless = 0
+    if encoding and found in _ENCODED:
+        read = partial(read, encoding=encoding)
     beside = labels_beside(file.path) if found in _LABELLED and _suffix(file.path) not in MARKDOWN else ()
-    for line, document in _not_empty(read(file.path, columns) if found in TABLES else read(file.path), file.path):
+    documents = _with_advice(read(file.path, columns) if found in TABLES else read(file.path), found)
+    documents = _named(_not_empty(within_time(documents, file.path), file.path), file, found)
+    if file.ids and found not in _OWN_IDS:
+        documents = file.ids.told_apart(documents, file.name)
+    for line, document in documents:
+        yield line, replace(document, labels=beside or document.labels)
+
+
+def _named(documents: Iterator[Located], file: _File, found: str) -> Iterator[Located]:
+    """The documents; one without an id is called by its file and number, or, in the only table, by its line."""
+    first = list(islice(documents, 2 if found == "json" and file.name != _STDIN else 0))
+    rows, nameless = found in _ROWS and len(first) != 1, 0
+    for line, document in chain(first, documents):
         nameless += not document.id
-        name = file.name if nameless == 1 else f"{file.name}#{nameless}"
-        yield line, replace(document, id=document.id or name, labels=beside or document.labels)
+        number = line if rows else nameless
+        name = str(line) if rows and file.alone else file.name if number == 1 and not rows else f"{file.name}#{number}"
+        yield line, document if document.id else replace(document, id=name)
 
 
 def _check_encoding(encoding: str) -> None:
@@ -328,6 +373,33 @@ def _check_encoding(encoding: str) -> None:
         ) from None
 
 
+def _check_use(files: list[_File], encoding: str) -> None:
+    """Refuse an encoding that applies to no file."""
+    if encoding and not any(_takes_encoding(file) for file in files):
+        raise ConfigError(f"an encoding is given, but {files[0].path} says its own; leave out {option('encoding')}")
+
+
+def _takes_encoding(file: _File) -> bool:
+    """Whether it is a text, or may be one: a pipe, a file of a yet unknown format."""
+    if not file.format and not file.path.is_file():
+        return True
+    try:
+        return (file.format or guess_format(file.path)) in _TEXTS | _ENCODED
+    except InputError:
+        return True
+
+
+def _with_advice(documents: Iterator[Located], format: str) -> Iterator[Located]:  # noqa: A002
+    """Documents whose encoding can be named: an error about it says so."""
+    try:
+        yield from documents
+    except EncodingError as error:
+        if not error.encoding or format not in _TEXTS | _ENCODED:
+            raise
+        problem = f"{error.problem}, or name the encoding of documents: {option('encoding', error.encoding)}"
+        raise InputError(problem, error.path, error.line) from None
+
+
 @contextmanager
 def _in_utf8(path: Path, encoding: str) -> Iterator[Path]:
     """A temporary copy of a text in UTF-8, with the files of its labels beside it. Raises InputError with the line."""
@@ -337,7 +409,8 @@ def _in_utf8(path: Path, encoding: str) -> Iterator[Path]:
         for each in [path, *(other for other in beside if other != path and other.is_file())]:
             target = Path(folder, name if each == path else each.name)
             with open_bytes(each) as source, target.open("wb") as copy:
-                copy.writelines(text.encode("utf-8", "replace") for text in _decoded(source, each, encoding))
+                known = marked_encoding(cast("io.BufferedReader", source).peek(4)) or encoding
+                copy.writelines(text.encode("utf-8", "replace") for text in _decoded(source, each, known))
         yield Path(folder, name)
 
 
@@ -390,8 +463,8 @@ def _spooled(
     stream: IO[bytes], name: str, source: _File, columns: Columns | None, encoding: str
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """A stream, which can be read only once, copied to a file; errors name the stream."""
-    with tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder, Path(name).name)
+    with scratch_folder() as folder:
+        path = folder / Path(name).name
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
         yield name, _as_from(name, _piped(source._replace(path=path), columns, encoding))
@@ -410,16 +483,19 @@ def _piped_format(path: Path) -> str:
         raise InputError(_EMPTY, path)
     if re.match(rb"\[\s*\{", start) or start.startswith(b"{"):
         return "json"
-    sure = start.startswith((*_SIGNS, b"<", b"\xff\xfe", b"\xfe\xff"))
+    sure = start.startswith((*_SIGNS, b"<")) or any(begin.match(start) for begin in _CONTENTS.values())
     try:
         return guess_format(path) if sure else "text"
     except InputError:
         return "text"
 
 
-def _start(path: Path) -> bytes:
+def _start(path: Path, size: int = 1 << 16) -> bytes:
+    """The first bytes of a file; of a text in UTF-16 or UTF-32, in UTF-8."""
     with open_bytes(path) as file:
-        return file.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()
+        start = file.read(size)
+    text = start.decode(encoding, "ignore").encode() if (encoding := marked_encoding(start)) else start
+    return text.removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 def _as_from(name: str, documents: Iterator[Located]) -> Iterator[Located]:

@@ -1,16 +1,21 @@
 """Read web pages: headings become sections, running text becomes paragraphs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
 
+from tagwright.core.progress import hint
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, keywords, one_line, present, to_document, work_id
-from tagwright.readers.limits import read_whole
-from tagwright.readers.lines import open_bytes
+from tagwright.readers.limits import converting, read_whole
+from tagwright.readers.lines import decoded, is_utf8, open_bytes
 from tagwright.types import Document
 
 _INLINE = frozenset(
@@ -23,6 +28,9 @@ _UNREAD = frozenset("button datalist dialog noscript object select svg template 
 _BOILERPLATE = frozenset("aside footer nav".split())  # noqa: SIM905
 _REGIONS = {**dict.fromkeys(_UNREAD, 0), **dict.fromkeys(_BOILERPLATE, 1), "article": 3, "main": 4}
 "How likely the content of an element is main text, from 0 to 4; 2 elsewhere."
+_TEXT = 2
+TRUSTED = 250
+"Characters: less main text than this and than half of the page is taken for a mistake of trafilatura."
 _CHARSET = re.compile(
     rb"""<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*["']?\s*([\w-]{1,40})""", re.IGNORECASE
 )
@@ -34,15 +42,50 @@ _AUTHORS, _VENUES = ("citation_author", "dc.creator", "author"), ("citation_jour
 _TITLES, _KEYWORDS = ("citation_title", "dc.title", "og:title"), ("citation_keywords", "keywords")
 
 
-def read_html(path: Path) -> Iterator[Located]:
+def read_html(path: Path, encoding: str = "") -> Iterator[Located]:
     """One page. Its id is the DOI in its metadata, or blank.
 
-    Only `main` or else `article` is read where the page has one, and no navigation, footers or forms. Metadata: author,
-    venue, keyword, from the `meta` elements that publishers and search engines use. Raises InputError.
+    Only the main text is read: what is in `main` or else `article` where that is most of the text, or else what
+    trafilatura (extra `html`) takes for it; without that, all but navigation, footers and forms. Metadata: author,
+    venue, keyword, from the `meta` elements that publishers and search engines use. encoding: unless a byte order mark
+    tells another one, or the page says and is UTF-8; by default what the page says, by the names of browsers, or else
+    UTF-8. Raises InputError.
     """
+    import webencodings
+
     with open_bytes(path) as file:
         content = read_whole(file, path)
-    yield 0, _page(_decoded(content, path)).document()
+    said = _CHARSET.search(content[:4096])
+    named = webencodings.lookup(said[1].decode("ascii", "replace")) if said else None
+    codec = named.codec_info.name if named else "utf-8"
+    if encoding and not (named and codec == "utf-8" and is_utf8(content)):
+        codec = encoding
+    html = decoded(content, path, codec).replace("\r", "\n")
+    page = _page(html)
+    blocks = page.named_text() or _extracted(html, path)
+    if (size := _size(blocks)) < TRUSTED and 2 * size < _size(page.text()):
+        blocks = page.text()
+    yield 0, page.document(blocks)
+
+
+def _extracted(html: str, path: Path) -> list[Block]:
+    """What trafilatura takes for the main text; nothing without it, and where it fails."""
+    if not find_spec("trafilatura"):
+        _say_once()
+        return []
+    with suppress(InputError), converting("cannot be read", "trafilatura", path):
+        from trafilatura import extract
+        from trafilatura.settings import DEFAULT_CONFIG
+
+        config = deepcopy(DEFAULT_CONFIG)
+        config["DEFAULT"]["min_extracted_size"] = "1"  # a short page is one as well
+        return _page(extract(html, output_format="html", include_comments=False, config=config) or "").text()
+    return []
+
+
+@cache
+def _say_once() -> None:
+    hint('menus, teasers and comments in HTML may be read as text; pip install "tagwright[html]" to tell them apart')
 
 
 def plain_text(html: str) -> str:
@@ -52,6 +95,10 @@ def plain_text(html: str) -> str:
     'Warm & yellow\nWool\nSize M'
     """
     return "\n".join(_page(html).texts())
+
+
+def _size(blocks: Iterable[Block]) -> int:
+    return sum(len(text) for _, text in blocks)
 
 
 class _Page(HTMLParser):
@@ -71,7 +118,7 @@ class _Page(HTMLParser):
         if tag in {"br", "td", "th"}:
             self._text.append("\r" if tag == "br" else " ")
         elif tag not in _INLINE:
-            self._flush()
+            self.end()
             self._heading = _HEADINGS.get(tag, self._heading)
         if tag == "body":
             self._inside.clear()  # a title that is never closed would swallow the page
@@ -85,7 +132,7 @@ class _Page(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         """End a paragraph, a heading or a region."""
         if tag not in _INLINE:
-            self._flush()
+            self.end()
         if tag in _HEADINGS:
             self._heading = 0
         while tag in self._inside and self._inside.pop() != tag:
@@ -99,11 +146,12 @@ class _Page(HTMLParser):
         """Skip `<![...]>`, where the parser would fail when it does not know the keyword."""
         return self.parse_bogus_comment(i)
 
-    def document(self) -> Document:
-        """Return the document."""
-        self._flush()
-        blocks = list(self._best())
-        title = one_line("".join(self._title))
+    def document(self, blocks: Sequence[Block]) -> Document:
+        """Return the document. blocks: of the main text, whose first heading is the title if it is on top."""
+        blocks, title = list(blocks), one_line("".join(self._title))
+        top = next((text for region, (depth, text) in self._blocks if depth == 1 and region >= _TEXT), "")
+        if (1, top) not in blocks and (not title or title.casefold().startswith(top.casefold())):
+            title = top or title
         first = next((place for place, (depth, _) in enumerate(blocks) if depth), None)
         if first is not None and (blocks[first][0] == 1 or title.casefold().startswith(blocks[first][1].casefold())):
             title = blocks.pop(first)[1]
@@ -115,12 +163,25 @@ class _Page(HTMLParser):
         document = to_document("".join(self._named(*_TITLES)[:1]) or title, blocks, metadata)
         return replace(document, id=work_id({"doi": "".join(self._named("citation_doi")[:1])}))
 
+    def named_text(self) -> list[Block]:
+        """What is in `main`, or else in an `article`, if that is most of the text; or else nothing."""
+        size = _size(block for region, block in self._blocks if region >= _TEXT)
+        for name in ("main", "article"):
+            inside = [block for region, block in self._blocks if region >= _REGIONS[name]]
+            if 2 * _size(inside) > size:
+                return inside
+        return []
+
+    def text(self) -> list[Block]:
+        """What is no navigation, or all of it if nothing else is there."""
+        best = min(_TEXT, max((region for region, (depth, _) in self._blocks if not depth), default=0))
+        return [block for region, block in self._blocks if region >= best]
+
     def texts(self) -> list[str]:
         """Headings and paragraphs, with navigation but without buttons and forms."""
-        self._flush()
         return [text for region, (_, text) in self._blocks if region]
 
-    def _flush(self) -> None:
+    def end(self) -> None:
         """End the paragraph or heading, as two line breaks do as well."""
         texts = re.split(r"\r\s*\r", "".join(self._text))
         self._text.clear()
@@ -130,11 +191,6 @@ class _Page(HTMLParser):
         for text in filter(None, map(one_line, texts)):
             self._blocks.append((region, (self._heading, text)))
             self._heading = 0
-
-    def _best(self) -> Iterator[Block]:
-        """The blocks of the most likely regions, if they hold a paragraph; or else all."""
-        best = max((region for region, (depth, _) in self._blocks if not depth), default=0)
-        return (block for region, block in self._blocks if region >= best or best == 0)
 
     def _named(self, *names: str) -> list[str]:
         """The values of the first of these names that the page has."""
@@ -148,21 +204,5 @@ def _page(html: str) -> _Page:
     page.feed(text[:end])
     page.close()
     page.handle_data(text[end:])  # no tag is complete there, and the parser would be slow to notice
+    page.end()
     return page
-
-
-def _decoded(content: bytes, path: Path) -> str:
-    """The decoded text, in the declared encoding or else UTF-8; "Latin-1" means Windows-1252, as in browsers."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encoding = "utf-16"
-    else:
-        said = _CHARSET.search(content[:4096])
-        encoding = said[1].decode("ascii", "replace").lower() if said else "utf-8"
-    latin = encoding in {"iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii", "windows-1252", "cp1252"}
-    try:
-        text = content.decode("cp1252", "replace") if latin else content.decode(encoding)
-    except LookupError:
-        raise InputError(f"is in the unknown encoding {encoding}; save it as UTF-8", path) from None
-    except UnicodeError as error:
-        raise InputError(f"is not {encoding} ({error}); save it as UTF-8", path) from None
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

@@ -1,4 +1,4 @@
-"""Read XML articles in JATS or NLM form (PubMed Central, publishers)."""
+"""Read XML articles in JATS or NLM form (PubMed Central, publishers), and citations as PubMed exports them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element  # of trees built by tagwright.readers
 
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, present, to_sections, work_id
+from tagwright.readers.documents.sections import Block, present, to_sections, work_id, years
 from tagwright.readers.documents.xml import Prose, read_elements
 from tagwright.types import Document, Section
 
@@ -14,6 +14,7 @@ _BLOCKS = frozenset("app boxed-text break caption def-item disp-quote fig fn lis
 _SKIPPED = frozenset("alt-text graphic label long-desc object-id permissions ref-list table tex-math".split())  # noqa: SIM905
 _CITATIONS = frozenset({"element-citation", "mixed-citation", "nlm-citation", "citation"})
 _PLAIN = Prose()
+_PERSON = ("ForeName", "LastName", "Suffix", "CollectiveName")
 
 
 def read_jats(path: Path) -> Iterator[Located]:
@@ -27,6 +28,42 @@ def read_jats(path: Path) -> Iterator[Located]:
         if article.find("front") is None and article.find("body") is None:
             raise InputError("is an article without front and body, expected JATS", path, number)
         yield number, _document(article)
+
+
+def read_pubmed(path: Path) -> Iterator[Located]:
+    """Read every `PubmedArticle` of a file. Its id is its PubMed id, its labels are the names of its MeSH headings.
+
+    Metadata: author, venue, year, keyword, language, reference (PubMed ids). Raises InputError with path and line.
+    """
+    for number, article in read_elements(path, "PubmedArticle"):
+        yield number, _citation(article)
+
+
+def _citation(article: Element) -> Document:
+    cited = _find(article, "MedlineCitation")
+    paper = _find(cited, "Article")
+    return Document(
+        _PLAIN.line(cited.find("PMID")),
+        title=_PLAIN.line(paper.find("ArticleTitle")),
+        abstract="\n\n".join(
+            "\n".join(filter(None, (part.get("Label", ""), _PLAIN.line(part))))
+            for part in paper.iterfind("Abstract/AbstractText")
+        ),
+        labels=tuple(dict.fromkeys(_PLAIN.line(each) for each in cited.iterfind("MeshHeadingList//DescriptorName"))),
+        metadata=present(
+            author=[
+                " ".join(" ".join(_PLAIN.line(author.find(part)) for part in _PERSON).split())
+                for author in paper.iterfind("AuthorList/Author")
+            ],
+            venue=[_PLAIN.line(paper.find("Journal/Title"))],
+            year=years(_PLAIN.line(each) for each in paper.findall("Journal/JournalIssue/PubDate")[:1]),
+            keyword=[_PLAIN.line(each) for each in cited.iterfind("KeywordList/Keyword")],
+            language=[_PLAIN.line(each) for each in paper.iterfind("Language")],
+            reference=[
+                _PLAIN.line(each) for each in article.iterfind("PubmedData//Reference//ArticleId[@IdType='pubmed']")
+            ],
+        ),
+    )
 
 
 def _document(article: Element) -> Document:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tagwright.core.extras import require
-from tagwright.errors import InputError, one_line_of
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, keywords, one_line, present, to_document, to_sections
+from tagwright.readers.limits import converting
 from tagwright.readers.lines import open_text
 from tagwright.types import Document
 
@@ -36,6 +36,8 @@ _UNREAD = (
 )  # fmt: skip
 _UNREAD_ENVIRONMENTS = frozenset({"thebibliography", "tikzpicture", "comment", "filecontents"})
 _ABBREVIATION = re.compile(r"\\(?:re)?newcommand\*?\s*\{?\\([A-Za-z]+)\}?\s*\{([^{}\\]*)\}")
+_RUN = 100
+"Nodes that are converted together."
 _log = logging.getLogger(__name__)
 
 
@@ -49,13 +51,11 @@ def read_latex(path: Path) -> Iterator[Located]:
     from pylatexenc.latexwalker import LatexWalker
 
     text = open_text(path)
-    try:
-        nodes, _, _ = LatexWalker(_written_out(text), _known_macros(), tolerant_parsing=True).get_latex_nodes()
+    with converting("is no LaTeX file, or a damaged one", "pylatexenc", path):
+        nodes, _, _ = LatexWalker(_written_out(text), known_macros(), tolerant_parsing=True).get_latex_nodes()
         paper = _Paper()
         paper.take(nodes)
         document = paper.document()
-    except Exception as error:  # for broken files the parser raises RecursionError, IndexError and others
-        raise InputError(f"is no LaTeX file, or a damaged one ({one_line_of(error)})", path) from None
     if paper.inputs:
         _log.warning("%s: other files that it includes (\\input, %d times) are not read", path, paper.inputs)
     yield 0, document
@@ -79,7 +79,7 @@ class _Paper:
         self._blocks: list[Block] = []
         self._run: list[Any] = []
         self._said: dict[str, list[str]] = {}
-        self._to_text = _converter()
+        self._to_text = converter()
 
     def take(self, nodes: Sequence[Any]) -> None:
         """Read the nodes of the file, or of its `document` environment: what precedes it is not text."""
@@ -137,7 +137,7 @@ class _Paper:
         return str(self._to_text.nodelist_to_text(list(nodes)))
 
 
-def _known_macros() -> Any:
+def known_macros() -> Any:
     """The arguments of macros that pylatexenc does not know."""
     from pylatexenc.latexwalker import get_default_latex_context_db
     from pylatexenc.macrospec import std_macro
@@ -146,18 +146,38 @@ def _known_macros() -> Any:
     macros = [std_macro(name, "*[{") for name in ("title", "author")]
     macros += [std_macro(name, "{") for name in ("thanks", "keywords", "abstract", "Cref", "cref", "autoref", "date")]
     macros += [std_macro(name, "[[{") for name in ("parencite", "textcite", "autocite", "citeauthor")]
+    macros += [std_macro("href", "[{{")]
     known.add_context_category("tagwright", macros=macros, prepend=True)
     return known
 
 
-def _converter() -> Any:
+def converter(**options: Any) -> Any:
+    """A LatexNodes2Text for nodes of `known_macros`. A macro on which it fails is replaced by its arguments."""
     from pylatexenc.latex2text import LatexNodes2Text, MacroTextSpec, get_default_latex_context_db
+    from pylatexenc.latexwalker import LatexCharsNode
+
+    class Converter(LatexNodes2Text):  # type: ignore[misc]
+        def nodelist_to_text(self, nodes: Sequence[Any]) -> str:
+            """In runs: the library's time grows with the square of their number. None begins with characters."""
+            runs: list[list[Any]] = [[]]
+            for node in nodes:
+                if len(runs[-1]) >= _RUN and not isinstance(node, LatexCharsNode):
+                    runs.append([])
+                runs[-1].append(node)
+            return "".join(map(super().nodelist_to_text, runs))
+
+        def macro_node_to_text(self, node: Any) -> str:
+            try:
+                return str(super().macro_node_to_text(node))
+            except (IndexError, AttributeError, KeyError, TypeError, ValueError):
+                return self.nodelist_to_text((node.nodeargd and node.nodeargd.argnlist) or [])
 
     known = get_default_latex_context_db()
-    dropped = [MacroTextSpec(name, simplify_repl="", discard=True) for name in _UNREAD]
-    separators = [MacroTextSpec("and", simplify_repl="\n"), MacroTextSpec("item", simplify_repl="\n")]
-    known.add_context_category("tagwright", macros=[*dropped, *separators], prepend=True)
-    return LatexNodes2Text(known, math_mode="text", keep_comments=False)
+    macros = [MacroTextSpec(name, simplify_repl="", discard=True) for name in _UNREAD]
+    macros += [MacroTextSpec(name, simplify_repl="\n") for name in ("and", "item")]
+    macros += [MacroTextSpec("href", simplify_repl="%(3)s")]
+    known.add_context_category("tagwright", macros=macros, prepend=True)
+    return Converter(known, **{"math_mode": "text", "keep_comments": False} | options)
 
 
 def _paragraphs(text: str) -> list[str]:

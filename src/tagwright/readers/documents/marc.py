@@ -1,14 +1,19 @@
-"""Read MARC 21 records: ISO 2709 (extra `marc`), in UTF-8 or MARC-8, and MARCXML."""
+"""Read MARC 21 records: ISO 2709 (extra `marc`), in UTF-8 or MARC-8, and MARCXML. UNIMARC is recognised."""
 
+import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, redirect_stderr
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
+from tagwright.core.display import many
 from tagwright.core.extras import require
-from tagwright.errors import InputError, one_line_of
-from tagwright.readers.documents.catalogue import Field, Record, Subject, to_documents
+from tagwright.errors import InputError, one_line_of, option
+from tagwright.readers.documents import unimarc
+from tagwright.readers.documents.catalogue import Field, Record, Remarks, Subject, source_code, to_documents
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import present, years
@@ -21,6 +26,14 @@ END = b"\x1d"
 "The end of a record."
 
 _CHUNK = 1 << 16
+_LEADER, _ENTRY = 24, 12
+_END_OF_FIELD = b"\x1e"
+_CONTINUED = bytes(range(0x80, 0xC0))
+"The bytes of UTF-8 that continue a character."
+
+_NAMED = 5
+"The damaged fields that a line of log names at most."
+
 _NONFILING = dict.fromkeys(map(ord, "\x88\x89\x98\x9c"))
 "Signs around words that are not sorted, such as an article at the beginning of a title."
 
@@ -38,21 +51,27 @@ _OTHER_RECORDS = frozenset("quvwxyz")
 "Types of record (leader 06) that describe no work: authorities, holdings, classes, information on a community."
 
 
-def read_marc(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_marc(path: Path, columns: Columns | None = None, encoding: str = "") -> Iterator[Located]:
     """Read the records of an ISO 2709 file. Their places are their numbers, from 1.
 
-    001 is the id, 245 $a $b $n $p the title, 520 the abstract, 505 (contents) and 545 (biography, history) sections.
-    Labels are the subjects (6xx) by $0 and name, and the numbers of 082, 083 and 084; uncontrolled terms (653) are
-    keywords. Other metadata: author, year, publisher, venue, language, note. Records that are deleted or describe no
-    work are passed over. columns: as in `catalogue.to_documents`, which also says what is raised.
+    001 is the id, 245 $a $b $f $g $k $n $p $s the title, 520 the abstract, 505 (contents) and 545 (biography, history)
+    sections. Labels are the subjects (6xx) by $0 and name, and the numbers of 082, 083 and 084; uncontrolled terms
+    (653) are keywords. Other metadata: author, year, publisher, venue, language, note. A field in the original script
+    (880) is read as the field that it belongs to, and beside it. Records of UNIMARC are read as `unimarc.to_record`
+    says. Records that are deleted or describe no work are passed over.
+
+    encoding: of records that are not UTF-8, in place of MARC-8. columns: as in `catalogue.to_documents`, which also
+    says what is raised and logged.
     """
     require("reading MARC records", "pymarc", path=path)
-    return to_documents(_decoded(path), to_record, path, columns)
+    remarks = Remarks(path)
+    return to_documents(_decoded(path, remarks, encoding), to_record, remarks, columns)
 
 
 def read_marcxml(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """Read the records of a MARCXML file, also those in answers of OAI-PMH and SRU, as `read_marc` does."""
-    return to_documents(enumerate(_of_xml(path), 1), to_record, path, columns)
+    remarks = Remarks(path)
+    return to_documents(_of_xml(path, remarks), to_record, remarks, columns)
 
 
 def split_records(file: IO[bytes]) -> Iterator[bytes]:
@@ -71,67 +90,146 @@ def split_records(file: IO[bytes]) -> Iterator[bytes]:
 
 def is_utf8(record: bytes) -> bool:
     """Whether a record is in UTF-8: by its leader, or by its bytes, where the leader wrongly says MARC-8."""
-    if record[9:10] == b"a":
-        return True
-    try:
-        return not record.isascii() and bool(record.decode())
-    except UnicodeDecodeError:
-        return False
+    return record[9:10] == b"a" or (not record.isascii() and _is_valid_utf8(record))
 
 
 def to_record(fields: Sequence[Field]) -> Record | None:
     """A record with its leader as a field called LDR; None if it is deleted or describes no work."""
-    leader = next((each.value for each in fields if each.tag == "LDR"), "")
-    if leader[5:6] == "d" or leader[6:7] in _OTHER_RECORDS:
+    leader, tags = next((each.value for each in fields if each.tag == "LDR"), ""), {each.tag for each in fields}
+    if not tags or leader[5:6] == "d" or (leader[6:7] in _OTHER_RECORDS and "245" not in tags):
         return None
+    if unimarc.is_unimarc(tags):
+        return unimarc.to_record(fields)
+    fields = [*fields, *_in_original_script(fields)]
     return Record(_document(fields), list(_subjects(fields)))
 
 
-def _decoded(path: Path) -> Iterator[tuple[int, list[Field] | InputError]]:
+def _decoded(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[tuple[int, list[Field] | InputError]]:
     with open_bytes(path) as file:
         for number, chunk in enumerate(split_records(file), 1):
             record = chunk.lstrip(b"\r\n \x1a\x00")
             if not record:
                 continue
             try:
-                yield number, _decode(record)
+                fields = _decode(record, encoding, partial(remarks.add, number))
             except Exception as error:  # damaged records raise UnicodeDecodeError, ValueError, KeyError and more
-                yield number, InputError(_problem(record, error), path, number)
+                yield number, InputError(_problem(record, encoding, error), path, number)
+                continue
+            if _is_unimarc(fields, number, remarks) and not (encoding or record.isascii() or is_utf8(record)):
+                remedy = f"export it as UTF-8, or name its encoding: {option('encoding', 'cp1251')}"
+                yield number, InputError(f"is UNIMARC whose text is not in UTF-8; {remedy}", path, number)
+            else:
+                yield number, fields
 
 
-def _problem(record: bytes, error: Exception) -> str:
+def _is_unimarc(fields: Sequence[Field], number: int, remarks: Remarks) -> bool:
+    found = unimarc.is_unimarc({each.tag for each in fields})
+    if found:
+        remarks.add(number, "is UNIMARC, and read as such")
+    return found
+
+
+def _problem(record: bytes, encoding: str, error: Exception) -> str:
     if len(record) > largest_document():
         return too_large()
     if not record.endswith(END):
         return "is a MARC record that breaks off"
     if isinstance(error, UnicodeDecodeError):
+        if encoding:
+            return f"is a MARC record whose text is not in {encoding}"
         return f"is a MARC record whose text is not in {'UTF-8' if is_utf8(record) else 'MARC-8'}, as its leader says"
     return f"is a damaged MARC record ({one_line_of(error)})"
 
 
-def _decode(record: bytes) -> list[Field]:
-    """The fields of a record, in Unicode. Raises any exception for a damaged one."""
-    import pymarc
+def _decode(record: bytes, encoding: str, remark: Callable[..., None]) -> list[Field]:
+    """The fields of a record, in Unicode. Raises any exception for a damaged one; remark: gets faults that can be read.
 
-    if not record.endswith(END):
-        raise ValueError("no end of record")
-    utf8 = is_utf8(record)
-    decoded = pymarc.Record(data=record, to_unicode=True, force_utf8=utf8, hide_utf8_warnings=True)
-    fields = [Field("LDR", "", (("", str(decoded.leader)),))]
-    for each in decoded.fields:
-        if each.control_field:
-            fields.append(Field(each.tag, "", (("", each.data or ""),)))
-        else:
-            subfields = tuple((one.code, _plain(one.value if utf8 else _resolved(one.value))) for one in each.subfields)
-            fields.append(Field(each.tag, "".join(each.indicators or "  "), subfields))
+    Where a length in the directory is wrong, each field is read to its end.
+    """
+    base = int(record[12:17])
+    directory = record[_LEADER : base - 1].decode("ascii")
+    entries = [directory[at : at + _ENTRY] for at in range(0, len(directory), _ENTRY)]
+    if not record.endswith(END) or int(record[:5]) > len(record):
+        raise ValueError("it is cut off")
+    if not entries or len(directory) != base - 1 - _LEADER or len(entries[-1]) != _ENTRY:
+        raise ValueError("its directory is broken")
+    places = [(start := base + int(entry[7:]), start + int(entry[3:7]) - 1) for entry in entries]
+    contents, ended = [record[start:end] for start, end in places], record[base:-1].split(_END_OF_FIELD)[:-1]
+    if len(ended) == len(entries) and any(record[end : end + 1] != _END_OF_FIELD for _, end in places):
+        contents = ended
+    control, decode = _decoders(record, encoding, remark)
+    fields, indicators, codes = [Field("LDR", "", (("", record[:_LEADER].decode("ascii")),))], list[str](), list[str]()
+    for tag, content in zip((entry[:3] for entry in entries), contents, strict=True):
+        if tag < "010" and tag.isdigit():
+            fields.append(Field(tag, "", (("", control(content)),)))
+            continue
+        first, *subfields = content.split(b"\x1f")
+        if len(first) != 2 or not first.isascii():
+            indicators.append(tag)
+        if any(each[0] > 0x7F for each in subfields if each):
+            codes.append(tag)
+        coded = ((each[:1].decode("ascii", "replace"), _plain(decode(_value(each)))) for each in subfields if each)
+        fields.append(Field(tag, f"{first.decode('ascii', 'replace')}  "[:2], tuple(coded)))
+    for damaged, tags in (("indicators", indicators), ("subfield codes", codes)):
+        if tags:
+            remark(f"damaged {damaged}", f" in {_listed(tags)}")
     return fields
 
 
-def _of_xml(path: Path) -> Iterator[list[Field]]:
+def _value(subfield: bytes) -> bytes:
+    """What follows the code, which takes more than one byte where it is none."""
+    return subfield[1:] if subfield[0] < 0x80 else subfield[1:].lstrip(_CONTINUED)
+
+
+def _listed(tags: Sequence[str]) -> str:
+    named = list(dict.fromkeys(tags))
+    more = f" and {many(len(named) - _NAMED, 'other field')}" if len(named) > _NAMED else ""
+    return ", ".join(named[:_NAMED]) + more
+
+
+_Decode: TypeAlias = Callable[[bytes], str]
+
+
+def _decoders(record: bytes, encoding: str, remark: Callable[..., None]) -> tuple[_Decode, _Decode]:
+    """How control fields and subfields are decoded: as UTF-8, in the given encoding, or as MARC-8."""
+    if is_utf8(record) if not encoding else _is_valid_utf8(record):
+        return bytes.decode, bytes.decode
+    if encoding:
+        return partial(str, encoding=encoding), partial(str, encoding=encoding)
+    return partial(str, encoding="latin-1"), partial(_from_marc8, remark=remark)
+
+
+def _is_valid_utf8(record: bytes) -> bool:
+    try:
+        return bool(record.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _from_marc8(text: bytes, remark: Callable[..., None]) -> str:
+    """Text in MARC-8. remark: gets a line where bytes are none, which become spaces."""
+    from pymarc.marc8 import marc8_to_unicode
+
+    escaped = b"\x1b" in text
+    with redirect_stderr(io.StringIO()) if escaped else nullcontext():  # it writes where Chinese text breaks off
+        found = str(marc8_to_unicode(text, True))
+    if not escaped and found.count(" ") > text.count(b" "):
+        remedy = option("encoding", "cp1252")
+        remark(f"text is not in MARC-8, as the leader says; if another encoding is meant, name it: {remedy}")
+    return _resolved(found)
+
+
+def _of_xml(path: Path, remarks: Remarks) -> Iterator[tuple[int, list[Field] | InputError]]:
+    number = 0
     for _, outermost in read_elements(path, "record"):
-        for record in outermost.iter("record"):
-            if record.find("datafield") is not None:
-                yield [_field(each) for each in record if each.tag in ("leader", "controlfield", "datafield")]
+        records = [record for record in outermost.iter("record") if record.find("datafield") is not None]
+        if not records:  # a harvest says of a deleted record that it was there
+            yield number + 1, []
+        for record in records:
+            number += 1
+            fields = [_field(each) for each in record if each.tag in ("leader", "controlfield", "datafield")]
+            _is_unimarc(fields, number, remarks)
+            yield number, fields
 
 
 def _field(element: Element) -> Field:
@@ -158,14 +256,13 @@ def _document(fields: Sequence[Field]) -> Document:
     def every(*tags: str) -> list[Field]:
         return [each for each in fields if each.tag in tags]
 
-    title = next((each.joined("abnp") for each in every("245")), "")
     sections = (
         Section("Contents", 1, tuple(each.joined("agrt") for each in every("505"))),
         Section("Biographical or historical note", 1, tuple(each.joined("ab") for each in every("545"))),
     )
     return Document(
         next((each.value.strip() for each in every("001")), ""),
-        title.rstrip(" /:;,=").strip(),
+        " = ".join(filter(None, map(_title, every("245")))),
         "\n\n".join(filter(None, (each.joined("ab") for each in every("520")))),
         tuple(each for each in sections if each.paragraphs),
         present(
@@ -178,6 +275,19 @@ def _document(fields: Sequence[Field]) -> Document:
             note=[each.joined("ab") for each in every("500", "502", "504")],
         ),
     )
+
+
+def _in_original_script(fields: Sequence[Field]) -> Iterator[Field]:
+    """The fields 880 under the tags of the romanised ones that they belong to, which $6 names: 245-01/$1."""
+    for each in fields:
+        if each.tag == "880" and (link := re.match(r"\d{3}", each.joined("6"))):
+            yield each._replace(tag=link[0])
+
+
+def _title(field: Field) -> str:
+    """The title without the punctuation at its end; of archives, its form and dates ($k $f $g) are part of it."""
+    title = field.joined("abfgknps").rstrip(" /:;,=").strip()
+    return title.rstrip(".") if field.values("fgk") else title
 
 
 def _year(fixed: Sequence[Field], imprints: Sequence[Field]) -> list[str]:
@@ -194,12 +304,14 @@ def _subjects(fields: Sequence[Field]) -> Iterator[Subject]:
         elif each.tag in ("082", "083"):
             yield from (Subject("ddc", (), re.sub("[/']", "", number)) for number in each.values("a"))
         elif each.tag == "084":
-            yield from (Subject(each.joined("2").lower(), (), number) for number in each.values("a"))
+            yield from (Subject(_source(each), (), number) for number in each.values("a"))
 
 
 def _source(subject: Field) -> str:
-    if named := subject.joined("2").lower():
+    if named := source_code(next(iter(subject.values("2")), "")):
         return named
+    if subject.tag[:1] != "6":
+        return ""
     return "gnd" if subject.tag == _CHAINS else _SOURCES.get(subject.indicators[1:2], "")
 
 

@@ -1,133 +1,178 @@
-"""Read PDF files. Needs pypdf (extra `pdf`)."""
+"""Read PDF files: the running text in paragraphs. Needs pypdfium2 (extra `pdf`)."""
 
 import logging
-import math
 import re
-from collections.abc import Iterable, Iterator
-from io import BytesIO
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tagwright.core.extras import require
-from tagwright.core.progress import unlogged
-from tagwright.errors import InputError, one_line_of
-from tagwright.readers.documents.pdf_layout import Entry, Line, to_blocks, without_line_numbers
+from tagwright.errors import InputError
+from tagwright.readers.documents.plain_text import LONGEST_TITLE
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import authors, keywords, one_line, present, to_document
-from tagwright.readers.limits import PICTURES, largest_document, read_whole, too_large
+from tagwright.readers.documents.sections import authors, keywords, one_line, present
+from tagwright.readers.limits import PICTURES, converting, largest_document, read_whole, too_large
 from tagwright.readers.lines import open_bytes
+from tagwright.text.words import is_hyphenated
+from tagwright.types import Document
+
+PARAGRAPH_GAP_RATIO = 1.4
+"A gap this many times the usual one separates paragraphs."
+REPEATED_SHARE = 0.3
+"A line that is among the first or last two of at least this share of the pages, and of three, is no text."
+BROKEN_SHARE = 0.1
+"Text is said to look broken if more of its characters than this are in glued words or are no characters."
 
 _log = logging.getLogger(__name__)
-
 _FILE_NAME = re.compile(r"untitled|microsoft \w+ - .*|.*\.(?:\w{2,4}|indd)", re.IGNORECASE)
+_LINE_END = re.compile(r"\r?\n|(?P<hyphen>\ufffe)")
+"PDFium writes U+FFFE for a hyphen at the end of a line."
+_PAGE_NUMBER = re.compile(
+    r"(?:[-–—|]\s*)?(?:page\s+)?(?:\d{1,5}|[ivxl]+)(?:\s*(?:/|of)\s*\d+)?(?:\s*[-–—|])?", re.IGNORECASE
+)
+_GLUED = re.compile("[A-Za-zÀ-ɏͰ-ӿ]{40,}")
+_NO_CHARACTER = re.compile("[\0-\x08\x0e-\x1f\ufffd\ue000-\uf8ff]")
+
+
+class Line(NamedTuple):
+    """A line of text: its page, from 0, how high it stands there, and the size of its type, in points."""
+
+    text: str
+    page: int
+    height: float
+    size: float
 
 
 def read_pdf(path: Path) -> Iterator[Located]:
-    """One document, without id; `tagwright.readers.documents.pdf_layout` recognises headings and paragraphs.
+    """One document, without id. Its title is that of the file's properties, or else what is largest on the first page.
 
-    A page that cannot be read is logged and skipped. Metadata: author, keyword. Raises InputError, also for a file
-    without text.
+    Running heads and page numbers are left out; headings are paragraphs. A page that cannot be read is logged and
+    skipped, and so is text that looks broken. Metadata: author, keyword. Raises InputError, also for a file without
+    text.
     """
-    require("reading PDF", "pypdf", path=path)
-    import pypdf
+    require("reading PDF", "pypdfium2", path=path)
+    import pypdfium2
 
     with open_bytes(path) as file:
-        content = BytesIO(read_whole(file, path, PICTURES))
-    try:
-        with unlogged("pypdf"):  # it warns about files that it reads nevertheless
-            reader = pypdf.PdfReader(content)
-            rows = list(_limited(row for number, page in enumerate(reader.pages) for row in _rows(page, number, path)))
-            lines = [line for row in without_line_numbers(rows) for line in _line(row)]
-            outline = _outline(reader)
-            information = _information(reader)
-    except _TooLargeError:
-        raise InputError(too_large(), path) from None
-    except pypdf.errors.FileNotDecryptedError:
-        raise InputError("is encrypted; save it without a password", path) from None
-    except Exception as error:  # for damaged files pypdf raises KeyError, RecursionError and many more
-        raise InputError(f"is no PDF file, or a damaged one ({one_line_of(error)})", path) from None
-    if not lines:
+        content = read_whole(file, path, PICTURES)
+    with converting("is no PDF file, or a damaged one", "pypdfium2", path):
+        try:
+            opened = pypdfium2.PdfDocument(content)
+        except pypdfium2.PdfiumError as error:
+            if "password" not in str(error):
+                raise
+            raise InputError("is encrypted; save it without a password", path) from None
+        with closing(opened) as pdf:
+            said = {key: one_line(value) for key, value in pdf.get_metadata_dict().items()}
+            lines = list(_lines(pdf, path))
+    paragraphs = list(to_paragraphs(_without_running_heads(lines)))
+    if not paragraphs:
         raise InputError("holds no text, perhaps only scanned pages; add a text layer with an OCR program", path)
-    title, blocks = to_blocks(lines, outline, information.get("/Title", ""))
+    _check_words(lines, path)
+    texts = [_joined([line.text for line in paragraph]) for paragraph in paragraphs]
+    title = "" if _FILE_NAME.fullmatch(said["Title"]) else said["Title"]
+    largest = max((each[0].size for each in paragraphs if each[0].page == 0), default=0.0)
+    place = next((place for place, each in enumerate(paragraphs) if each[0].size == largest), 0)
+    if texts[place].casefold() == title.casefold() or (not title and len(texts[place]) <= LONGEST_TITLE):
+        title = texts.pop(place)
     metadata = present(
-        author=authors(re.split(r"\s*(?:;|, | and )\s*", information.get("/Author", ""))),
-        keyword=keywords([information.get("/Keywords", "")]),
+        author=authors(re.split(r"\s*(?:;|, | and )\s*", said["Author"])),
+        keyword=keywords([said["Keywords"]]),
     )
-    yield 0, to_document(title, blocks, metadata)
+    yield 0, Document("", title, "\n\n".join(texts), metadata=metadata)
 
 
-class _TooLargeError(Exception):
-    """The pages hold more text than one document may."""
-
-
-def _limited(rows: Iterable[list[Line]]) -> Iterator[list[Line]]:
+def _lines(pdf: Any, path: Path) -> Iterator[Line]:
     left = largest_document()
-    for row in rows:
-        left -= sum(len(piece.text) for piece in row)
+    for number in range(len(pdf)):
+        try:
+            with converting(f"page {number + 1} cannot be read", "pypdfium2", path):
+                lines = list(_of_page(pdf.get_page(number).get_textpage(), number))
+        except InputError as error:
+            _log.warning("%s", error)
+            continue
+        left -= sum(len(line.text) for line in lines)
         if left < 0:
-            raise _TooLargeError
-        yield row
+            raise InputError(too_large(), path)
+        yield from lines
 
 
-def _rows(page: Any, number: int, path: Path) -> Iterator[list[Line]]:
-    """The text pieces of each line of a page, in the order they were written."""
-    pieces: list[Line] = []
-
-    def note(text: str, outer: list[float], inner: list[float], font: Any, size: float) -> None:
-        x, y, scale = _place(outer, inner)
-        bold = "bold" in str((font or {}).get("/BaseFont", "")).lower()
-        pieces.append(Line(number, text, x, y, size * scale, bold))
-
-    try:
-        page.extract_text(visitor_text=note)
-    except Exception as error:
-        _log.warning("%s: page %d cannot be read (%s)", path, number + 1, one_line_of(error))
-    row: list[Line] = []
-    for piece in pieces:
-        first, *others = piece.text.split("\n")
-        row.append(piece._replace(text=first))
-        for text in others:
-            yield row
-            row = [piece._replace(text=text)]
-    yield row
+def _of_page(page: Any, number: int) -> Iterator[Line]:
+    """The lines of a page in the order in which they were written, column by column."""
+    text, start, last = page.get_text_range(), 0, page.count_chars() - 1
+    for end in (*_LINE_END.finditer(text), None):
+        line = text[start : end.start() if end else None]
+        if words := one_line(line):
+            first = min(start + len(line) - len(line.lstrip()), last)
+            hyphen = "-" if end and end["hyphen"] else ""
+            _, bottom, _, top = page.get_charbox(first, loose=True)
+            yield Line(words + hyphen, number, bottom, top - bottom)
+        start = end.end() if end else 0
 
 
-def _line(pieces: list[Line]) -> Iterator[Line]:
-    """The pieces joined to a line, in the type of the longest; None if it is blank."""
-    text = one_line("".join(piece.text for piece in pieces))
-    if text:
-        main = max(pieces, key=lambda piece: len(piece.text.strip()))
-        yield main._replace(text=text, x=next(piece.x for piece in pieces if piece.text.strip()))
+def _without_running_heads(lines: Sequence[Line]) -> list[Line]:
+    """The lines without page numbers, and without those that recur at the edges of many pages but for their digits."""
+    pages: dict[int, list[int]] = {}
+    for place, line in enumerate(lines):
+        pages.setdefault(line.page, []).append(place)
+    edges = {place: re.sub(r"\d+", "#", lines[place].text) for on in pages.values() for place in (*on[:2], *on[-2:])}
+    counts = Counter(key for key, _ in {(key, lines[place].page) for place, key in edges.items()})
+    often = max(3.0, REPEATED_SHARE * len(pages))
+    gone = {place for place, key in edges.items() if counts[key] >= often or _PAGE_NUMBER.fullmatch(lines[place].text)}
+    return [line for place, line in enumerate(lines) if place not in gone]
 
 
-def _place(outer: list[float], inner: list[float]) -> tuple[float, float, float]:
-    """Where text with these matrices begins on the page, and by which factor its size is scaled."""
-    x = inner[4] * outer[0] + inner[5] * outer[2] + outer[4]
-    y = inner[4] * outer[1] + inner[5] * outer[3] + outer[5]
-    return x, y, math.hypot(inner[2], inner[3]) * math.hypot(outer[2], outer[3])
+def to_paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """The lines of each paragraph. Another size of type begins one, and so does a larger gap than usual.
+
+    On a new page or in a new column, the end of a sentence does.
+    """
+    gaps = Counter(round(_gap(a, b), 1) for a, b in pairwise(lines) if _below(a, b))
+    usual = min((gap for gap, count in gaps.items() if count == max(gaps.values())), default=0.0)
+    paragraph = list(lines[:1])
+    for before, line in pairwise(lines):
+        gap = _gap(before, line) > PARAGRAPH_GAP_RATIO * usual
+        ended = gap if _below(before, line) else before.text.endswith((".", "!", "?", ":"))
+        if ended or abs(line.size - before.size) > 0.1 * before.size:
+            yield paragraph
+            paragraph = []
+        paragraph.append(line)
+    if paragraph:
+        yield paragraph
 
 
-def _outline(reader: Any) -> list[Entry]:
-    """The outline; none if it is damaged, since the type shows most of it as well."""
-    try:
-        return list(_entries(reader, reader.outline, 1))
-    except Exception:
-        return []
+def _gap(line: Line, following: Line) -> float:
+    """From line to line, in heights of the type."""
+    return (line.height - following.height) / max(line.size, 1.0)
 
 
-def _entries(reader: Any, outline: Any, depth: int) -> Iterator[Entry]:
-    for part in outline:
-        if isinstance(part, list):
-            yield from _entries(reader, part, depth + 1)
-        elif title := one_line(str(part.title)):
-            page = reader.get_destination_page_number(part)
-            yield Entry(depth, title, -1 if page is None else page)
+def _below(line: Line, following: Line) -> bool:
+    return line.page == following.page and line.height >= following.height
 
 
-def _information(reader: Any) -> dict[str, str]:
-    """The file's own metadata; a file name in place of a title is ignored."""
-    try:
-        said = {str(key): one_line(str(value)) for key, value in (reader.metadata or {}).items()}
-    except Exception:
-        return {}
-    return {key: value for key, value in said.items() if key != "/Title" or not _FILE_NAME.fullmatch(value)}
+def _joined(texts: Sequence[str]) -> str:
+    """Join lines; a word hyphenated at the end of a line becomes whole again, unless a capital or "and" follows.
+
+    >>> _joined(["Honey is no hon-", "ey of the Bee-", "Gees. Vor-", "und Nachteile"])
+    'Honey is no honey of the Bee- Gees. Vor- und Nachteile'
+    """
+    parts = list[str]()
+    for text in texts:
+        if parts and is_hyphenated(parts[-1], text):
+            parts[-1] = parts[-1][:-1]
+        else:
+            parts.append(" ")
+        parts.append(text)
+    return "".join(parts).strip()
+
+
+def _check_words(lines: Sequence[Line], path: Path) -> None:
+    """Say so if much of the text is glued words, or characters whose fonts do not tell what they are."""
+    size = sum(len(line.text) for line in lines)
+    broken = sum(len("".join(sign.findall(line.text))) for line in lines for sign in (_GLUED, _NO_CHARACTER))
+    if broken > BROKEN_SHARE * size:
+        share = f"{100 * broken / size:.0f}% of its characters are in glued words or have no known letter"
+        _log.warning("%s: the text looks broken: %s; make a new text layer with an OCR program", path, share)

@@ -19,6 +19,8 @@ LABELS_BESIDE = (".tsv", ".key")
 LONGEST_TITLE = 250
 "The most characters of a title; a longer first line of a plain text is text."
 
+_TRAINING = re.compile(r"^__label__\S+ ", re.MULTILINE)
+_AS_JSON = '{"title": "...", "labels": ["..."]} in a .jsonl file'
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
@@ -32,6 +34,8 @@ def read_text(path: Path) -> Iterator[Located]:
     Raises InputError with path and line.
     """
     text = clean(open_text(path).replace("\r", "\n"))
+    if len(_TRAINING.findall(text)) > 1:
+        raise InputError(f"is a training file of fastText, expected a text; write its lines as {_AS_JSON}", path)
     if path.suffix.lower() in MARKDOWN:
         yield 0, parse_markdown(text)
     else:

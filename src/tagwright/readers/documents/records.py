@@ -3,6 +3,8 @@
 The shapes differ in the names of their fields. What a shape has no name for becomes metadata.
 """
 
+import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -10,12 +12,18 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from tagwright.core.checked import shown
+from tagwright.core.display import many
 from tagwright.errors import InputError, option
-from tagwright.readers.documents.s2orc import adapt_s2orc
+from tagwright.readers.documents.s2orc import adapt_s2orc, unread_fields
 from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, id_field, ids_field, text_field, texts_field
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
+
+_log = logging.getLogger(__name__)
+_NESTED = (Mapping, list, tuple, bytes)
+_NAMED = 10
+"The fields that a line of log names at most."
 
 Record: TypeAlias = Mapping[str, Any]
 Located: TypeAlias = tuple[int, Document]
@@ -31,9 +39,11 @@ class Shape:
     sections: str = "sections"
     labels: str = "labels"
     numbered: bool = False
-    "A record without an id takes the number of its line as its id."
+    "A record may be without an id; the document has a blank one, and is called by its line or file."
     adapt: Callable[[Record], Record] = lambda record: record
     "Converts records whose structure differs, not only their names. Errors are left to the checks, or raised."
+    unread: Callable[[Record], Iterable[str]] | None = None
+    "The fields of a record that `adapt` does not use; of other shapes, those that hold objects or lists of lists."
 
     @property
     def parts(self) -> frozenset[str]:
@@ -52,14 +62,23 @@ def recognise(fields: Collection[str], place: Place) -> Shape:
 
 
 def to_documents(records: Iterable[tuple[int, Record]], shape: Shape, path: Path | str) -> Iterator[Located]:
-    """Each record as a document, with its line. Raises InputError with path and line for a field of a wrong type."""
+    """Each record as a document, with its line. Raises InputError with path and line for a field of a wrong type.
+
+    A line of log counts and names the fields that are not read.
+    """
+    unread = Counter[str]()
     for line, record in records:
         try:
             document = to_document(record, shape, Place(path, line))
         except InputError as error:
             reject(error)
         else:
+            unread.update(shape.unread(record) if shape.unread else _nested(record, shape.parts))
             yield line, document
+    if unread:
+        named = ", ".join(f"{field} ({count:,})" for field, count in unread.most_common(_NAMED))
+        more = f" and {many(len(unread) - _NAMED, 'other field')}" if len(unread) > _NAMED else ""
+        _log.warning("%s: not read: %s%s", path, named, more)
 
 
 def to_document(record: Record, shape: Shape, place: Place) -> Document:
@@ -74,7 +93,7 @@ def to_document(record: Record, shape: Shape, place: Place) -> Document:
     if abstract and text:
         sections = (Section("", 1, (text,)), *sections)
     return Document(
-        id=str(place.line) if numbered else id_field(record, place, shape.id),
+        id="" if numbered else id_field(record, place, shape.id),
         title=text_field(record, "title", place),
         abstract=abstract or text,
         sections=sections,
@@ -152,9 +171,17 @@ def _named_values(field: str, values: object, place: Place) -> tuple[str, ...]:
 def _other_values(value: object) -> tuple[str, ...]:
     """The values of an unknown field, one or a list of them; objects are skipped."""
     values = value if isinstance(value, list | tuple) else [value]
-    if any(isinstance(part, Mapping | list | tuple | bytes) for part in values):
+    if any(isinstance(part, _NESTED) for part in values):
         return ()
     return tuple(text for text in (clean(str(part)).strip() for part in values if part is not None) if text)
+
+
+def _nested(record: Record, parts: Collection[str]) -> Iterator[str]:
+    """The unknown fields that hold objects or lists of lists, which no metadata can."""
+    for field, value in record.items():
+        values = value if isinstance(value, list | tuple) else [value]
+        if field not in parts and any(isinstance(part, _NESTED) and part for part in values):
+            yield clean(field)
 
 
 def _adapt_annif(record: Record) -> Record:
@@ -189,7 +216,7 @@ SHAPES: Mapping[Flavour, Shape] = {
     "xc": Shape(id="uid", abstract="content", labels="target_ind", adapt=_adapt_xc),
     "micol": Shape(id="paper", labels="label", adapt=_adapt_micol),
     "futex": Shape(id="paper", labels="label", sections="paragraphs", numbered=True),
-    "s2orc": Shape(id="paper_id", adapt=adapt_s2orc),
+    "s2orc": Shape(id="paper_id", adapt=adapt_s2orc, unread=unread_fields),
 }
 
 _SUBJECTS = frozenset({"subjects", "subject_uris"})

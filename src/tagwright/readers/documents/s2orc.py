@@ -1,7 +1,8 @@
 """Bring records of S2ORC or CORD-19, in any of their layouts, into the usual shape.
 
 listed     {"paper_id", "title", "body_text": [{"section", "sec_num", "text"}], "bib_entries"}, where all but title
-           and authors may be in "pdf_parse", "latex_parse" or "jats_parse", and those two in "metadata"
+           and authors may be in "pdf_parse", "grobid_parse", "latex_parse" or "jats_parse", and those two and the
+           abstract in "metadata"; the first parse with a text is read
 annotated  {"corpusid", "content": {"text", "annotations": {"paragraph": [{"start", "end", "attributes"}], ...}}},
            or with "body" for "content" and the rest outside it
 """
@@ -16,7 +17,10 @@ from tagwright.readers.documents.sections import Block, numbered_depth, to_secti
 
 _Object: TypeAlias = Mapping[str, Any]
 
-_PARSES = ("pdf_parse", "latex_parse", "jats_parse")
+_PARSES = ("pdf_parse", "grobid_parse", "latex_parse", "jats_parse")
+_HEAD = frozenset({"title", "abstract", "authors", "venue", "journal", "year"})
+_PARSED = frozenset({"paper_id", "abstract", "body_text", "bib_entries"})
+_USED = _HEAD | _PARSED | {"corpusid", "metadata", "content", "body", "bibliography"}
 
 
 def adapt_s2orc(record: _Object) -> dict[str, Any]:
@@ -43,11 +47,31 @@ def adapt_s2orc(record: _Object) -> dict[str, Any]:
     }
 
 
+def unread_fields(record: _Object) -> Iterator[str]:
+    """The fields of a record with a value that is not used, those in others with the path to them."""
+    key = _chosen_parse(record)
+    parts = [
+        ("", record, _USED | {key}),
+        ("metadata.", record.get("metadata"), _HEAD),
+        (f"{key}.", record.get(key), _PARSED),
+    ]
+    for path, part, used in parts:
+        if isinstance(part, Mapping):
+            yield from (f"{path}{field}" for field, value in part.items() if value and field not in used)
+
+
+def _chosen_parse(record: _Object) -> str:
+    """The first parse with a text, else the first with anything, else ""."""
+    found = [key for key in _PARSES if record.get(key)]
+    return next((key for key in found if _object(record, key).get("body_text")), "".join(found[:1]))
+
+
 def _listed(record: _Object) -> dict[str, Any]:
-    head = {**_object(record, "metadata"), **record}
-    parse = next((_object(record, key) for key in _PARSES if record.get(key)), record)
+    metadata = _object(record, "metadata")
+    head = {**metadata, **record}
+    parse = _object(record, key) if (key := _chosen_parse(record)) else record
     entries = [value for value in _object(parse, "bib_entries").values() if isinstance(value, Mapping)]
-    abstract = record.get("abstract") or parse.get("abstract")
+    abstract = record.get("abstract") or metadata.get("abstract") or parse.get("abstract")
     if isinstance(abstract, list):
         abstract = "\n\n".join(part["text"] for part in _objects(abstract, "abstract", "text"))
     return {
@@ -182,7 +206,9 @@ def _listed_work(entry: _Object) -> str:
     """The id of the record that the entry was matched to, or else its DOI or PubMed id."""
     other = entry.get("other_ids")
     ids = other if isinstance(other, Mapping) else {}
-    return _first(entry.get("link")) or work_id({kind: _first(names) for kind, names in ids.items()})
+    return _first(entry.get("link") or entry.get("links")) or work_id(
+        {kind: _first(names) for kind, names in ids.items()}
+    )
 
 
 def _annotated_work(span: _Span) -> str:

@@ -5,12 +5,12 @@ This module is imported where a thesaurus is read or written, since rdflib takes
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import itertools
-import logging
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -18,14 +18,15 @@ from urllib.parse import quote
 from xml.parsers import expat
 
 import rdflib
-from rdflib import OWL, RDF, SKOS, Graph, URIRef
+from rdflib import DCTERMS, RDF, RDFS, SKOS, Graph, URIRef
 from rdflib.term import Node
 
 from tagwright.core.checked import shown
-from tagwright.core.progress import note, unlogged
+from tagwright.core.display import many
+from tagwright.core.progress import unlogged
 from tagwright.errors import InputError
 from tagwright.readers.labels.languages import by_language, by_preference, choose_languages, main, searched
-from tagwright.readers.lines import open_lines, whole_characters
+from tagwright.readers.lines import open_bytes, open_lines, whole_characters
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -49,11 +50,22 @@ GROWTH = 5
 
 _REFERENCE = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([^\s&;<#]+);", re.DOTALL)
 "A reference to an entity; there are none within comments and CDATA."
-_log = logging.getLogger(__name__)
+
+_DECLARATION = re.compile(rb"""<\?xml\b[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.:-]*)["']""")
+_ENCODING = re.compile(r"""(\A<\?xml\b[^>]*?)\sencoding\s*=\s*(?:"[^"]*"|'[^']*')""")
+
+_GROUPS = (SKOS.ConceptScheme, SKOS.Collection, SKOS.OrderedCollection)
+_OF_CONCEPTS = (SKOS.broader, SKOS.narrower, SKOS.related, SKOS.topConceptOf)
+_MATCHES = (SKOS.exactMatch, SKOS.closeMatch, SKOS.broadMatch, SKOS.narrowMatch, SKOS.relatedMatch)
+_NOTES = ("definition", "scopeNote")
+_OUT_OF_USE = re.compile(r"deprecated|obsolete|retired|withdrawn|superseded|archaic", re.IGNORECASE)
+"How the names of types and statuses begin that are out of use."
 
 
-def read_labels(path: Path | str, language: str | None, file_format: Format, likely: str = "") -> list[Label]:
-    """The concepts of a thesaurus, sorted by URI, which is their id.
+def read_labels(
+    path: Path | str, language: str | None, file_format: Format, likely: str = ""
+) -> tuple[list[Label], str]:
+    """The concepts of a thesaurus, sorted by URI, which is their id, and what is left out.
 
     names: skos:prefLabel, then altLabel, then hiddenLabel, also of SKOS-XL; description: definition, else scopeNote;
     broader: broader, and narrower turned round; related in both directions. The preferred name is in the language (the
@@ -63,19 +75,20 @@ def read_labels(path: Path | str, language: str | None, file_format: Format, lik
     first; types: rdf:type other than skos:Concept; schemes: inScheme, topConceptOf, hasTopConcept; collections: those
     that the concept is a member of, also through others; exact, close: exactMatch, closeMatch.
 
-    Concepts that are owl:deprecated are left out and counted on stderr; those without any label are left out, and a
-    logged warning counts them.
+    A concept is a skos:Concept, or else what SKOS says a concept alone can have (`_others`). Where it has no prefLabel,
+    rdfs:label is its name. Deprecated concepts (`_deprecated`), those without a name and those without an IRI are left
+    out. The text beside the labels, which may be blank, is one line that counts them and the parents not found.
 
     Raises InputError for a file that is not SKOS in this format, and without rdflib; ConfigError for a language that
     it lacks.
     """
-    graph = _parse("\n".join(text for _, text in open_lines(path, "take")), path, file_format)
-    concepts, deprecated = _concepts(graph)
+    graph = _parse(_text(path, file_format), path, file_format)
+    every = _concepts(graph)
+    deprecated = _deprecated(graph)
+    concepts = sorted(node for node in every if isinstance(node, URIRef) and node not in deprecated)
     if not concepts:
         raise InputError("holds no skos:Concept in use, expected a SKOS thesaurus", path)
-    if deprecated:
-        note(f"{path}: {deprecated:,} of {deprecated + len(concepts):,} concepts are deprecated and left out")
-    tags = Counter(text.language for concept in concepts for text in _texts(graph, concept, "prefLabel"))
+    tags = Counter(text.language for concept in concepts for text in _preferred(graph, concept))
     available = sorted(filter(None, tags), key=lambda tag: (-tags[tag], tag))
     languages = choose_languages(available, language, path, likely)
     collections = _collections(graph)
@@ -84,10 +97,24 @@ def read_labels(path: Path | str, language: str | None, file_format: Format, lik
         for concept in concepts
         if (label := _label(graph, concept, languages))
     ]
-    if len(labels) < len(concepts):
-        left_out = len(concepts) - len(labels)
-        _log.warning("%s: %d of %d concepts have no label and are left out", path, left_out, len(concepts))
-    return labels
+    reasons = {
+        "deprecated": len(every & deprecated),
+        "without an IRI": sum(not isinstance(node, URIRef) for node in every - deprecated),
+        "without a name": len(concepts) - len(labels),
+    }
+    return labels, _left_out(labels, len(every), reasons)
+
+
+def _left_out(labels: Sequence[Label], concepts: int, reasons: Mapping[str, int]) -> str:
+    """One line that counts the concepts that are left out and the parents that are not among the labels."""
+    ids = {label.id for label in labels}
+    missing = len({parent for label in labels for parent in label.broader} - ids)
+    counts = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
+    parts = [
+        f"{sum(reasons.values()):,} of {concepts:,} concepts left out: {counts}" if counts else "",
+        f"{many(missing, 'broader concept')} not found" if missing else "",
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def lines(labels: Iterable[Label], file_format: Format) -> Iterator[str]:
@@ -114,6 +141,11 @@ def lines(labels: Iterable[Label], file_format: Format) -> Iterator[str]:
         yield from graph.serialize(format=_PARSERS[file_format]).rstrip("\n").split("\n")
 
 
+def is_uri(label_id: str) -> bool:
+    """Whether an id is written as it is."""
+    return str(_absolute(label_id)) == label_id
+
+
 def _literals(label: Label) -> Iterator[tuple[str, str, str]]:
     """The property of each text of a label, its language, and the text."""
     tagged = {name for _, name in label.languages}
@@ -133,6 +165,27 @@ def _absolute(label_id: str) -> URIRef:
     if _RELATIVE.match(label_id) is None:
         return URIRef(_BASE + quote(label_id, safe="#/:"))
     return URIRef(_UNSAFE.sub(lambda sign: quote(sign[0]), label_id))
+
+
+def _text(path: Path | str, file_format: Format) -> str:
+    """The text of a file; XML says its encoding itself. Raises InputError."""
+    if file_format != "rdfxml":
+        return "\n".join(text for _, text in open_lines(path, "take"))
+    with open_bytes(path) as file:
+        content = file.read()
+    declared = _DECLARATION.match(content)
+    encoding = "utf-16" if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+    try:
+        if declared and codecs.lookup(name := declared[1].decode()).name != "utf-8":
+            encoding = name
+        text = content.decode(encoding)
+    except LookupError:
+        raise InputError(f"is XML in the unknown encoding {shown(name)}; save it as UTF-8", path, 1) from None
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        problem = f"byte 0x{content[error.start]:02x} is not {encoding.removesuffix('-sig').upper()}"
+        raise InputError(f"{problem}, the encoding that the XML declares; save the file as UTF-8", path, line) from None
+    return _ENCODING.sub(r"\1", text, count=1)  # the text is decoded; the parsers would decode it again
 
 
 def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
@@ -212,25 +265,65 @@ def _line(error: Exception) -> int | None:
     return int(error.lines) + 1 if hasattr(error, "lines") else None
 
 
-def _concepts(graph: Graph) -> tuple[list[URIRef], int]:
-    """The concepts in use, sorted, and the number of deprecated ones."""
-    deprecated = {node for node, value in graph.subject_objects(OWL.deprecated) if str(value).lower() in ("true", "1")}
-    concepts = graph.subjects(RDF.type, SKOS.Concept, unique=True)
-    every = sorted(node for node in concepts if isinstance(node, URIRef))
-    used = [node for node in every if node not in deprecated]
-    return used, len(every) - len(used)
+def _concepts(graph: Graph) -> set[Node]:
+    """The resources that are concepts: of the type skos:Concept, of a subclass of it, or by what is said of them."""
+    classes = set(graph.transitive_subjects(RDFS.subClassOf, SKOS.Concept))
+    typed = {node for each in classes for node in graph.subjects(RDF.type, each)}
+    return typed | _others(graph, typed)
+
+
+def _others(graph: Graph, typed: Container[Node]) -> set[Node]:
+    """The concepts among the resources that have another type, or none.
+
+    Only concepts are broader, narrower, related or top concepts. Resources without a type that are in a scheme or have
+    a prefLabel are concepts too, unless all that is known of them is which concept they match.
+    """
+    groups = {node for each in _GROUPS for node in graph.subjects(RDF.type, each)}
+    for each in (SKOS.hasTopConcept, SKOS.member, SKOS.memberList):
+        groups.update(graph.subjects(each, None))
+    for each in (SKOS.inScheme, SKOS.topConceptOf):
+        groups.update(graph.objects(None, each))
+    found = {node for each in _OF_CONCEPTS for node in graph.subjects(each, None)}
+    matched = {node for each in _MATCHES for node in graph.objects(None, each)}
+    for each in (SKOS.inScheme, SKOS.prefLabel):
+        untyped = (node for node in graph.subjects(each, None) if (node, RDF.type, None) not in graph)
+        found.update(node for node in untyped if each == SKOS.inScheme or node not in matched)
+    return {node for node in found if node not in typed and node not in groups}
+
+
+def _deprecated(graph: Graph) -> set[Node]:
+    """The resources that are out of use.
+
+    Signs of it are a property called deprecated (owl:deprecated), a status (euvoc:status, adms:status, vs:term_status)
+    or a type (owl:DeprecatedClass, madsrdf:DeprecatedAuthority) that says so, and dct:isReplacedBy.
+    """
+    found = set(graph.subjects(DCTERMS.isReplacedBy, None))
+    for each in graph.predicates(unique=True):
+        name = _local(each).casefold()
+        if name == "deprecated":
+            found.update(node for node, value in graph.subject_objects(each) if str(value).lower() in ("true", "1"))
+        elif name.endswith("status") or each == RDF.type:
+            found.update(node for node, value in graph.subject_objects(each) if _OUT_OF_USE.match(_local(value)))
+    return found
+
+
+def _local(node: Node) -> str:
+    """The last part of an address."""
+    return re.split("[/#]", str(node))[-1]
 
 
 def _label(graph: Graph, concept: URIRef, languages: Sequence[str]) -> Label | None:
     """The concept as a label, without its collections; None when it has no name at all."""
 
-    def texts(kind: str) -> list[_Text]:
-        return sorted(_texts(graph, concept, kind), key=lambda text: (by_preference(text.language, languages), text))
+    def sorted_(texts: Iterable[_Text]) -> list[_Text]:
+        return sorted(texts, key=lambda text: (by_preference(text.language, languages), text))
 
-    names = [*texts("prefLabel"), *texts("altLabel"), *texts("hiddenLabel")]
+    names = sorted_(_preferred(graph, concept))
+    for kind in ("altLabel", "hiddenLabel"):
+        names += sorted_(_texts(graph, concept, kind))
     if not names:
         return None
-    notes = list(dict.fromkeys([*texts("definition"), *texts("scopeNote")]))
+    notes = list(dict.fromkeys(each for kind in _NOTES for each in sorted_(_texts(graph, concept, kind))))
     wanted = {"", *map(main, languages), main(names[0].language)}
     return Label(
         _clean(concept),
@@ -293,12 +386,22 @@ class _Text(NamedTuple):
     text: str
 
 
-def _texts(graph: Graph, concept: URIRef, kind: str) -> Iterator[_Text]:
+def _preferred(graph: Graph, concept: Node) -> list[_Text]:
+    """The preferred names; where there is none, rdfs:label."""
+    return list(_texts(graph, concept, "prefLabel")) or list(_literal(graph.objects(concept, RDFS.label)))
+
+
+def _texts(graph: Graph, concept: Node, kind: str) -> Iterator[_Text]:
     """The literals of one SKOS property, also through nodes: SKOS-XL labels, structured notes."""
     nodes = [*graph.objects(concept, SKOS[kind]), *graph.objects(concept, _XL[kind])]
     others = [node for node in nodes if not isinstance(node, rdflib.Literal)]
     inner = (graph.objects(node, path) for node in others for path in (_XL["literalForm"], RDF.value))
-    for node in itertools.chain(nodes, *inner):
+    return _literal(itertools.chain(nodes, *inner))
+
+
+def _literal(nodes: Iterable[Node]) -> Iterator[_Text]:
+    """The literals among nodes, without blank ones."""
+    for node in nodes:
         if isinstance(node, rdflib.Literal) and (text := _clean(node)):
             yield _Text((node.language or "").lower(), text)
 

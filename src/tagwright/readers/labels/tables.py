@@ -13,7 +13,7 @@ from tagwright.readers.documents.columns import json_texts
 from tagwright.readers.labels.jsonl import LISTS, by_code
 from tagwright.readers.labels.languages import by_language, chosen_names
 from tagwright.readers.labels.term_lists import read_names
-from tagwright.readers.lines import Place, csv_rows, tsv_rows
+from tagwright.readers.lines import ENDS, Place, csv_rows, tsv_rows
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -44,14 +44,16 @@ def read_label_table(
     return chosen_names(labels, language, likely, path, list(columns.languages))
 
 
-def to_table(labels: Sequence[Label]) -> Iterator[list[str]]:
+def to_table(labels: Sequence[Label], *, one_line: bool = False) -> Iterator[list[str]]:
     """A header and a row for each label: only the columns that some label needs. Read back, they are equal.
+
+    one_line: texts with tabs and line ends are lists in JSON; ids and notations stay as they are.
 
     >>> bees, wasps = Label("1", ("Bees", "Apoidea"), notation="59"), Label("2", ("Wasps; hornets",), broader=("1",))
     >>> list(to_table([bees, wasps]))
     [['id', 'names', 'broader', 'notation'], ['1', 'Bees|Apoidea', '', '59'], ['2', 'Wasps; hornets|', '1', '']]
     """
-    used = dict.fromkeys(column for label in labels for column, cell in _row(label).items() if cell)
+    used = dict.fromkeys(column for label in labels for column, cell in _row(label, one_line).items() if cell)
     if any(column.startswith("description") for column in used):
         used["description"] = None  # without it, the first of the descriptions would be read as the one
     order = ("id", "names", "description", "broader", "notation", "translated", *LISTS)
@@ -61,7 +63,7 @@ def to_table(labels: Sequence[Label]) -> Iterator[list[str]]:
 
     yield (header := sorted(used, key=place))
     for label in labels:
-        row = _row(label)
+        row = _row(label, one_line)
         yield [row.get(column, "") for column in header]
 
 
@@ -156,29 +158,32 @@ def _json_list(cell: str) -> list[str] | None:
     return None if found is None else [text for each in found if (text := clean(each).strip())]
 
 
-def _row(label: Label) -> dict[str, str]:
+def _row(label: Label, one_line: bool) -> dict[str, str]:
     """The cells of a label by column; those of other fields and languages than it has are empty or missing."""
     names, described = map(by_code, (label.languages, label.descriptions))
     return {
         "id": label.id,
-        "names": _cell(label.names),
-        "description": _text_cell([label.description]),
+        "names": _cell(label.names, one_line),
+        "description": _text_cell([label.description], one_line),
         "notation": label.notation,
-        **{field: _cell(getattr(label, field)) for field in ("broader", "translated", *LISTS)},
-        **{f"names_{code}": _cell(texts) for code, texts in names.items()},
-        **{f"description_{code}" if code else "descriptions": _text_cell(texts) for code, texts in described.items()},
+        **{field: _cell(getattr(label, field), one_line) for field in ("broader", "translated", *LISTS)},
+        **{f"names_{code}": _cell(texts, one_line) for code, texts in names.items()},
+        **{
+            f"description_{code}" if code else "descriptions": _text_cell(texts, one_line)
+            for code, texts in described.items()
+        },
     }
 
 
-def _cell(texts: Sequence[str]) -> str:
+def _cell(texts: Sequence[str], one_line: bool) -> str:
     """What `_cells` reads as these texts."""
     joined = "|".join(texts)
-    if joined.startswith('["') or any("|" in text for text in texts):
+    if joined.startswith('["') or any("|" in text for text in texts) or (one_line and ENDS.search(joined)):
         return json.dumps(texts, ensure_ascii=False)
     return f"{joined}|" if len(texts) == 1 and ";" in joined else joined
 
 
-def _text_cell(texts: Sequence[str]) -> str:
+def _text_cell(texts: Sequence[str], one_line: bool) -> str:
     """What `_texts` reads as these texts."""
-    plain = len(texts) == 1 and not texts[0].startswith('["')
+    plain = len(texts) == 1 and not texts[0].startswith('["') and not (one_line and ENDS.search(texts[0]))
     return texts[0] if plain else json.dumps(texts, ensure_ascii=False) if texts else ""

@@ -134,17 +134,21 @@ class ReviewPages:
     async def upload(self, request: Request, session: Session) -> Response:
         """Add the documents of all files that can be read, and report the others."""
         form = await self._checked_form(request, session)
-        added, problems = 0, []
+        added, changed, problems = 0, list[str](), list[str]()
         for file in form.getlist("files"):
             if isinstance(file, UploadFile):
                 try:
                     documents = await self._read(file)
-                    added += await asyncio.to_thread(self.review.documents.add, documents)
+                    outcome = await asyncio.to_thread(self.review.documents.add, documents)
+                    added, changed = added + outcome.new, changed + outcome.changed
                 except StorageError:
                     raise
                 except InputError as error:
                     problems.append(translated(str(error)))
         message = _("Documents added: %(count)s") % {"count": number(f"{added:,}")}
+        if changed:
+            known = _("ids known with another text, each text now a document of its own: %(count)s (first: %(first)s)")
+            message += "; " + known % {"count": number(f"{len(changed):,}"), "first": changed[0]}
         return await self.overview(request, session, message, "; ".join(problems))
 
     async def refit(self, request: Request, session: Session) -> Response:

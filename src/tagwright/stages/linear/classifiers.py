@@ -53,7 +53,8 @@ class Linear(Retriever):
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """For each label the first occurrence of the up to 5 words that add most to the score, with what they add."""
         reading, first, found = self.read([document]), dict[str, tuple[int, int]](), list[tuple[EvidenceSpan, ...]]()
-        for word, span in zip(words(document.text), word_spans(document.text), strict=True):
+        text, analysis = document.text, self.bag.options.analysis
+        for word, span in zip(words(text, analysis), word_spans(text, analysis), strict=True):
             first.setdefault(word, span)
         for label in labels:
             added = reading.multiply(self.model.weights[[label]]).tocsr()

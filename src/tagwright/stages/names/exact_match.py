@@ -20,7 +20,7 @@ from tagwright.data.string_table import positions
 from tagwright.stages.names.patterns import NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, parse_all, resolve, stemmer
-from tagwright.text.words import fold, word_spans
+from tagwright.text.words import ANALYSIS, Analysis, fold, known_form, word_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Retriever, Run, TextField
 
 
@@ -44,6 +44,8 @@ class ExactMatchOptions(Checked):
     'Whether everyday words count: names of function words alone ("May", "Its"), and "aids" for the name "AIDS".'
     k: AtLeastOne | None = None
     "Keep the best k labels of each document; None keeps all."
+    analysis: Analysis = ANALYSIS
+    "How texts become words, see `text.words`."
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,7 +68,9 @@ class ExactMatch(Retriever):
 
     def __init__(self, labels: Sequence[Label], options: ExactMatchOptions = ExactMatchOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
-        self._set(NamePatterns.of(labels, options.stem, options.min_characters, common=options.common))
+        self._set(
+            NamePatterns.of(labels, options.stem, options.min_characters, options.analysis, common=options.common)
+        )
 
     def alike(self, options: ExactMatchOptions) -> Self:
         """Return a copy with other options of reading and truncation, without building the trie again."""
@@ -101,7 +105,8 @@ class ExactMatch(Retriever):
 
         The weights of all occurrences add up to its score.
         """
-        (mentions,), places = self._mentions([document]), word_spans(self._text(document))
+        (mentions,) = self._mentions([document])
+        places = word_spans(self._text(document), self.options.analysis, self._is_known)
         early, owners = earliness(mentions.position), self._names.specificities[mentions.form][:, labels].tocsc()
         found = list[tuple[EvidenceSpan, ...]]()
         for first, last in zip(owners.indptr[:-1], owners.indptr[1:], strict=True):
@@ -128,14 +133,23 @@ class ExactMatch(Retriever):
         """Memory-map what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
         manifest = read_manifest(folder, "exact_match")
         stage = cls.__new__(cls)
-        stage.options = read_options(folder, ExactMatchOptions, manifest.get("options"))
+        stage.options = read_options(folder, ExactMatchOptions, manifest.get("options"), analysis=1)
         stage._set(NamePatterns.load(folder, len(labels)))
         return stage
 
     def _set(self, names: NamePatterns) -> None:
-        stem, words = stemmer(parse_all(self.options.stem)), names.words
-        self._names = names
-        self._numbers = WordCache(lambda new: positions(words, [stem(fold(word)) for word in new]).tolist())
+        stem, words, analysis = stemmer(parse_all(self.options.stem)), names.words, self.options.analysis
+
+        def known(folded: str) -> bool:
+            return stem(folded) in words
+
+        def numbers(new: Sequence[str]) -> list[int]:
+            forms = (known_form(fold(word, analysis), analysis, known) for word in new)
+            found: list[int] = positions(words, list(map(stem, forms))).tolist()
+            return found
+
+        self._names, self._numbers = names, WordCache(numbers)
+        self._is_known = lambda word: known(fold(word, analysis))
 
     def _find_in(self, documents: Sequence[Document], score: _Score) -> Run:
         found = Run.concat([self._found(mentions, score) for mentions in self._mentions(documents)])
@@ -161,7 +175,8 @@ class ExactMatch(Retriever):
     def _mentions(self, documents: Sequence[Document]) -> Iterator[_Mentions]:
         """The mentions in each `_BATCH` of the documents."""
         batch = Batch.of(documents)
-        texts, titles = (batch.words(each) for each in (map(self._text, batch), [each.title for each in batch]))
+        read = (map(self._text, batch), [each.title for each in batch])
+        texts, titles = (batch.words(each, self.options.analysis, self._is_known) for each in read)
         known, in_title = np.array(self._numbers(texts.words), np.int32), np.diff(titles.ends, prepend=0)
         for first in range(0, len(batch), _BATCH):
             part = texts.between(first, first + _BATCH)

@@ -22,7 +22,7 @@ from tagwright.data.sparse_arrays import read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex, StringTable, check_places
 from tagwright.stages.names.trie import WordTrie
 from tagwright.text.language import parse_all, stemmer, stop_words
-from tagwright.text.words import fold, raw_words
+from tagwright.text.words import Analysis, fold, raw_words
 from tagwright.types import Ints, Label
 
 if TYPE_CHECKING:
@@ -55,16 +55,18 @@ class NamePatterns:
     specificities: csr_array
 
     @classmethod
-    def of(cls, labels: Sequence[Label], stem: str, min_characters: int, *, common: bool) -> NamePatterns:
-        """The patterns of all names. stem, min_characters, common: see `ExactMatchOptions`."""
+    def of(
+        cls, labels: Sequence[Label], stem: str, min_characters: int, analysis: Analysis, *, common: bool
+    ) -> NamePatterns:
+        """The patterns of all names. stem, min_characters, analysis, common: see `ExactMatchOptions`."""
         cut = stemmer(parse_all(stem))
 
         def stems(word: str) -> str:
-            return cut(fold(word))
+            return cut(fold(word, analysis))
 
-        forms = list(_forms_of(labels, stems, stem, min_characters, common))
+        forms = list(_forms_of(labels, stems, stem, min_characters, analysis, common))
         texts = ((i, label.description) for i, label in enumerate(labels))
-        described = {i: set(map(stems, raw_words(text))) for i, text in texts if text}
+        described = {i: set(map(stems, raw_words(text, analysis))) for i, text in texts if text}
         patterns: dict[_Pattern, int] = {}
         ids = [patterns.setdefault(form.pattern, len(patterns)) for form in forms]
         words = dict[str, int]()
@@ -139,17 +141,22 @@ class _Form(NamedTuple):
 
 
 def _forms_of(
-    labels: Sequence[Label], stems: Callable[[str], str], stem: str, min_characters: int, common: bool
+    labels: Sequence[Label],
+    stems: Callable[[str], str],
+    stem: str,
+    min_characters: int,
+    analysis: Analysis,
+    common: bool,
 ) -> Iterator[_Form]:
     own_case = not common and not _in_capitals(labels)
     names = (name for label in labels for name in label.searched)
-    stopped = frozenset[str]() if common else stop_words(parse_all(stem), names)
+    stopped = frozenset[str]() if common else stop_words(parse_all(stem), names, analysis)
     for index, label in enumerate(labels):
         own: list[_Form] = []
         for form, share in chain.from_iterable(forms(name).items() for name in label.searched):
-            raw = raw_words(form)
+            raw = raw_words(form, analysis)
             spelling = raw[0] if own_case and _is_acronym(raw) else ""
-            everyday = not spelling and stopped.issuperset(map(fold, raw))
+            everyday = not spelling and stopped.issuperset(fold(word, analysis) for word in raw)
             if not everyday and sum(map(len, raw)) >= min_characters:
                 own.append(_Form(index, (tuple(map(stems, raw)), spelling), share))
         yield from (form for form in own if not form.pattern[1] or not _covered(form, own))

@@ -69,7 +69,8 @@ class TitleMatch(Stage):
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Build again with the saved options. Raises ModelError when they are missing or invalid."""
-        return cls(labels, read_options(folder, ExactMatchOptions, read_manifest(folder, "title_match").get("options")))
+        manifest = read_manifest(folder, "title_match")
+        return cls(labels, read_options(folder, ExactMatchOptions, manifest.get("options"), analysis=1))
 
 
 def share(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> dict[str, Stage]:

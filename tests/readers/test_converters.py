@@ -1,0 +1,194 @@
+"""Whatever a library raises in a reader is one line with the file and its record or page, and costs only that."""
+
+from __future__ import annotations
+
+import ast
+import io
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import docx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.readers.documents.catalogue_records import marc_record, utf8
+from tests.readers.printed import page, pdf
+from tests.readers.reading import labels_refusal, read, written
+
+from tagwright.core.extras import EXTRAS
+from tagwright.errors import InputError
+
+READERS = Path(__file__).parents[2] / "src" / "tagwright" / "readers"
+ERRORS = (RuntimeError("no\nway"), IndexError(), RecursionError("too deep"), MemoryError(), KeyError("/Font"))
+
+
+def word() -> bytes:
+    file, stream = docx.Document(), io.BytesIO()
+    file.add_paragraph("Bees")
+    file.save(stream)
+    return stream.getvalue()
+
+
+def parquet() -> bytes:
+    stream = io.BytesIO()
+    pq.write_table(pa.table({"id": ["1"], "text": ["Bees"]}), stream)
+    return stream.getvalue()
+
+
+def arrow() -> bytes:
+    stream = io.BytesIO()
+    table = pa.table({"id": ["1"], "text": ["Bees"]})
+    with pa.ipc.new_file(stream, table.schema) as file:
+        file.write_table(table)
+    return stream.getvalue()
+
+
+WHOLE = {
+    "docx": ("docx.Document", word()),
+    "pdf": ("pypdfium2.PdfDocument", pdf([page("Bees")])),
+    "tex": ("pylatexenc.latexwalker.LatexWalker.get_latex_nodes", b"\\section{Bees}"),
+    "latex": ("pylatexenc.latex2text.LatexNodes2Text.nodelist_to_text", b"\\section{Bees}"),
+    "bib": ("bibtexparser.entrypoint.parse_string", b"@misc{a, title={Bees}}"),
+    "parquet": ("pyarrow.parquet.ParquetFile", parquet()),
+    "arrow": ("pyarrow.ipc.open_file", arrow()),
+}
+"Suffix of a file -> what a library does for all of it, and a file."
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("suffix", WHOLE)
+def test_a_file_on_which_a_library_fails_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, error: Exception
+) -> None:
+    name, content = WHOLE[suffix]
+    path = written(tmp_path, content, f"x.{suffix}")
+    assert len(read(path)) == 1
+    monkeypatch.setattr(name, raising(error))
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", ["docx", "pdf", "tex", "latex"])
+def test_of_several_papers_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, suffix: str
+) -> None:
+    name, content = WHOLE[suffix]
+    written(tmp_path, content, f"x.{suffix}")
+    written(tmp_path, "Wasps", "y.txt")
+    monkeypatch.setattr(name, raising(IndexError("list index out of range")))
+    assert [document.id for document in read(tmp_path)] == ["y.txt"]
+    assert caplog.messages[0].startswith(f"{tmp_path}/x.{suffix}:")
+
+
+RECORDS = {
+    "bib": (
+        "pylatexenc.latex2text.LatexNodes2Text.latex_to_text",
+        b"@misc{a, title={$Bees$}}\n\n@misc{b, title={$Ants$}}",
+    ),
+    "pdf": ("pypdfium2.PdfDocument.get_page", pdf([page("Bees"), page("Ants")])),
+    "marc": ("tagwright.readers.documents.marc._decode", utf8(*(
+        marc_record([("001", name), ("245", ("10", f"a{name}"))]) for name in ("Bees", "Ants")
+    ))),
+}  # fmt: skip
+"Suffix of a file -> what is done for each of two records or pages, and a file."
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("suffix", RECORDS)
+def test_a_record_or_page_on_which_a_library_fails_costs_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, suffix: str, error: Exception
+) -> None:
+    name, content = RECORDS[suffix]
+    path = written(tmp_path, content, f"x.{suffix}")
+    module, _, attribute = name.rpartition(".")
+    works = pytest.importorskip(module) if module.startswith("tagwright") else None
+    target: Any = works or resolved(module)
+    convert, calls = getattr(target, attribute), []
+
+    def fails_first(*arguments: Any, **options: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise error
+        return convert(*arguments, **options)
+
+    monkeypatch.setattr(target, attribute, fails_first)
+    [document] = read(path)
+    assert "Ants" in document.title
+    assert [message.startswith(f"{path}:") for message in caplog.messages] == [True]
+    assert "\n" not in caplog.text.rstrip("\n")
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_a_page_of_the_web_is_read_without_the_library_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr("trafilatura.extract", raising(error))
+    assert read(written(tmp_path, "<p>Bees.</p>", "x.html"))[0].abstract == "Bees."
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_a_thesaurus_on_which_a_library_fails_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr("rdflib.Graph.parse", raising(error))
+    assert labels_refusal(written(tmp_path, "<a:a> <a:b> <a:c> .", "zoo.nt")).startswith("zoo.nt:")
+
+
+def test_what_libraries_log_and_warn_of_is_not_shown(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for suffix, library in (("docx", "docx"), ("pdf", "pypdfium2"), ("bib", "bibtexparser"), ("tex", "pylatexenc")):
+        name, content = WHOLE[suffix]
+        module, _, attribute = name.rpartition(".")
+        convert = getattr(resolved(module), attribute)
+
+        def noisy(*arguments: Any, convert: Any = convert, library: str = library, **options: Any) -> Any:
+            import warnings
+
+            logging.getLogger(f"{library}.inner").warning("odd")
+            warnings.warn("odd", stacklevel=1)
+            return convert(*arguments, **options)
+
+        monkeypatch.setattr(name, noisy)
+        assert len(read(written(tmp_path, content, f"x.{suffix}"))) == 1
+    assert (caplog.messages, capsys.readouterr()) == ([], ("", ""))
+
+
+def test_each_library_that_readers_use_is_tried_here() -> None:
+    """Who gives a reader another library adds it above."""
+    used = {name.partition(".")[0] for path in READERS.rglob("*.py") for name in imported(path)} & EXTRAS.keys()
+    tried = {name.partition(".")[0] for name, _ in (*WHOLE.values(), *RECORDS.values())} | {"trafilatura", "rdflib"}
+    assert used - tried <= {"pymarc"}  # its characters are decoded in marc._decode
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    return fails
+
+
+def resolved(name: str) -> Any:
+    """A module or a class in it."""
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        module, _, attribute = name.rpartition(".")
+        return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,111 @@
+"""A file that takes too long to read is ended and named, wherever its reader is."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.readers.reading import read, refusal, written
+
+from tagwright.errors import ConfigError, InputError
+from tagwright.readers import limits
+from tagwright.readers.documents import files
+from tagwright.types import Document
+
+SAID = "takes more than 1 s of processor time to read; raise TAGWRIGHT_MAX_READING_SECONDS"
+
+
+@pytest.fixture(autouse=True)
+def one_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.TIME_VARIABLE, "1")
+
+
+def in_python() -> None:
+    while True:
+        pass
+
+
+def in_a_regular_expression() -> None:
+    re.match(r"(a+)+$", "a" * 60 + "b")
+
+
+def swallowing() -> None:
+    """As libraries do that catch everything."""
+    caught = 0
+    while caught < 2:
+        try:
+            in_python()
+        except BaseException:
+            caught += 1
+    in_python()
+
+
+@pytest.mark.parametrize("stuck", [in_python, in_a_regular_expression, swallowing])
+def test_a_reader_that_is_stuck_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stuck: Callable[[], None]
+) -> None:
+    def reading(path: Path) -> Iterator[tuple[int, Document]]:
+        yield 1, Document("1", "Bees")
+        stuck()
+
+    monkeypatch.setattr(files, "READERS", {**files.READERS, "latex": reading})
+    before = signal.getsignal(signal.SIGPROF)
+    assert refusal(written(tmp_path, "x", "x.tex")) == f"x.tex: {SAID}"
+    assert signal.getsignal(signal.SIGPROF) == before
+    assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
+
+
+def test_every_reader_has_this_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All go one way: what is read comes through `within_time`."""
+    given = list[str]()
+
+    def within(documents: Iterator[object], path: Path) -> Iterator[object]:
+        given.append(path.suffix)
+        return iter([(0, Document("1", "Bees"))])
+
+    monkeypatch.setattr(files, "within_time", within)
+    for name in files.READERS:
+        assert len(read(written(tmp_path, "x", f"{name}.{name}"), format=name)) == 1
+    assert len(given) == len(files.READERS)
+
+
+def test_a_large_file_has_more_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "DEFAULT", 10)
+    path, clock = written(tmp_path, "x" * 25, "x.txt"), iter(range(9))
+    monkeypatch.setattr("tagwright.readers.limits.time.process_time", lambda: next(clock))
+    documents = limits.within_time(iter("abcdef"), path)
+    assert [next(documents), next(documents), next(documents)] == ["a", "b", "c"]
+    with pytest.raises(InputError, match="takes more than 3 s"):
+        next(documents)
+
+
+def test_beside_the_main_thread_the_time_is_looked_at_after_each_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter((0.0, 0.5, 0.5, 1.6))
+    monkeypatch.setattr("tagwright.readers.limits.time.process_time", lambda: next(clock))
+    documents, found = limits.within_time(iter("ab"), written(tmp_path, "x", "x.txt")), list[object]()
+
+    def take() -> None:
+        found.append(next(documents))
+        try:
+            next(documents)
+        except InputError as error:
+            found.append(error.problem)
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    thread.join()
+    assert found == ["a", SAID]
+
+
+def test_a_time_that_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.TIME_VARIABLE, "soon")
+    with pytest.raises(
+        ConfigError, match="TAGWRIGHT_MAX_READING_SECONDS is 'soon', expected a number of seconds, such"
+    ):
+        read(written(tmp_path, "Bees", "x.txt"))

@@ -1,0 +1,220 @@
+"""Words of every script, and their places in the text; the analysis of earlier releases stays what it was."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwright.core.saved import read_manifest
+from tagwright.data.bags import BagOfWords, BagOptions
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
+from tagwright.stages.names.title_match import TitleMatch
+from tagwright.text.words import ANALYSIS, fold, is_unusual, raw_words, word_spans, words
+from tagwright.types import Document, Label
+
+SOURCE = Path(__file__).parents[2] / "src" / "tagwright"
+
+WRITTEN = {
+    "soft hyphen": ("Bees and polli\u00adnation", "Pollination", "polli\u00adnation"),
+    "zero-width space": ("Bees and polli\u200bnation", "Pollination", "polli\u200bnation"),
+    "line end": ("Bees and polli-\nnation in Mai", "Pollination", "polli-\nnation"),
+    "line end of other systems": ("Bees and polli-\r\n  nation", "Pollination", "polli-\r\n  nation"),
+    "soft hyphen at a line end": ("Bees and polli\u00ad\nnation", "Pollination", "polli\u00ad\nnation"),
+    "two line ends": ("pol-\nlina-\ntion", "Pollination", "pol-\nlina-\ntion"),
+    "name of two words": ("the apple or-\nchards", "Apple orchards", "apple or-\nchards"),
+    "subscript": ("Emissions of CO₂ rise", "CO2", "CO₂"),
+    "superscript": ("Emissions of CO² rise", "CO2", "CO²"),
+    "full width": ("All of ＡＩ now", "AI", "ＡＩ"),
+    "ligature": ("The ﬁnite ﬁelds", "Finite fields", "ﬁnite ﬁelds"),
+    "combining accent": ("Un cafe\u0301 noir", "Café noir", "cafe\u0301 noir"),
+    "Thai": ("ที่ห้องสมุดแห่งชาติ", "ห้องสมุด", "ห้องสมุด"),
+    "Lao": ("ຢູ່ຫ້ອງສະໝຸດແຫ່ງຊາດ", "ຫ້ອງສະໝຸດ", "ຫ້ອງສະໝຸດ"),
+    "Burmese": ("အမျိုးသားစာကြည့်တိုက်သို့", "စာကြည့်တိုက်", "စာကြည့်တိုက်"),
+    "Khmer": ("នៅបណ្ណាល័យជាតិ", "បណ្ណាល័យ", "បណ្ណាល័យ"),
+    "Hindi": ("पुस्तकालय में हिन्दी भाषा", "हिन्दी", "हिन्दी"),
+    "Korean topic": ("인공지능은 무엇인가", "인공지능", "인공지능은"),
+    "Korean, two particles": ("인공지능에서의 역사", "인공지능", "인공지능에서의"),
+    "Korean, after a vowel": ("사과나무로 만든", "사과나무", "사과나무로"),
+    "Arabic vowel signs": ("نَحْل في البستان", "نحل", "نَحْل"),
+    "Arabic tatweel": ("نحـــل في البستان", "نحل", "نحـــل"),
+    "Arabic alef": ("أشجار الفاكهة", "اشجار", "أشجار"),
+    "Arabic, and the": ("الزهور والنحل", "نحل", "والنحل"),
+    "Arabic, for the": ("أزهار للنحل", "نحل", "للنحل"),
+    "Persian ending": ("کتاب\u200cها و نحل", "کتاب", "کتاب"),
+    "Persian letters": ("علمي", "علمی", "علمي"),
+    "Hebrew vowel signs": ("דְּבוֹרִים במטע", "דבורים", "דְּבוֹרִים"),
+    "Hebrew, the": ("הדבורים במטע", "דבורים", "הדבורים"),
+    "Hebrew, and the": ("פרחים והדבורים", "דבורים", "והדבורים"),
+}
+"How a name is written in a text: the text, the name, and its place."
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+@pytest.mark.parametrize("stage", [ExactMatch, Lexical])
+def test_a_name_is_found_however_it_is_written(stage: type[ExactMatch | Lexical], kind: str) -> None:
+    text, name, place = WRITTEN[kind]
+    made = stage([Label("0", ("Tax law",)), Label("1", (name,))])
+    document = Document("d", abstract=text)
+    assert made([document]).labels.tolist() == [1]
+    found = sorted((span.start, span.end) for span in made.spans(document, [1])[0])
+    assert text[found[0][0] : found[-1][1]] == place
+
+
+OTHERS = {
+    "a stop between two lines": ("Bees and polli.\nNation", "Pollination"),
+    "a capital behind the line end": ("of the Bee-\nGees", "Beegees"),
+    "a conjunction behind the line end": ("Vor-\nund Nachteile", "Vorund"),
+    "a range of numbers": ("in 1990-\n2000", "19902000"),
+    "one syllable before a particle": ("나이는 많다", "나"),
+    "a particle that cannot stand there": ("사과나무을", "사과나무"),
+    "two letters behind the article": ("اليد", "يد"),
+    "a short word that begins like and": ("وقت", "قت"),
+    "a short Hebrew word that begins like in": ("בצלים", "לים"),
+    "a part of a word": ("polli\u00adnation", "Nation"),
+    "no vowel sign but a letter": ("हिन्द", "हिन्दी"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_is_another_word_is_not_found(kind: str) -> None:
+    text, name = OTHERS[kind]
+    assert not ExactMatch([Label("0", (name,))])([Document("d", abstract=text)]).labels.tolist()
+
+
+@pytest.mark.parametrize("stage", [ExactMatch, Lexical])
+def test_a_compound_at_a_line_end_stays_two_words_where_both_are_names_and_the_whole_is_not(
+    stage: type[ExactMatch | Lexical],
+) -> None:
+    text = Document("d", abstract="The life-\ntime of bees")
+    assert stage([Label("0", ("Life",)), Label("1", ("Time",))])([text]).labels.tolist() == [0, 1]
+    known = [Label("0", ("Life",)), Label("1", ("Time",)), Label("2", ("Lifetime",))]
+    assert stage(known)([text]).labels.tolist() == [2]
+
+
+def test_a_whole_word_is_taken_before_what_it_may_be_made_of() -> None:
+    """The doctor is 의사; 의 would be a particle behind 사."""
+    made = ExactMatch([Label("0", ("바나나",)), Label("1", ("바나나의",))])
+    assert made([Document("d", abstract="바나나의")]).labels.tolist() == [1]
+
+
+@given(st.text(st.sampled_from("ab C'+-\n\r\u00ad\u200b\u0301₂Ａﬁهنحوالא다의은ห้ཀ本क्\u200c ")))
+def test_every_word_has_its_place(text: str) -> None:
+    for analysis in (1, 2):
+        spans = word_spans(text, analysis)
+        assert [raw_words(text[start:end], analysis) for start, end in spans] == [
+            [word] for word in raw_words(text, analysis)
+        ]
+        assert words(text, analysis) == [fold(word, analysis) for word in raw_words(text, analysis)]
+
+
+@given(st.text("abcäß'’.+-C (\n") | st.text(st.characters(max_codepoint=0x2FF)))
+def test_the_analyses_agree_on_usual_texts(text: str) -> None:
+    if not is_unusual(text):
+        assert words(text, 1) == words(text, 2)
+        assert raw_words(text, 1) == raw_words(text, 2)
+
+
+@pytest.mark.parametrize("part", ["exact_match", "title_match", "tfidf", "bag"])
+def test_what_was_saved_without_an_analysis_has_the_first_one(part: str, tmp_path: Path) -> None:
+    labels = [Label("0", ("Pollination",))]
+    made: dict[str, ExactMatch | TitleMatch | Lexical | BagOfWords] = {
+        "exact_match": ExactMatch(labels),
+        "title_match": TitleMatch(labels),
+        "tfidf": Lexical(labels),
+        "bag": BagOfWords.of(["polli\u00adnation"], BagOptions(min_documents=1, max_share=1.0)),
+    }
+    made[part].save(tmp_path)
+    assert _loaded(made[part], tmp_path, labels).options.analysis == ANALYSIS
+    manifest = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
+    assert read_manifest(tmp_path, manifest["kind"])["options"].pop("analysis") == ANALYSIS
+    del manifest["options"]["analysis"]
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    before = _loaded(made[part], tmp_path, labels)
+    assert before.options.analysis == 1
+    if isinstance(before, ExactMatch | Lexical):
+        text = [Document("d", abstract="polli\u00adnation")]
+        assert not before(text).labels.tolist()
+        assert not before.with_labels(labels)(text).labels.tolist()
+
+
+def _loaded(
+    made: ExactMatch | TitleMatch | Lexical | BagOfWords, folder: Path, labels: list[Label]
+) -> ExactMatch | TitleMatch | Lexical | BagOfWords:
+    return BagOfWords.load(folder) if isinstance(made, BagOfWords) else type(made).load(folder, labels)
+
+
+LENGTHS = {"data/paragraphs.py", "stages/full_text.py", "stages/dense/retriever.py", "monitoring/record.py"}
+"Words are counted or compared over releases there, not looked up: always by the first analysis."
+
+FIXED = {"translation", "evaluation", "stages/llm_keywords.py"}
+"Nothing of the words themselves is saved there: always by the newest analysis."
+
+
+def test_stages_pass_the_analysis_on_that_they_were_made_with() -> None:
+    for path, call in _calls():
+        given = [ast.unparse(each) for each in (*call.args, *(word.value for word in call.keywords))]
+        if path in LENGTHS:
+            assert "1" in given, (path, call.lineno)
+        elif path in FIXED or path.split("/")[0] in FIXED:
+            assert "ANALYSIS" in given, (path, call.lineno)
+        else:
+            passed = (
+                "analysis",
+                "options.analysis",
+                "self.options.analysis",
+                "self.bag.options.analysis",
+                "*how",
+                "*key",
+            )
+            assert any(each in passed for each in given), (path, call.lineno, ast.unparse(call))
+
+
+def _calls() -> Iterator[tuple[str, ast.Call]]:
+    """All calls outside `text/words.py` that turn texts into words, or fold them."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        path = file.relative_to(SOURCE).as_posix()
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        imported = _imported(tree)
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call) or path == "text/words.py":
+                continue
+            called = ast.unparse(node.func)
+            if (
+                called in imported
+                or called in ("Numbered.of", "known_form")
+                or called.endswith(("batch.words", "Batch.of(documents).words", "Batch()).words"))
+            ):
+                yield path, node
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """The functions that turn texts into words which a module imports."""
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    names = {name.name for node in imports if node.module == "tagwright.text.words" for name in node.names}
+    return names & {"fold", "words", "raw_words", "word_spans"}
+
+
+def test_every_kind_of_call_is_seen() -> None:
+    seen = {path for path, _ in _calls()}
+    assert {"text/batch.py", "text/language.py", "data/bags.py", "stages/lexical.py", *LENGTHS} <= seen
+
+
+def test_functions_that_turn_texts_into_words_are_called_and_not_passed_on() -> None:
+    """`map(fold, ...)` would leave the analysis out."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        imported = _imported(tree) - {"words"}
+        for node in ast.walk(tree) if imported else ():
+            passed = {ast.unparse(each) for each in node.args} if isinstance(node, ast.Call) else set[str]()
+            assert not (imported & passed), (file, passed)
+
+
+def test_stop_words_and_options_have_the_newest_analysis_by_default() -> None:
+    assert {ExactMatchOptions().analysis, LexicalOptions().analysis, BagOptions().analysis} == {ANALYSIS}
