@@ -374,6 +374,21 @@ def test_documents_that_another_run_has_tagged_since_the_shard_was_cut_are_kept(
     assert [row["id"] for row in records(out / "shard-000000.jsonl")] == ["1", "2"]
 
 
+def test_a_folder_that_cannot_be_written_is_refused_before_documents_are_read(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def read() -> Iterator[Any]:
+        raise AssertionError("read too early")
+        yield
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(TagwrightError, match=r"out: cannot be written \(No space left on device\)"):
+        batch.run(read(), model, tmp_path / "out", OPTIONS, batch.Share())
+
+
 def test_of_two_runs_with_different_settings_one_claims_the_folder(tmp_path: Path) -> None:
     """Before, both did in most of these races."""
     for number in range(20):
