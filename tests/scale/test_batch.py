@@ -380,13 +380,10 @@ def test_a_folder_that_cannot_be_written_is_refused_before_documents_are_read(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    def read() -> Iterator[Any]:
-        raise AssertionError("read too early")
-        yield
-
+    sources: Iterator[Any] = map(pytest.fail, ["read too early"])
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(TagwrightError, match=r"out: cannot be written \(No space left on device\)"):
-        batch.run(read(), model, tmp_path / "out", OPTIONS, batch.Share())
+        batch.run(sources, model, tmp_path / "out", OPTIONS, batch.Share())
 
 
 def test_of_two_runs_with_different_settings_one_claims_the_folder(tmp_path: Path) -> None:
