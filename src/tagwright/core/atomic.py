@@ -140,7 +140,8 @@ def check_writable(path: Path) -> None:
 def saved_version(folder: Path) -> str:
     """A digest of the manifest of a saved folder, which lists digests of its files; "" where there is none."""
     with contextlib.suppress(OSError):
-        return hashlib.blake2b((link_target(folder) / MANIFEST).read_bytes(), digest_size=16).hexdigest()
+        if exists(folder, folder / MANIFEST):
+            return hashlib.blake2b((folder / MANIFEST).read_bytes(), digest_size=16).hexdigest()
     return ""
 
 
