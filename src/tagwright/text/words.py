@@ -57,8 +57,17 @@ def clean(text: str) -> str:
     """
     if not text.isprintable():
         text = text.translate(_CONTROL)
-    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+    if unicodedata.is_normalized("NFC", text):
+        return text
+    return unicodedata.normalize("NFC", _MANY_MARKS.sub(_separated, text))
 
+
+def _separated(signs: re.Match[str]) -> str:
+    return f"{signs[0]}\u034f" if unicodedata.combining(signs[0][-1]) else signs[0]
+
+
+_MANY_MARKS = re.compile(r"[^\w\s\x00-\x7f]{30}")
+"No letter has as many marks; to put them in order takes the square of their number: they are separated (UAX 15)."
 
 _CONTROL: dict[int, str] = {
     **dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {*map(ord, "\t\n\r")}, " "),

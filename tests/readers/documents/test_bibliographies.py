@@ -57,7 +57,7 @@ def test_lines_outside_of_references_are_passed_over_and_counted(
     content = "1.\nTY  - JOUR\nTI  - Bees\nER  - \n\nbees\n2.\nTY  - BOOK\nBT  - Ants\nTY  - JOUR\nTI  - Wasps"
     path = written(tmp_path, content, "x.ris")
     assert [document.title for document in read(path)] == ["Bees", "Ants", "Wasps"]
-    assert caplog.messages == [f"{path}:6: 1 lines outside of references are passed over"]
+    assert caplog.messages == [f"{path}:6: passed over: 1 line outside of references"]
     assert refusal(written(tmp_path, "Bees fly.", "y.ris")) == "y.ris: holds no documents"
 
 

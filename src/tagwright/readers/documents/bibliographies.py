@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tagwright.core.display import many
 from tagwright.core.extras import require
 from tagwright.errors import InputError
-from tagwright.readers.documents.latex import converter, known_macros
+from tagwright.readers.documents.latex import converter, known_macros, parse
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line, present, years
 from tagwright.readers.limits import converting, largest_document, leave_out, readable
@@ -99,7 +100,7 @@ def read_ris(path: Path) -> Iterator[Located]:
     if dialect and fields and left >= 0:
         yield begin, _tagged(fields, dialect)
     if outside:
-        _log.warning("%s:%d: %d lines outside of references are passed over", path, outside[0], len(outside))
+        _log.warning("%s:%d: passed over: %s outside of references", path, outside[0], many(len(outside), "line"))
 
 
 def _tagged(fields: Iterable[tuple[str, Sequence[str]]], dialect: _Dialect) -> Document:
@@ -126,7 +127,7 @@ def read_bibtex(path: Path) -> Iterator[Located]:
 
     def value(text: str) -> str:
         text = _written_out(text, strings)
-        return text if _PLAIN.fullmatch(text) else str(macros.latex_to_text(text, latex_context=known))
+        return text if _PLAIN.fullmatch(text) else str(macros.nodelist_to_text(parse(text, known)))
 
     def documents() -> Iterator[Located | InputError]:
         for block in blocks:
@@ -154,8 +155,8 @@ def read_bibtex(path: Path) -> Iterator[Located]:
 def _written_out(value: str, strings: Mapping[str, str]) -> str:
     """A value of BibTeX without the signs around its parts, which `#` joins, and with names of strings replaced.
 
-    >>> _written_out('jb # " of {the} north"', {"jb": "Journal of Bees"}), _written_out("{a # b}", {})
-    ('Journal of Bees of {the} north', 'a # b')
+    >>> _written_out('b # " of {the} north"', {"b": "Bees"}), _written_out("{a # b}", {})
+    ('Bees of {the} north', 'a # b')
     """
     parts, start, depth, quoted = list[str](), 0, 0, False
     for place, character in enumerate(f"{value}#"):
