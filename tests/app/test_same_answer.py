@@ -75,7 +75,7 @@ def client(tagger: Tagger) -> Iterator[TestClient]:
         yield found
 
 
-def in_this_process(shards: Iterable[Shard], folder: Path, options: BatchOptions, _: int) -> Iterator[Tagged]:
+def in_this_process(shards: Iterable[Shard], folder: Path, _: str, options: BatchOptions, __: int) -> Iterator[Tagged]:
     """Tag shards as processes do: that these write the same bytes is a test of batches."""
     tagger = ShardTagger.load(folder, options)
     for shard in shards:

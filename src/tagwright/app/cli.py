@@ -17,6 +17,7 @@ from tagwright.app.arguments import (
     Chosen,
     Cut,
     Docs,
+    Encoding,
     Format,
     Json,
     LabelFile,
@@ -128,7 +129,7 @@ def suggest(
         found = tagger.suggestions(corpus, options, explain=explain)
     if monitor:
         found = inputs.recorded(found, monitor, chosen.model, tagger)
-    names = inputs.named(chosen, tagger.vocabulary)
+    names = inputs.named_for(chosen, tagger.vocabulary)
     for line in suggestion_lines(found, tagger, output, names, paths=paths):
         print(line)
 
@@ -346,6 +347,7 @@ def labels_(
     described: Annotated[
         bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
     ] = False,
+    _encoding: Encoding = "",
     _quiet: Quiet = False,
 ) -> None:
     """Print the labels of a file or a saved tagger as they were read, or their keywords, to edit for `train depl`.

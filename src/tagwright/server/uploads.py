@@ -17,7 +17,7 @@ from starlette.datastructures import UploadFile
 from tagwright.core.scratch import scratch_folder
 from tagwright.core.workers import WorkerDied, WorkerTimeout, run
 from tagwright.data.document_file import from_line, to_line
-from tagwright.errors import InputError
+from tagwright.errors import InputError, on_command_line
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.limits import document_limit
 from tagwright.text.words import clean
@@ -99,7 +99,7 @@ def read(path: Path) -> tuple[list[Document], str, int | None]:
     """Return the documents of a file, at most one above the limit; or the error and its line."""
     found: list[Document] = []
     try:
-        with document_limit(LARGEST):
+        with document_limit(LARGEST), on_command_line():  # as the server was started
             documents = (document for _, located in open_sources(path) for _, document in located)
             found += islice(documents, MOST + 1)
     except InputError as error:
