@@ -40,7 +40,7 @@ _WEB_OF_SCIENCE: Mapping[str, tuple[str, ...]] = {
     "id": ("UT",), "title": ("TI",), "abstract": ("AB",), "author": ("AF", "AU"), "keyword": ("DE",),
     "language": ("LA",), "year": ("PY",), "publisher": ("PU",), "venue": ("SO",),
 }  # fmt: skip
-_SEPARATORS = {"KW": "\n", "keywords": "[,;]", "keyword": "[,;]", "DE": ";", "AF": "\n"}
+_SEPARATORS = {"KW": "\n", "keywords": "[,;]", "keyword": "[,;]", "DE": ";", "AF": "\n", "AU": "\n"}
 "Between the values in one text."
 
 
@@ -123,7 +123,7 @@ def read_bibtex(path: Path) -> Iterator[Located]:
     from bibtexparser.entrypoint import parse_string
     from bibtexparser.model import Entry, ParsingFailedBlock, String
 
-    text, known, macros, strings = open_text(path), known_macros(), converter(keep_comments=True), dict[str, str]()
+    content, known, macros, strings = open_text(path), known_macros(), converter(keep_comments=True), dict[str, str]()
 
     def value(text: str) -> str:
         text = _written_out(text, strings)
@@ -135,7 +135,10 @@ def read_bibtex(path: Path) -> Iterator[Located]:
             if isinstance(block, ParsingFailedBlock) and not isinstance(block.ignore_error_block, Entry):
                 yield place.error(f"is no entry of BibTeX ({one_line(str(block.error))})")
             elif isinstance(block, String):
-                strings[block.key.lower()] = _written_out(str(block.value), strings)[:LONGEST_STRING]
+                strings[block.key.lower()] = text = _written_out(str(block.value), strings)
+                if len(text) > LONGEST_STRING:
+                    del strings[block.key.lower()]
+                    yield place.error(f"is a string of more than {LONGEST_STRING:,} characters, and not written out")
             elif isinstance(entry := getattr(block, "ignore_error_block", block), Entry):
                 try:
                     with converting("is an entry of BibTeX that cannot be read", "pylatexenc", *place):
@@ -148,7 +151,7 @@ def read_bibtex(path: Path) -> Iterator[Located]:
                 yield place.line or 0, _document(values | {"id": [entry.key]})
 
     with converting("is no BibTeX, or damaged", "bibtexparser", path):
-        blocks = parse_string(text, parse_stack=[]).blocks
+        blocks = parse_string(content, parse_stack=[]).blocks
     yield from readable(documents())
 
 
