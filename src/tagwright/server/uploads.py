@@ -1,23 +1,27 @@
 """Read uploaded files. A file that cannot be read gives a one-line error and does not affect other requests.
 
-Each file is read in a process of its own, with limits of memory and time: some broken PDFs never end.
+Each file is read by a process of its own, `tagwright read`, with limits of memory and time: some broken PDFs never end.
 """
 
 import asyncio
+import json
+import os
 import re
-from contextlib import closing
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
-from starlette.datastructures import UploadFile
-
-from tagwright.core.workers import Worker, WorkerError, WorkerTimeout
+from tagwright.core.scratch import scratch_folder
 from tagwright.errors import InputError
-from tagwright.readers.documents.files import open_sources
-from tagwright.readers.limits import document_limit
+from tagwright.readers.documents.records import SHAPES, to_document
+from tagwright.readers.lines import Place
+from tagwright.server.shares import FairSlots
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -27,29 +31,39 @@ MOST = 1000
 LARGEST = 5_000_000
 "Maximum size of a document in bytes."
 
+ALL = 10 * LARGEST
+"Maximum size of all documents of a file as JSON: a compressed file may hold a thousand times its size."
+
 SECONDS = 60.0
 "Time limit for reading a file."
 
 MEMORY = 4 << 30
 "Limit of address space in bytes while a file is read, where the system has such a limit."
 
-AT_ONCE = 2
-"Number of files read at a time; others wait, so that slow files do not use up the server."
+AT_ONCE, WAITING = 2, 16
+"Number of files read at a time, one of each client; number of files of a client that wait for that."
 
+_REMEDY = "split it, or give it to the server as --documents"
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 
 
+class Upload(NamedTuple):
+    """A file that a client has sent. name: as the client calls it."""
+
+    name: str
+    content: bytes
+
+
 class UploadReader:
-    """Read uploads without blocking the server."""
+    """Read uploads without blocking the server. Clients take turns."""
 
     def __init__(self) -> None:
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._slots = FairSlots(count=AT_ONCE, each=1, share=WAITING)
 
-    async def __call__(self, file: UploadFile) -> list[Document]:
-        """Read the documents of an upload, see `read_upload`. Raises InputError."""
-        content = await file.read()
-        async with self._turns:
-            return await asyncio.to_thread(read_upload, file.filename or "", content)
+    async def __call__(self, file: Upload) -> list[Document]:
+        """Read the documents of an upload, see `read_upload`. Raises InputError, and Busy."""
+        async with self._slots.taken():
+            return await asyncio.to_thread(read_upload, file.name, file.content)
 
 
 def read_upload(name: str, content: bytes, seconds: float = SECONDS) -> list[Document]:
@@ -61,42 +75,84 @@ def read_upload(name: str, content: bytes, seconds: float = SECONDS) -> list[Doc
     """
     shown = clean(name).replace("\\", "/").rpartition("/")[2].strip()[:100] or "upload"
     digest = blake2b(content, digest_size=4).hexdigest()
-    with TemporaryDirectory(prefix="tagwright-upload-") as folder:
-        path = Path(folder) / (_UNSAFE.sub("_", shown)[-60:].lstrip(".-") or "upload")
+    with scratch_folder() as folder:
+        path = folder / (_UNSAFE.sub("_", shown)[-60:].lstrip(".-") or "upload")
         path.write_bytes(content)
-        try:
-            with closing(Worker(Reader, memory=MEMORY, seconds=seconds)) as reader:
-                documents, problem, line = reader.ask("read", scratch=path.parent, name=path.name)
-        except WorkerTimeout:
-            raise InputError(f"takes more than {seconds:.0f} s to be read", shown) from None
-        except WorkerError:
-            raise InputError("cannot be read: the file crashed the reader", shown) from None
-    if problem:
-        raise InputError(problem.partition("; name it:")[0], shown, line)  # an upload has no option to name the format
-    if len(documents) > MOST:
-        problem = f"holds more than {MOST:,} documents; split it, or give it to the server as --documents"
-        raise InputError(problem, shown)
+        printed, said, code = _run(path, seconds, shown)
+    if code:
+        raise _error(said, path, shown)
+    lines = printed.splitlines()
+    if len(lines) > MOST:
+        raise InputError(f"holds more than {MOST:,} documents; {_REMEDY}", shown)
+    documents = (to_document(json.loads(line), SHAPES["jsonl"], Place(shown, 0)) for line in lines)
     return [_renamed(document, path.as_posix(), f"{shown}-{digest}") for document in documents if document.text.strip()]
+
+
+def _run(path: Path, seconds: float, shown: str) -> tuple[bytes, str, int]:
+    """What the command prints about a file, the end of its messages, and its exit code. Raises InputError."""
+    command = [sys.executable, "-m", "tagwright", "read", "--format", "jsonl", "--quiet"]
+    # import as this process does, but not from the working folder: an upload may have the name of a module
+    paths = {"PYTHONPATH": os.pathsep.join(each for each in sys.path if each), "PYTHONSAFEPATH": "1"}
+    late = threading.Event()
+    with (path.parent / ".messages").open("w+b") as messages:
+        process = subprocess.Popen(
+            [*command, "--max-document-size", str(LARGEST), "--", str(path)],
+            env={**os.environ, **paths, "PYTHONIOENCODING": "utf-8"}, cwd=path.parent, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=messages,
+        )  # fmt: skip
+
+        def expire() -> None:
+            late.set()
+            _kill(process)
+
+        timer = threading.Timer(seconds, expire)
+        timer.start()
+        try:
+            _limit(process.pid, seconds)
+            with process:
+                assert process.stdout
+                printed = process.stdout.read(ALL + 1)
+                if len(printed) > ALL:
+                    _kill(process)
+        finally:
+            timer.cancel()
+            if process.returncode is None:
+                _kill(process)
+        if late.is_set():
+            raise InputError(f"takes more than {seconds:.0f} s to be read", shown)
+        if len(printed) > ALL:
+            raise InputError(f"holds more than {ALL:,} bytes of text; {_REMEDY}", shown)
+        messages.seek(-min(messages.seek(0, os.SEEK_END), 10_000), os.SEEK_END)
+        return printed, messages.read().decode("utf-8", "replace").rstrip(), process.returncode
+
+
+def _limit(process: int, seconds: float) -> None:
+    """Limit memory, and the processor too: if the server is killed, nobody else ends its readers."""
+    with suppress(ImportError, AttributeError, OSError):  # of Linux alone; or the process has ended
+        import resource
+
+        resource.prlimit(process, resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.prlimit(process, resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the process with all that it has started."""
+    with suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+
+
+def _error(said: str, path: Path, shown: str) -> InputError:
+    """The error of the command, with the user's name for the file. said: the end of its messages."""
+    last = said.rpartition("\n")[2]
+    if found := re.fullmatch(rf"tagwright: (?:{re.escape(str(path))}(?::(\d+))?: )?(.*)", last):
+        problem = found[2].partition("; name it:")[0]  # an upload has no option to name the format
+        return InputError(problem, shown, int(found[1]) if found[1] else None)
+    if found := re.match(r"(?:\w+\.)*(\w+(?:Error|Exception))\b", last):
+        return InputError(f"cannot be read ({found[1]})", shown)
+    return InputError("cannot be read: the file crashed the reader", shown)
 
 
 def _renamed(document: Document, path: str, name: str) -> Document:
     """Replace the path of the temporary file in an id by the name that the user sees."""
     head, hash_, number = document.id.rpartition("#") if "#" in document.id else (document.id, "", "")
     return replace(document, id=f"{name}{hash_}{number}") if head == path else document
-
-
-class Reader:
-    """The object in the worker process."""
-
-    def read(self, scratch: Path, name: str) -> tuple[list[Document], str, int | None]:
-        """Return the documents of a file, at most one above the limit; or the error and its line."""
-        found: list[Document] = []
-        try:
-            with document_limit(LARGEST):
-                documents = (document for _, located in open_sources(scratch / name) for _, document in located)
-                found += islice(documents, MOST + 1)
-        except InputError as error:
-            return [], error.problem, error.line
-        except Exception as error:  # any error of a parser in a broken file
-            return [], f"cannot be read ({type(error).__name__})", None
-        return found, "", None
