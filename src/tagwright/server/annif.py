@@ -53,9 +53,8 @@ _PROJECT = object_({
     "modification_time": nullable(_TEXT),
 })  # fmt: skip
 _RESULT = object_({"uri": _TEXT, "label": _TEXT, "notation": nullable(_TEXT), "score": _NUMBER})
-_PROBLEM = schema("string", "Why a document of a batch has no results.")
 _BATCH_RESULT = object_(
-    {"document_id": nullable(_TEXT), "results": array(_RESULT), "problem": _PROBLEM}, ("document_id", "results")
+    {"document_id": nullable(_TEXT), "results": array(_RESULT), "problem": _TEXT}, ("document_id", "results")
 )
 _METADATA = {**object_({}), "additionalProperties": _TEXT}
 _DOCUMENT = object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA}, ("text",))
@@ -139,7 +138,10 @@ class AnnifApi:
         return JSONResponse({"results": _results(model.named_in(language, found))})
 
     async def suggest_for_texts(self, request: Request) -> Response:
-        """Suggest subjects for each of several texts; one that cannot be read has a problem in place of subjects."""
+        """Suggest subjects for each of several texts.
+
+        One that cannot be read has a problem in place of subjects.
+        """
         model, given = self._model(request), request.query_params
         model.slots.check_room(LARGEST_BATCH)
         ids, documents, problems = await read_json(request, _documents)
@@ -156,7 +158,10 @@ class AnnifApi:
         )
 
     async def learn_from_documents(self, request: Request) -> Response:
-        """Store documents with their subjects, to learn from; the answer lists those that cannot be stored, if any."""
+        """Store documents with their subjects, to learn from.
+
+        The answer lists those that cannot be stored, if there are any.
+        """
         model = self._model(request)
         if not model.learns:
             detail = f"Project '{model.id}' is not configured to allow learning via API"

@@ -29,8 +29,8 @@ from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
 
-SHARE = 192
-"Documents of one client that wait at most; others find room among the 256 of all."
+SHARE = 128
+"Documents of one client that wait at most, of the 192 of all."
 
 Predict: TypeAlias = Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]
 "What one version answers to a batch."
