@@ -147,7 +147,7 @@ def application(
     )
     app.router.redirect_slashes = False  # it would lead to the host that the client names
     app.state.reviews, app.state.readiness = pages is not None, readiness
-    app.state.large_bodies = FairSlots(count=1, each=1)
+    app.state.large_bodies = FairSlots(count=1, each=1, rest=3)
     return app
 
 

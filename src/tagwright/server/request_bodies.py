@@ -31,7 +31,8 @@ ADDRESS_FIELDS, HEADERS, HEADER_BYTES = 1000, 100, 32_768
 "Fields of an address; headers of a request, and bytes of them all."
 
 LARGE = 262_144
-"Bytes from which on a body waits for its turn to be parsed: one at a time, by turns for each client."
+"""Bytes from which on a body waits for its turn to be parsed: one at a time, clients in turn, and for a quarter of the
+time only. So a client that sends such bodies without end leaves most of the processor to others."""
 
 CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1"})
 "Character sets of forms. Python has others that fail, or make halves of characters."

@@ -21,14 +21,16 @@ FREE = 65_536
 class FairSlots:
     """Slots that clients wait for: a free one goes to the client that holds the fewest, and of these to the first.
 
-    count: held at a time; each: by one client. waiting: that wait at most; share: of one client. A request may take
-    several slots at once, and then may exceed `count` and `each`, as it could otherwise wait for ever.
+    count: held at a time; each: by one client. waiting: that wait at most; share: of one client. rest: how many times
+    as long as it was held a slot then stays closed, so that the work behind it takes a part of the time only. A request
+    may take several slots at once, and then may exceed `count` and `each`, as it could otherwise wait for ever.
     """
 
     count: int
     each: int
     waiting: int = 1 << 30
     share: int = 1 << 30
+    rest: float = 0.0
     _held: Counter[str] = field(default_factory=Counter)
     _queue: list[tuple[str, int, asyncio.Future[None]]] = field(default_factory=list)
 
@@ -47,20 +49,26 @@ class FairSlots:
     async def taken(self, size: int = 1) -> AsyncIterator[None]:
         """Hold slots inside this block, for the client of the current request. Raises Busy."""
         self.check_room(size)
-        turn, client = asyncio.get_running_loop().create_future(), current().client
-        waits = client, size, turn
+        loop = asyncio.get_running_loop()
+        waits = client, _, turn = current().client, size, loop.create_future()
         self._queue.append(waits)
         self._give()
         try:
             await turn
+            begun = loop.time()
             yield
         finally:
-            if turn.done() and not turn.cancelled():
-                self._held[client] -= size
-            else:
+            if not turn.done() or turn.cancelled():
                 self._queue.remove(waits)
-            self._held += Counter()  # forgets clients that hold nothing
-            self._give()
+            elif self.rest:
+                loop.call_later(self.rest * (loop.time() - begun), self._free, client, size)
+            else:
+                self._free(client, size)
+
+    def _free(self, client: str, size: int) -> None:
+        self._held[client] -= size
+        self._held += Counter()  # forgets clients that hold nothing
+        self._give()
 
     def _give(self) -> None:
         while self._held.total() < self.count:
