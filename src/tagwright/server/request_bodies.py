@@ -157,7 +157,8 @@ def _check_json(body: bytes | bytearray) -> None:
     plain = body.replace(rb"\\", b"").replace(rb"\"", b"")
     texts = plain.count(b'"') // 2  # at least half of them are values, and not the names of some
     outside = b"" if texts > 2 * ITEMS else b"".join(plain.split(b'"')[::2])
-    values = max(texts // 2, outside.count(b",") + outside.count(b"[") + outside.count(b"{"))
+    filled = sum(outside.count(sign) for sign in (b"[", b"{")) - sum(outside.count(sign) for sign in (b"[]", b"{}"))
+    values = max(texts // 2, outside.count(b",") + filled)  # a list of three has two commas
     if values > ITEMS:
         raise _too_many(values, "JSON values or more", "body", ITEMS)
     brackets = bytes(outside).translate(_AS_SQUARE, _NO_BRACKETS)
