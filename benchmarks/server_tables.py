@@ -156,8 +156,8 @@ def _beside(found: Mapping[str, Any]) -> Iterator[list[str]]:
             "bodies of 20 MB, files without an end, silent connections, beside 8 clients",
             f"{sum(sum(attack['statuses'].values()) for attack in each['attacks']):,}",
             "0",
-            f"others wait {loud['p99 ms']:,.0f} ms (p99; {quiet['p99 ms']:,.0f} without), {loud['most ms']:,.0f} at most; "
-            f"memory {each['memory above it, MB']} MB above {each['memory at rest, MB']}",
+            f"others wait {loud['p99 ms']:,.0f} ms (p99; {quiet['p99 ms']:,.0f} without), {loud['most ms']:,.0f} at "
+            f"most; memory {each['memory above it, MB']} MB above {each['memory at rest, MB']}",
         ]
 
 
