@@ -89,7 +89,7 @@ def test_no_address_parses_more_than_it_admits_and_each_refusal_names_the_limit(
         parsed.append(str(text).count(",") + str(text).count("["))
         return loads(text, **options)
 
-    monkeypatch.setattr(request_bodies.json, "loads", counted)
+    monkeypatch.setattr(json, "loads", counted)
     kind, body = FORMS[name]
     for address in posts(app):
         answer = client.post(address, content=body, headers={"Content-Type": kind})
@@ -200,7 +200,7 @@ def test_20_mb_of_honest_text_are_accepted(client: TestClient) -> None:
         },
     ):
         assert 15_000_000 < len(content["content"]) < 20 * 1024 * 1024
-        answer = client.post("/v1/projects/zero_shot/suggest-batch", **content)  # type: ignore[arg-type]
+        answer = client.post("/v1/projects/zero_shot/suggest-batch", **content)
         assert answer.status_code == 200, answer.json()["detail"][:300]
         assert answer.json()[5]["results"]
     escaped = urlencode({"text": "蜜蜂は花を訪れます。" * 160_000})

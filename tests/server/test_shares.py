@@ -250,9 +250,11 @@ def test_documents_of_a_client_wait_behind_those_of_another(monkeypatch: pytest.
         with pytest.raises(Busy):
             await ask("a", ["Bees"])  # its share waits already
         other = asyncio.create_task(ask("b", ["Tax law"]))
+        while model.waiting == 5 * 32:
+            await asyncio.sleep(0.001)
         goes_on.set()
         await asyncio.gather(other, *many)
-        assert batches.index(1) <= 2  # of at least six
+        assert batches.index(1) <= 2  # behind what was taken before, of at least six
         await model.queue.stop()
 
     run(test)

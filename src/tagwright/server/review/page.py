@@ -62,8 +62,7 @@ class ReviewPages:
         number = "/review/documents/{number}"
         return [
             self._entrance.route(),
-            Route("/review", self._for_reviewers(self.next), methods=["GET"]),
-            Route("/review/", RedirectResponse("/review", 307), methods=["GET"]),
+            *(Route(f"/review{end}", self._for_reviewers(self.next), methods=["GET"]) for end in ("", "/")),
             Route("/review/overview", self._for_reviewers(self.overview), methods=["GET"]),
             Route("/review/differences", self._for_reviewers(self.differences), methods=["GET"]),
             Route("/review/upload", self._for_reviewers(self.upload), methods=["POST"]),
