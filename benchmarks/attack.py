@@ -103,20 +103,24 @@ def endless_docx() -> Request:
 def measured(folder: Path, seconds: float, turns: int) -> dict[str, Any]:
     """Latency of honest clients with and without an attack, in turns; memory; and what the refusals say."""
     sent, quiet, loud, answers, idle = bodies(), list[float](), list[float](), list[Answer](), list[float]()
+    used = [0.0, 0.0]
     with serving(folder) as server:
         honest(server.address, 2)
         rest = server.memory()
         with server.watched() as peak:
             for _ in range(turns):
+                begun = server.processor()
                 quiet += honest(server.address, seconds)
+                between = server.processor()
                 with attack(server.address, sent, seconds) as collected:
                     loud += honest(server.address, seconds)
+                    used = [used[0] + between - begun, used[1] + server.processor() - between]
                     idle.append(_health(server.address))
                 answers += collected
         log = server.log.read_text(encoding="utf-8", errors="replace")
     return {
         "honest clients": HONEST,
-        "without the attack": _latency(quiet), "with the attack": _latency(loud),
+        "without the attack": _latency(quiet, used[0]), "with the attack": _latency(loud, used[1]),
         "p99 with / without": round(_quantile(loud, 0.99) / _quantile(quiet, 0.99), 2),
         "/health beside silent connections, ms": round(1000 * max(idle), 1),
         "memory at rest, MB": round(rest / MB), "memory above it, MB": round((max(peak) - rest) / MB),
@@ -137,6 +141,11 @@ class Server(NamedTuple):
         found = re.search(r"VmRSS:\s+(\d+) kB", status)
         assert found
         return 1024 * int(found[1])
+
+    def processor(self) -> float:
+        """Seconds of the processor that the process has used."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     @contextmanager
     def watched(self) -> Iterator[list[int]]:
@@ -233,7 +242,8 @@ def _attack(address: tuple[str, int], sent: Mapping[str, Request], end: float) -
     """Every kind of attack at once, with a token and without, until the time is over."""
     answers, docx = list[Answer](), endless_docx()
     silent = [each for each in (_connected(address) for _ in range(SILENT)) if each]
-    held = [each for each in (_withheld(address, sent["sections"]) for _ in range(WITHHELD)) if each]
+    long = _post("/api/suggest", JSON, b'{"text":"%s"}' % (b"b" * (20 * MB - 4096)))
+    held = [each for each in (_withheld(address, long) for _ in range(WITHHELD)) if each]
 
     def repeat(name: str, request: Request, token: str) -> None:
         answers.append((name, token or "none", *_asked(address, _with(request, token), end)))
@@ -282,7 +292,7 @@ def _asked(address: tuple[str, int], request: Request, end: float) -> tuple[int,
     try:
         with socket.create_connection(address, timeout=max(0.1, end - begun)) as connection:
             with suppress(ConnectionError):  # refused before it was sent; the answer may be there
-                connection.sendall(request.wire(close=True))
+                connection.sendall(request.wire())
             answer = http.client.HTTPResponse(connection, method="POST")
             answer.begin()
             content = json.loads(answer.read() or b"{}")
@@ -311,10 +321,14 @@ def _quantile(seconds: Sequence[float], share: float) -> float:
     return sorted(seconds)[int(share * (len(seconds) - 1))]
 
 
-def _latency(seconds: Sequence[float]) -> dict[str, float]:
+def _latency(seconds: Sequence[float], used: float) -> dict[str, float]:
     shown = {f"{name} ms": round(1000 * _quantile(seconds, share), 1)
              for name, share in (("p50", 0.5), ("p99", 0.99), ("most", 1.0))}  # fmt: skip
-    return {"answers": len(seconds), **shown}
+    return {
+        "answers": len(seconds),
+        **shown,
+        "processor ms of the server an answer": round(1000 * used / len(seconds), 1),
+    }
 
 
 def _answers(answers: Sequence[Answer]) -> list[dict[str, Any]]:

@@ -82,8 +82,8 @@ TEXTS = (
     "The body has more than %(most)s bytes",
     "Your requests hold %(size)s bytes already, at most %(most)s are accepted; try again in %(seconds)s s",
     "All requests hold %(size)s bytes already, at most %(most)s are accepted; try again in %(seconds)s s",
-    "The form has %(count)s fields, at most %(most)s are accepted; send less at a time",
-    "The form has %(count)s parts, at most %(most)s are accepted; send less at a time",
+    "The form has %(count)s fields or more, at most %(most)s are accepted; send less at a time",
+    "The form has %(count)s parts or more, at most %(most)s are accepted; send less at a time",
 )
 """Of files that cannot be read, of options, the titles of problems, and the outcomes of a training. A form comes before
 others that fit the same text."""
