@@ -191,7 +191,7 @@ def test_the_same_question_gets_the_same_answer(
     answer = ask(way, question)
     asks_for_confidences = bool(question.get("min_confidence") or question.get("best_cut"))
     if asks_for_confidences and tagger is TAGGERS["without"]:
-        assert "this tagger does not estimate confidences (zero_shot does with 100 labels or more); leave" in answer
+        assert "this tagger does not estimate confidences (zero_shot does with the stage dense" in answer
     else:
         assert answer == _expected(tagger, question)
 

@@ -289,14 +289,16 @@ def read(
     docs: Docs,
     reading: Reading,
     output: Annotated[
-        Literal["json", "qrels"], typer.Option("--format", help="How to print; qrels are the gold labels, as in TREC.")
+        Literal["json", "jsonl", "qrels"],
+        typer.Option("--format", help="How to print; jsonl can be read again; qrels are the gold labels, as in TREC."),
     ] = "json",
     labels: LabelFile = None,
     _quiet: Quiet = False,
 ) -> None:
     """Print documents as they were read, as JSON: title, abstract, nested sections, metadata.
 
-    With --format qrels, print their gold labels that are in --labels instead, to evaluate runs with other programs.
+    With --format jsonl, print a line for each, which gives the same document when it is read again. With --format
+    qrels, print their gold labels that are in --labels instead, to evaluate runs with other programs.
     """
     from tagwright.app import inputs, render
 
@@ -304,7 +306,7 @@ def read(
         render.lines(inputs.gold_lines(inputs.read(docs, reading), labels))
         return
     for document in inputs.documents_to_tag(docs, reading):
-        render.document(document)
+        render.document(document, line=output == "jsonl")
 
 
 @app.command()

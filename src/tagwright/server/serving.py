@@ -34,7 +34,7 @@ from tagwright.review.file import ReviewFile
 from tagwright.server.annif import sent_metadata
 from tagwright.server.application import application
 from tagwright.server.audit import Audit
-from tagwright.server.deadlines import timed
+from tagwright.server.deadlines import listen_more, timed
 from tagwright.server.follower import Follower, language_of, load
 from tagwright.server.options import ServerOptions
 from tagwright.server.predictor import Workers
@@ -230,6 +230,10 @@ def _server(config: uvicorn.Config, readiness: Readiness, drain: float) -> uvico
     """A server that is not ready from the signal to end on; after SIGTERM it accepts requests for `drain` seconds."""
 
     class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            listen_more(sockets or [])
+
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             waits, readiness.stopping = drain and sig == signal.SIGTERM and not readiness.stopping, True
             if waits:
