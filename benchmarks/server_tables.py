@@ -148,7 +148,20 @@ def _span(times: Mapping[str, int]) -> str:
     return f"{first}" if first == last else f"{first} to {last}"
 
 
-ATTACKS = (_damaged, _guided, _slow, _kills)
+def _beside(found: Mapping[str, Any]) -> Iterator[list[str]]:
+    if "beside honest clients" in found:
+        each = found["beside honest clients"]
+        quiet, loud = each["without the attack"], each["with the attack"]
+        yield [
+            "bodies of 20 MB, files without an end, silent connections, beside 8 clients",
+            f"{sum(sum(attack['statuses'].values()) for attack in each['attacks']):,}",
+            "0",
+            f"others wait {loud['p99 ms']:,.0f} ms (p99; {quiet['p99 ms']:,.0f} without), {loud['most ms']:,.0f} at "
+            f"most; memory {each['memory above it, MB']} MB above {each['memory at rest, MB']}",
+        ]
+
+
+ATTACKS = (_damaged, _guided, _slow, _beside, _kills)
 
 TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "server, speed": speed,

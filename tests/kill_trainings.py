@@ -137,7 +137,7 @@ def kill(folder: Path, kills: int) -> dict[str, object]:
         if not (turn + 1) % 20:
             sys.stdout.write(json.dumps({"killed": killed, "then served": dict(then), "damaged": damaged}) + "\n")
             sys.stdout.flush()
-    remove_leftovers(versions.folder / "current.json")
+    remove_leftovers(versions.folder)
     versions.prune(2)
     left = [path.name for path in versions.folder.rglob(".*")]
     return {"killed": killed, "then served": dict(then), "damaged": damaged, "left over": left}

@@ -143,7 +143,7 @@ def at_random(folder: Path, kills: int) -> dict[str, object]:
         except Exception as error:
             damaged.append(f"kill {number}: {error}")
         served.add(in_use(place).name)
-    remove_leftovers(place / "current.json")
+    remove_leftovers(place)
     versions.prune(2)
     left = [path.name for path in place.rglob(".*")]
     return {"killed": killed, "versions served": len(served), "damaged": damaged, "left over": left}

@@ -56,7 +56,7 @@ TERMS = {
     "journal": Term(
         r"\bjournal\b|\bJournal\b",
         "training log",
-        allowed=r"journal_mode|journals? must|[Aa] journal without|[+] journal|for journal in|journal-title"
+        allowed=r"journal_mode|journals? must|[Aa] journal without|[+] journal|for journal in|journal-title|Journal/"
         r"|\"journal\"|the journal\)|-journal\)",
     ),
     "Joiner": Term(r"\bJoiners?\b|\bJoint\b", "pair tokenizer, pair batch"),

@@ -80,7 +80,7 @@ def test_max_labels_is_the_number_of_labels(run: Command, tiny: str, many: str) 
 def test_a_least_confidence_where_none_is_estimated_is_an_error(run: Command, tiny: str) -> None:
     found = run("suggest", "docs.jsonl", *zero_shot(tiny, "labels.jsonl"), "--min-confidence", "0.5")
     assert found.code == 2
-    assert "does not estimate confidences (zero_shot does with 100 labels or more)" in found.err
+    assert "does not estimate confidences (zero_shot does with the stage dense and 100 labels or more)" in found.err
     assert "leave out the least confidence" in found.err
 
 

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+import typer
 from tests.app.conftest import Command, write
 from tests.whole_vocabulary import ENGLISH, SKOS, SWEDISH
 
+from tagwright.app import cli
 from tagwright.data.vocabulary import Vocabulary
 
 SWEDES = [
@@ -77,14 +79,14 @@ def test_a_saved_tagger_suggests_under_names_in_the_language_asked_for(run: Comm
 
 
 @pytest.mark.parametrize("command", ["suggest", "evaluate"])
-def test_the_language_of_the_documents_decides_and_is_told_once(run: Command, zoo: Path, command: str) -> None:
+def test_names_in_several_languages_are_told_once(run: Command, zoo: Path, command: str) -> None:
     outcome = run(command, "swedes.jsonl", "--labels", "zoo.ttl", *WORDS)
     assert outcome.code == 0
     told = [line for line in outcome.err.splitlines() if "names in" in line]
-    assert told == ["tagwright: zoo.ttl: names in en, sv; Swedish taken; --language chooses"]
+    assert told == ["tagwright: zoo.ttl: names in en, sv; all taken; --language chooses"]
 
 
-def test_texts_in_two_languages_are_searched_for_names_in_both(run: Command) -> None:
+def test_each_text_is_searched_for_names_in_its_own_language(run: Command) -> None:
     """A Swedish and an English text of one folder find their own names; of other labels, the only names there are."""
     names = {
         "birds": {"en": ["Birds"], "sv": ["Fåglar"]},
@@ -99,7 +101,7 @@ def test_texts_in_two_languages_are_searched_for_names_in_both(run: Command) -> 
     outcome = run("suggest", "mixed.jsonl", "--labels", "labels.jsonl", "--format", "jsonl", *only)
     found = [{each["label"] for each in json.loads(line)["suggestions"]} for line in outcome.out.splitlines()]
     assert found == [{"birds", "eggs", "x"}, {"birds", "eggs", "x"}, {"birds", "eggs"}]
-    assert "labels.jsonl: names in sv, en; Swedish and English taken; --language chooses" in outcome.err
+    assert "labels.jsonl: names in sv, en; all taken; --language chooses" in outcome.err
 
 
 def test_suggestions_are_in_the_language_of_the_documents(run: Command) -> None:
@@ -130,3 +132,58 @@ def test_labels_need_a_file_or_a_tagger(run: Command) -> None:
     assert "give a saved tagger" in run("labels").err
     assert "give a saved tagger" in run("labels", "--labels", "zoo.ttl", "--model", "M").err
     assert "keywords are those of a saved tagger" in run("labels", "--labels", "zoo.ttl", "--keywords", "3").err
+
+
+READERS_OF_LABELS = {
+    "suggest": ("docs.csv", *WORDS),
+    "evaluate": ("docs.csv", *WORDS),
+    "compare": ("docs.csv", "--run", "a.jsonl", "--run", "a.jsonl"),
+    "candidates": ("docs.csv",),
+    "train": ("zero-shot", "--output", "M", *WORDS),
+    "describe": ("docs.csv",),
+    "read": ("docs.csv", "--format", "qrels"),
+    "labels": (),
+}
+OTHERS = {"synthesise", "sample"}
+"These need a language model, and confidences; they read labels as the others do."
+
+
+def test_every_command_that_takes_an_encoding_is_tried() -> None:
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    options = {name: {each for part in command.params for each in part.opts} for name, command in commands.items()}
+    takers = {name for name, found in options.items() if {"--labels", "--encoding"} <= found}
+    assert takers == READERS_OF_LABELS.keys() | OTHERS
+
+
+@pytest.mark.parametrize("command", READERS_OF_LABELS)
+def test_the_encoding_of_the_documents_applies_to_a_vocabulary(run: Command, desk: Path, command: str) -> None:
+    (desk / "docs.csv").write_bytes("id;text;labels\n1;Bären im Wald;Bären\n2;Käfer;Käfer\n".encode("cp1252"))
+    (desk / "zoo.csv").write_bytes("id;name\n1;Bären\n2;Käfer\n".encode("cp1252"))
+    write("a.jsonl", [{"id": row, "suggestions": [{"label": "1", "score": 1.0}]} for row in ("1", "2")])
+    found = run(command, *READERS_OF_LABELS[command], "--labels", "zoo.csv", "--encoding", "cp1252")
+    assert found.code == 0, found.err
+    assert "\ufffd" not in found.out
+
+
+def test_the_advice_for_a_vocabulary_in_another_encoding_can_be_followed(run: Command, desk: Path) -> None:
+    (desk / "zoo.csv").write_bytes("id;name\n1;Bären\n".encode("cp1252"))
+    write("docs.jsonl", [{"id": "1", "title": "Bären"}])
+    told = run("suggest", "docs.jsonl", "--labels", "zoo.csv", *WORDS)
+    advice = "--encoding cp1252, with tagwright labels --labels zoo.csv --format csv, prints it so"
+    assert (told.code, told.err.strip()) == (
+        2,
+        f"tagwright: zoo.csv:2: byte 0xe4 is not UTF-8; save the file as UTF-8; {advice}",
+    )
+    (desk / "utf8.csv").write_text(
+        run("labels", "--labels", "zoo.csv", "--format", "csv", "--encoding", "cp1252").out, "utf-8"
+    )
+    assert "Bären" in run("suggest", "docs.jsonl", "--labels", "utf8.csv", *WORDS).out
+
+
+def test_parents_of_a_vocabulary_by_notation_are_suggested_and_conditions(run: Command, desk: Path) -> None:
+    (desk / "jel.csv").write_text("notation,label,broader\nQ,Economics,\nQ1,Macroeconomics,Q\n", "utf-8")
+    write("docs.jsonl", [{"id": "1", "title": "On macroeconomics"}])
+    options = ("--labels", "jel.csv", "--set", "stages=['exact_match']", "--format", "jsonl")
+    for more in (("--hierarchy", "all"), ("--hierarchy", "all", "--only", "branch:Economics")):
+        [line] = run("suggest", "docs.jsonl", *options, *more).out.splitlines()
+        assert [each["name"] for each in json.loads(line)["suggestions"]] == ["Economics", "Macroeconomics"]

@@ -87,7 +87,7 @@ def test_a_kill_before_any_step_of_a_save_leaves_a_whole_folder_and_the_next_sav
 def test_the_temporary_of_a_living_writer_stays(tmp_path: Path) -> None:
     with replace_folder(tmp_path / "box", "box") as target:
         write_manifest(target, "box", {"number": 7})
-        atomic.remove_leftovers(tmp_path / "box")  # does not wait
+        atomic.remove_leftovers(tmp_path)  # does not wait
         assert target.is_dir()
     assert number(tmp_path / "box") == 7
 

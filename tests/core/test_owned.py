@@ -278,6 +278,15 @@ def test_a_place_that_cannot_be_renamed_is_refused_before_any_work(
     assert names(tmp_path) == ["box"] * there
 
 
+def test_a_version_is_known_while_a_folder_is_replaced(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    version = saved_version(tmp_path / "box")
+    assert version
+    (tmp_path / "box").rename(tmp_path / ".box.previous")
+    assert saved_version(tmp_path / "box") == version
+    assert saved_version(tmp_path / "none") == ""
+
+
 def test_what_is_tried_before_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
     save(tmp_path / "box", 7)
     before = (tmp_path / "box").stat().st_ino, (tmp_path / "box" / "manifest.json").stat().st_mtime_ns

@@ -83,11 +83,60 @@ def test_an_arrow_column_is_texts() -> None:
     assert [document.text for document in to_documents(frame("arrow", ROWS)["body"])] == ROWS["body"]
 
 
-def test_an_empty_cell_is_no_text() -> None:
-    pandas = pytest.importorskip("pandas")
-    with pytest.raises(InputError, match=r"documents:2: is .*expected a text"):
-        list(to_documents(pandas.Series(["Bees", None])))
-    assert Corpus.of(pandas.DataFrame({"title": ["Bees"], "text": [None]}))[0].text == "Bees"
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "numpy"])
+def test_a_missing_cell_of_a_column_is_an_empty_document_and_counted(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """So suggestions stay beside their rows."""
+    values = ["Bees", None, "Wasps"]
+    column = np.array(values, object) if kind == "numpy" else frame(kind, {"text": values})["text"]
+    assert [(each.id, each.text) for each in to_documents(column)] == [("1", "Bees"), ("2", ""), ("3", "Wasps")]
+    assert caplog.messages == ["documents: 1 row without text: 2"]
+
+
+def test_nan_is_no_text_no_label_and_no_metadata(caplog: pytest.LogCaptureFixture) -> None:
+    nan = float("nan")
+    rows = [{"text": "Bees", "labels": nan, "by": nan}, {"text": nan, "labels": ["a"], "by": "Ann"}]
+    assert list(Corpus.of(rows)) == [
+        Document("1", "", "Bees"),
+        Document("2", metadata={"by": ("Ann",)}, labels=("a",)),
+    ]
+    assert caplog.messages == ["records: 1 row without title and text: 2"]
+
+
+def test_a_single_record_is_one_document() -> None:
+    tagger = tw.zero_shot(["Bees", "Taxes"], stages=["exact_match"], language="en")
+    assert [each.name for each in tagger.suggest({"title": "Bees fly."})] == ["Bees"]
+    assert list(Corpus.of({"title": "Bees", "labels": ["a"]})) == [Document("1", "Bees", labels=("a",))]
+    with pytest.raises(InputError, match="the documents are a mapping with the keys"):
+        Corpus.of({"train": [{"title": "Bees"}]})
+
+
+@KINDS
+def test_a_table_without_a_column_of_text_is_refused_with_its_columns(kind: str) -> None:
+    with pytest.raises(
+        InputError, match=r'no column is recognised.*"one", "two"; say which: Corpus.of\(documents, tit'
+    ):
+        Corpus.of(frame(kind, {"one": ["Bees fly."], "two": ["x"]}))
+
+
+@pytest.mark.parametrize("field", ["tags", "Categories", "mots-clés"])
+def test_where_no_document_has_a_label_metadata_that_look_like_labels_are_named(
+    field: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus = Corpus.of([{"text": "Bees fly.", field: ["Bees"]}, {"text": "Tax", field: ["Taxes"]}])
+    assert not len(Vocabulary(["Bees"]).gold(corpus, unknown="warn").labels)
+    assert caplog.messages == [
+        f"none of 2 documents has a label; the metadata {field} looks like labels: "
+        f'Corpus.of(documents, labels="{field}")'
+    ]
+    caplog.clear()
+    Vocabulary(["Bees", "Taxes"]).gold(corpus, unknown="ignore")
+    assert not caplog.messages
+
+
+def test_labels_beside_documents_may_be_a_printed_list() -> None:
+    assert [each.labels for each in with_labels([Document("1")], ["['a', 'b']"])] == [("a", "b")]
 
 
 def test_texts_are_cleaned() -> None:

@@ -326,7 +326,7 @@ def test_a_language_without_a_column_is_refused_with_those_there_are(tmp_path: P
     ("content", "problem"),
     [
         ("id,name\n1,a\n2,\n", 'labels.csv:3: label "2" has no name; fill in the column "name"'),
-        ('id,name\n1,"a\nb"\n,c\n', 'labels.csv:4: has no id; fill in the column "id" or "uri"'),
+        ('id,name\n1,"a\nb"\n,c\n', 'labels.csv:4: has no id; fill in the column "id"'),
         ("id,name\n1,a\n\n1,b\n", 'labels.csv:4: the id "1" is taken by line 2'),
         ("id,name\n1,a,b\n", "labels.csv:2: has 3 columns, expected 2: id, name"),
         (
@@ -334,8 +334,8 @@ def test_a_language_without_a_column_is_refused_with_those_there_are(tmp_path: P
             "labels.csv:2: is not CSV (unexpected end of data); a quote in a quoted cell is written twice",
         ),
         (
-            "id,title\n1,a\n",
-            'labels.csv:1: the columns are ["id", "title"], expected once each, among them "name", '
+            "id,colour\n1,a\n",
+            'labels.csv:1: the columns are ["id", "colour"], expected once each, among them "name", '
             '"names" or "label_LANGUAGE", and for ids of their own "id" or "uri"',
         ),
     ],

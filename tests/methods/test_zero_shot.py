@@ -100,6 +100,13 @@ def test_stages_and_weights_go_together() -> None:
     assert tagger.combiner == WeightedSum(weights={"bm25": 2.0, "exact_match": 0.25})
 
 
+def test_weights_may_be_given_for_some_stages_by_name() -> None:
+    tagger = zero_shot.fit(LABELS, Config(stages=("bm25", "exact_match"), weights={"exact_match": 2}))
+    assert tagger.combiner == WeightedSum(weights={"bm25": 1.0, "exact_match": 2})
+    with pytest.raises(ConfigError, match='weights has "dense"; the stages are bm25, exact_match'):
+        Config(stages=("bm25", "exact_match"), weights={"dense": 2})
+
+
 def test_stages_without_weights_keep_the_default_ones() -> None:
     tagger = zero_shot.fit(LABELS, Config(stages=("tfidf", "exact_match")))
     assert tagger.combiner == WeightedSum(weights={"tfidf": 1.0, "exact_match": 0.5})

@@ -12,7 +12,8 @@ from tests.readers.reading import read, refusal, written
 
 from tagwright.data.corpus import Corpus
 from tagwright.errors import InputError, on_command_line
-from tagwright.readers.documents.columns import folded, parse_columns
+from tagwright.readers.documents.columns import parse_columns
+from tagwright.readers.headers import folded
 from tagwright.types import Document
 
 LONG = "Insects -- Flight -- Research -- History -- 20th century | Pollination by insects | Bees -- Behavior | Wings"

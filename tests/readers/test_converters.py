@@ -86,7 +86,7 @@ def test_of_several_papers_the_others_are_read(
 
 RECORDS = {
     "bib": (
-        "pylatexenc.latex2text.LatexNodes2Text.latex_to_text",
+        "pylatexenc.latex2text.LatexNodes2Text.nodelist_to_text",
         b"@misc{a, title={$Bees$}}\n\n@misc{b, title={$Ants$}}",
     ),
     "pdf": ("pypdfium2.PdfDocument.get_page", pdf([page("Bees"), page("Ants")])),

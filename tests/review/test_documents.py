@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.errors import InputError
+from tagwright.readers.documents.files import open_sources
+from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.review.documents import Entry, ReviewedDocuments, digest
 from tagwright.review.file import ReviewFile
+from tagwright.server.error_texts import translated
+from tagwright.server.languages import current
 from tagwright.server.uploads import MOST, read_upload
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
@@ -138,6 +144,41 @@ def test_what_cannot_be_read_says_why_in_one_line_with_the_users_name_for_it(nam
 def test_a_file_that_keeps_its_reader_busy_is_given_up() -> None:
     with pytest.raises(InputError, match=r"a\.txt: takes more than 0 s to be read"):
         read_upload("a.txt", b"Bees", seconds=0.01)
+
+
+def test_a_reader_that_never_ends_is_given_up_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In place of Python, a shell that starts another process, and waits for it."""
+    (tmp_path / "python").write_text(f"#!/bin/sh\nsleep 3600 & echo $! > {tmp_path}/started; wait\n")
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    with pytest.raises(InputError, match=r"a\.txt: takes more than 1 s to be read"):
+        read_upload("a.txt", b"Bees", seconds=1)
+    started = int((tmp_path / "started").read_text())
+    with pytest.raises(ProcessLookupError):
+        for _ in range(10_000):
+            os.kill(started, 0)
+            time.sleep(0.01)
+
+
+def test_a_small_file_that_holds_very_much_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwright.server.uploads.ALL", 1000)
+    content = b'{"text": "Bees"}\n' * 50
+    with pytest.raises(InputError, match=r"a\.jsonl: holds more than 1,000 bytes of text; split it") as raised:
+        read_upload("a.jsonl", content)
+    language = current.set("de")
+    assert translated(str(raised.value)).startswith("a.jsonl: enthält mehr als 1.000 Bytes Text; ")
+    current.reset(language)
+
+
+def test_documents_come_as_they_were_read(tmp_path: Path) -> None:
+    """What the command prints loses nothing: sections of any level, metadata, labels, odd characters."""
+    odd = Document("b\u202e", "Bees\t\u2028", "They \x1b fly.\nFar. \u0000", PAPER.sections, PAPER.metadata, ("x", "y"))
+    papers = [PAPER, odd, Document("c", sections=(Section("", 3, ("",)), Section("A"), Section("B", 1000, ("a", "b"))))]
+    write_jsonl(papers, tmp_path / "a.jsonl")
+    direct = [document for _, each in open_sources(tmp_path / "a.jsonl") for _, document in each]
+    assert read_upload("a.jsonl", (tmp_path / "a.jsonl").read_bytes()) == direct
 
 
 def test_a_file_that_needs_too_much_memory_ends_its_own_reader_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -374,6 +374,18 @@ def test_documents_that_another_run_has_tagged_since_the_shard_was_cut_are_kept(
     assert [row["id"] for row in records(out / "shard-000000.jsonl")] == ["1", "2"]
 
 
+def test_a_folder_that_cannot_be_written_is_refused_before_documents_are_read(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    sources: Iterator[Any] = map(pytest.fail, ["read too early"])
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(TagwrightError, match=r"out: cannot be written \(No space left on device\)"):
+        batch.run(sources, model, tmp_path / "out", OPTIONS, batch.Share())
+
+
 def test_of_two_runs_with_different_settings_one_claims_the_folder(tmp_path: Path) -> None:
     """Before, both did in most of these races."""
     for number in range(20):
@@ -522,7 +534,7 @@ def test_processes_that_never_start_are_an_error(
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(subprocess, "Popen", dying)
-    said = r"shard 0: 3 processes died \(ShardWorker cannot be started: Resource .*\); start again with fewer"
+    said = r"shard 0: 3 processes died \(.* cannot be started: Resource .*\); start again with fewer"
     with pytest.raises(TagwrightError, match=said):
         tag(documents, model, tmp_path / "out", OPTIONS, processes=1)
 

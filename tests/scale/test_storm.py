@@ -13,12 +13,22 @@ import pytest
 if os.name != "posix":
     pytest.skip("kills, limits and users are those of POSIX", allow_module_level=True)
 
-from benchmarks import storm_tally
+from benchmarks import storm_races, storm_tally
 from benchmarks.storm import rounds, storm
 from benchmarks.storm_processes import Moment, finish, kill, measure, start
 from benchmarks.storm_tally import Tally, Tried
 
-SHORT = ("save", "two save", "disk full", "read-only", "decisions", "cache", "documents", "vocabularies")
+SHORT = (
+    "save",
+    "two save",
+    "disk full",
+    "read-only",
+    "decisions",
+    "cache",
+    "documents",
+    "vocabularies",
+    *storm_races.TRIALS,
+)
 
 
 @pytest.mark.parametrize(("name", "times"), [*((name, 2) for name in SHORT), ("batch", 1)])
@@ -30,17 +40,26 @@ def test_nothing_is_lost_in_a_short_storm(name: str, times: int) -> None:
 
 
 def test_a_storm_has_one_round_at_least() -> None:
-    assert len(list(rounds(Namespace(kills=0, inputs=0, hours=None, minutes=1e-9, only=["save"]), {}))) == 1
+    assert len(list(rounds(Namespace(kills=0, inputs=0, trials=0, hours=None, minutes=1e-9, only=["save"]), {}))) == 1
 
 
 def test_a_storm_ends_with_as_many_kills_and_inputs_as_asked_for() -> None:
-    asked = Namespace(kills=2, inputs=80, hours=None, minutes=None, only=["save", "documents"])
+    asked = Namespace(kills=2, inputs=80, trials=0, hours=None, minutes=None, only=["save", "documents"])
     tallies = {"save": Tally(kills=2), "documents": Tally(inputs=40)}
     following = rounds(asked, tallies)
     assert next(following, "over") == ["save", "documents"]
     assert next(following, "over") == ["documents"], "there were enough kills"
     tallies["documents"].add(Tried("read", inputs=40))
     assert next(following, "over") == "over"
+
+
+def test_a_storm_ends_with_as_many_trials_of_each_as_asked_for() -> None:
+    asked = Namespace(kills=0, inputs=0, trials=2, hours=None, minutes=None, only=["save", "race of batches"])
+    tallies = {name: Tally() for name in asked.only}
+    for _ in rounds(asked, tallies):
+        for tally in tallies.values():
+            tally.add(Tried("whole"))
+    assert [tally.trials for tally in tallies.values()] == [2, 2]
 
 
 def writes_three(folder: Path) -> None:

@@ -73,6 +73,7 @@ BY_SESSION: dict[tuple[str, str], Role] = {
     ("GET", "/"): "suggest",
     ("POST", "/"): "suggest",
     ("GET", "/api"): "suggest",
+    ("GET", "/review/"): "review",
     ("GET", "/review"): "review",
     ("GET", "/review/overview"): "review",
     ("GET", "/review/differences"): "review",

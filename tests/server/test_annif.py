@@ -34,18 +34,19 @@ def test_suggestions_are_best_first_with_scores_from_0_to_1(client: TestClient) 
     assert [set(each) for each in results] == [{"uri", "label", "notation", "score"}] * 2
 
 
-def test_scores_that_are_no_confidences_are_squashed_and_take_no_threshold(client: TestClient) -> None:
+def test_a_threshold_cuts_scores_as_they_are_shown_where_there_are_no_confidences(client: TestClient) -> None:
     raw = [each["score"] for each in client.post("/api/suggest", json={"text": TEXT}).json()["suggestions"]]
     scores = [each["score"] for each in suggest(client).json()["results"]]
     assert scores == pytest.approx([(1 + score / (1 + abs(score))) / 2 for score in raw])
     assert scores[0] > scores[1] if raw[0] > raw[1] else scores[0] == scores[1]
     assert suggest(client, threshold="0.0").status_code == 200
-    refused = suggest(client, threshold="0.1")
-    assert (refused.status_code, refused.headers["content-type"]) == (400, "application/problem+json")
-    assert "does not estimate confidences" in refused.json()["detail"]
-    batch = client.post("/v1/projects/bees-en/suggest-batch?threshold=0.1", json={"documents": [{"text": TEXT}]})
-    assert batch.json() == refused.json()
-    assert suggest(client, text=" ", threshold="0.1").status_code == 400
+    documents = {"documents": [{"text": TEXT}]}
+    for threshold in ("0.1", str(scores[1]), str(scores[0]), "0.999", "1"):
+        expected = [score for score in scores if score >= float(threshold)]
+        assert [each["score"] for each in suggest(client, threshold=threshold).json()["results"]] == expected
+        batch = client.post(f"/v1/projects/bees-en/suggest-batch?threshold={threshold}", json=documents).json()
+        assert [each["score"] for each in batch[0]["results"]] == expected
+    assert suggest(client, text=" ", threshold="0.1").json() == {"results": []}
 
 
 def test_limit_and_threshold_cut(client: TestClient) -> None:
@@ -98,13 +99,31 @@ def test_what_is_to_be_learnt_is_handed_over(client: TestClient, learnt: list[tu
 
 
 @pytest.mark.parametrize("content", [{}, {"text": ""}, {"text": " \n\x00"}])
-def test_a_document_without_text_is_not_learnt(
+def test_a_document_without_text_is_not_learnt_and_costs_no_other(
     client: TestClient, learnt: list[tuple[str, Any]], content: dict[str, str]
 ) -> None:
-    documents = [{"text": "Bees", "subjects": []}, {**content, "subjects": [{"uri": "http://x.org/bee"}]}]
-    answer = client.post("/v1/projects/bees-en/learn", json=documents)
-    assert (answer.status_code, answer.json()["detail"]) == (400, "there is no text to learn from - '1.text'")
+    bad = {**content, "subjects": [{"uri": "http://x.org/bee"}]}
+    refused = client.post("/v1/projects/bees-en/learn", json=[bad, bad])
+    assert (refused.status_code, refused.json()["detail"]) == (400, "there is no text to learn from - '0.text'")
     assert learnt == []
+    answer = client.post("/v1/projects/bees-en/learn", json=[{"text": "Bees", "subjects": []}, bad])
+    problem = {"index": 1, "problem": "there is no text to learn from - '1.text'"}
+    assert (answer.status_code, answer.json()) == (200, {"left_out": [problem]})
+    assert learnt == [("bees-en", [{"text": "Bees", "subjects": []}])]
+
+
+def test_a_document_of_a_batch_that_cannot_be_read_costs_no_other(client: TestClient) -> None:
+    documents = [{"text": 7, "document_id": "d1"}, {"text": "Tax law", "document_id": "d2"}, 5]
+    found = client.post("/v1/projects/bees-en/suggest-batch?limit=1", json={"documents": documents})
+    assert found.status_code == 200
+    assert [(each["document_id"], [one["label"] for one in each["results"]]) for each in found.json()] == [
+        ("d1", []), ("d2", ["Tax law"]), (None, []),
+    ]  # fmt: skip
+    assert [each.get("problem") for each in found.json()] == [
+        "7 is not of type 'string' - 'documents.0.text'", None, "5 is not of type 'object' - 'documents.2'",
+    ]  # fmt: skip
+    alone = client.post("/v1/projects/bees-en/suggest-batch", json={"documents": documents[:1]})
+    assert (alone.status_code, alone.json()["detail"]) == (400, "7 is not of type 'string' - 'documents.0.text'")
 
 
 def test_a_document_with_more_text_than_an_upload_may_have_is_refused() -> None:
@@ -112,7 +131,7 @@ def test_a_document_with_more_text_than_an_upload_may_have_is_refused() -> None:
     with TestClient(application([ServedModel("bees-en", word_tagger(), "Bees", learns=True)])) as client:
         for operation, content in (
             ("suggest", {"data": {"text": large}}),
-            ("suggest-batch", {"json": {"documents": [{"text": "Bees"}, {"text": large}]}}),
+            ("suggest-batch", {"json": {"documents": [{"text": large}]}}),
             ("learn", {"json": [{"text": large, "subjects": []}]}),
         ):
             answer = client.post(f"/v1/projects/bees-en/{operation}", **content)
@@ -340,7 +359,7 @@ def test_a_body_that_does_not_say_of_which_kind_it_is_is_taken_for_json_and_an_e
 @pytest.mark.parametrize("room", [0, 31])
 def test_what_cannot_be_answered_soon_is_refused_before_it_is_read(room: int) -> None:
     model = ServedModel("bees-en", word_tagger(), "Bees")
-    model.queue.waiting = room
+    model.slots.waiting = room
     with TestClient(application([model])) as client:
         answer = client.post("/v1/projects/bees-en/suggest-batch", content=b"{", headers=JSON)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")

@@ -1,15 +1,22 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
-from tagwright.review.file import StorageError
+from tagwright.review.file import ReviewFile, StorageError
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.options import ServerOptions
+from tagwright.server.review.page import ReviewPages
+from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import own_names
+from tagwright.types import Document
 
 SECRET = "a secret of 20 signs"
 
@@ -59,6 +66,28 @@ def test_a_mistake_of_the_program_shows_nothing_of_it(client: TestClient, monkey
     answer = client.get("/v1/projects")
     assert answer.status_code == 500
     assert "ZeroDivision" not in answer.text
+
+
+def test_no_redirect_leads_to_the_host_that_a_client_names(tmp_path: Path) -> None:
+    """Every address, with a slash more and less, as somebody who is not logged in and as somebody who is."""
+    file = ReviewFile(tmp_path / "reviews.sqlite")
+    review = Review(ServedModel("bees", word_tagger(), "Bees"), file)
+    review.documents.add([Document("d1", "Honey bees")])
+    app = application([review.model], pages=ReviewPages(review))
+    paths = [re.sub(r"{\w+}", "1", route.path) for route in app.routes if isinstance(route, Route | Mount)]
+    found = dict[str, str]()
+    with TestClient(app, headers={"Host": "evil.org"}, follow_redirects=False) as client:
+        for _ in range(2):
+            for path in {form for each in paths for form in (each, f"{each}/", each.rstrip("/"), f"//evil.org{each}")}:
+                answer = client.get(f"http://testserver{path}")
+                if location := answer.headers.get("location"):
+                    assert 300 < answer.status_code < 400
+                    found[path] = location
+            origin = {"Origin": "http://evil.org"}
+            assert client.post("/review/enter", data={"name": "Ann"}, headers=origin).headers["location"] == "/review"
+    file.close()
+    assert {"/review", "/review/", "/v1", "/v1/ui", "/v1/ui/"} <= set(found)
+    assert [each for each in found.values() if not re.match(r"/(?!/)", each)] == []
 
 
 @pytest.mark.parametrize(

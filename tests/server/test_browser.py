@@ -20,7 +20,7 @@ from tagwright.server.served_model import ServedModel
 from tagwright.types import Document, Label, Section
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, Locator, Page, Route
 
 EVIL = "<script>document.title = 'caught'</script><img src=x onerror=\"document.title = 'caught'\">"
 BEE, TAX, ORCHARD = LABELS.ids
@@ -72,6 +72,74 @@ def test_five_documents_by_keyboard_alone(browser: Browser, review: Review, addr
     assert review.decisions.labels() == {f"d{i}": [BEE] if f"{i}" == undone else [BEE, TAX] for i in range(1, 6)}
     rejected = {key for key, given in review.decisions.verdicts().items() if given == {"Ann": "reject"}}
     assert rejected == {(f"d{i}", ORCHARD) for i in range(1, 6)}
+
+
+def test_keys_that_come_before_the_answer_of_a_search_wait_for_it(
+    browser: Browser, review: Review, address: str
+) -> None:
+    """The answer is held back until word, arrow and Enter are typed; it adds the label, and finishes nothing."""
+    with visiting(browser, address, "Ann") as page:
+        arrows = ("ArrowDown", "ArrowUp", "ArrowDown")
+        for word, keys in (("tax", ("ArrowDown", "Enter")), ("tax law", (*arrows, "Enter")), ("law", ("Enter",))):
+            held = _held_back(page)
+            page.keyboard.press("/")
+            page.keyboard.type(word)
+            for key in keys:
+                page.keyboard.press(key)
+            assert page.evaluate("document.activeElement.id") == "search"
+            _let_go(page, held)
+            if keys == ("Enter",):
+                page.wait_for_selector(".found button")
+                assert page.evaluate("document.activeElement.id") == "search"
+                break
+            page.wait_for_selector("text=added by you")
+            page.keyboard.press("Escape")
+            page.keyboard.press("u")
+            page.wait_for_selector("text=added by you", state="detached")
+    actions = [event.action for _, event in review.decisions.events() if event.action != "shown"]
+    assert actions == ["accept", "undo"] * 2
+
+
+def test_an_answer_that_comes_late_does_not_take_the_place_of_a_newer_one(
+    browser: Browser, review: Review, address: str
+) -> None:
+    with visiting(browser, address, "Ann") as page:
+        held = _held_back(page)
+        page.keyboard.press("/")
+        page.keyboard.type("bee")
+        while len(held) < 1:  # until the first search is on its way
+            page.wait_for_timeout(10)
+        page.keyboard.type("s")
+        page.keyboard.press("ArrowDown")
+        while len(held) < 2:
+            page.wait_for_timeout(10)
+        held[1].continue_()
+        page.wait_for_selector(".found button:focus")
+        with page.expect_response("**/labels?q=bee"):
+            held[0].continue_()
+        page.evaluate("new Promise((done) => setTimeout(done, 50))")
+        assert page.inner_text("#found .aside").endswith("“bees”")
+        assert page.locator(".found button:focus").count() == 1
+    assert [event.action for _, event in review.decisions.events() if event.action != "shown"] == []
+
+
+def _held_back(page: Page) -> list[Route]:
+    """The searches of a page, which are not answered until they go on."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/labels?q=*", hold)
+    return held
+
+
+def _let_go(page: Page, held: list[Route]) -> None:
+    while not held:
+        page.wait_for_timeout(10)
+    for each in held:
+        each.continue_()
+    page.unroute("**/labels?q=*")
 
 
 def test_keys_can_be_switched_off(browser: Browser, review: Review, address: str) -> None:

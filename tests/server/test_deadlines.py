@@ -1,19 +1,26 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.server.conftest import word_tagger
+from tests.server.test_wrong_tokens import Clock
 
-from tagwright.server import deadlines
+from tagwright.server import deadlines, logs
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import listen
@@ -215,3 +222,114 @@ def test_nonsense_within_a_request_and_a_client_that_leaves_are_no_errors_of_the
     with sent(address, b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") as connection:
         assert everything(connection).startswith(b"HTTP/1.1 200")
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+X = PlainTextResponse("x")
+
+
+@contextmanager
+def crowded(most: int, app: ASGIApp = X) -> Iterator[tuple[tuple[str, int], deadlines.Connections]]:
+    """The address of a server with so many connections at most, three quarters of them of one address, and these."""
+    with listen("127.0.0.1", 0) as listening:
+        config = deadlines.timed(app, Recorded, most, log_level="warning")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield listening.getsockname(), config.http.all  # type: ignore[union-attr]
+        server.should_exit = True
+        thread.join()
+
+
+def test_silent_connections_make_room_for_others_the_oldest_first() -> None:
+    with crowded(8) as (address, connections), ExitStack() as stack:
+        used = stack.enter_context(sent(address, HEALTH))
+        assert used.recv(65536).startswith(b"HTTP/1.1 200")
+        silent = []
+        for _ in range(20):
+            silent.append(stack.enter_context(sent(address, b"")))
+            connection_of(silent[-1])
+        assert len(connections) == connections.share == 6
+        assert [everything(each) for each in silent[:15]] == [b""] * 15  # closed
+        with sent(address, HEALTH) as late:
+            assert late.recv(65536).startswith(b"HTTP/1.1 200")
+        used.sendall(HEALTH)  # it was silent for longer, and yet is worth more
+        assert used.recv(65536).startswith(b"HTTP/1.1 200")
+        assert connections.refused == 0
+
+
+def test_who_is_owed_an_answer_keeps_the_place_and_the_log_says_once_that_all_are_taken(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun, goes_on = list[int](), threading.Event()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            begun.append(1)
+            await asyncio.to_thread(goes_on.wait, LONGEST)
+            await PlainTextResponse("x")(scope, receive, send)
+
+    with crowded(4, slow) as (address, connections), ExitStack() as stack:
+        asking = [stack.enter_context(sent(address, HEALTH)) for _ in range(3)]
+        until(lambda: len(begun) == 3)
+        for _ in range(5):
+            with sent(address, b"") as refused:
+                assert everything(refused) == deadlines.FULL
+        goes_on.set()
+        assert [each.recv(65536)[:12] for each in asking] == [b"HTTP/1.1 200"] * 3
+        assert connections.refused == 5
+    said = [record.getMessage() for record in caplog.records if record.levelname != "INFO"]
+    assert said == ["all 4 connections of this server, or 3 of one address, are in use; 1 were refused so far"]
+
+
+def test_a_body_that_stands_still_makes_room_too() -> None:
+    app = application([ServedModel("bees", word_tagger(), "Bees")])
+    with crowded(4, app) as (crowd, _), ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(sent(crowd, HEAD + FORM + b"text="))
+        with sent(crowd, HEALTH) as client:
+            assert answer(client).startswith(b"HTTP/1.1 200")
+
+
+def test_connections_are_fewer_than_the_files_that_the_process_may_open() -> None:
+    resource = pytest.importorskip("resource")
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert 16 <= deadlines.most_connections() <= 4096
+    assert deadlines.most_connections() <= max(16, files - 96)
+
+
+def test_too_many_open_files_are_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    logs._no_room = logs.Seldom(clock=Clock())
+    loop = asyncio.new_event_loop()
+    for _ in range(1000):
+        error = OSError(errno.EMFILE, "Too many open files")
+        logs.log_failures(loop, {"message": "socket.accept() out of system resource", "exception": error})
+    loop.close()
+    (record,) = caplog.records
+    expected = "no connection can be accepted (Too many open files); raise the limit of open files"
+    assert (record.getMessage(), record.exc_info) == (expected, None)
+
+
+def test_400_silent_connections_keep_nobody_waiting_where_few_files_may_be_open(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    (tmp_path / "labels.txt").write_text("Bees\n")
+    words = ["--set", "stages=['exact_match']", "--set", "weights=[1.0]", "--language", "en"]
+    command = [sys.executable, "-m", "tagwright", "serve", "--labels", "labels.txt", "--port", "0", "--quiet", *words]
+    with (
+        (tmp_path / "log").open("w") as log,
+        subprocess.Popen(
+            command, cwd=tmp_path, env={**os.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=log,
+            text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)),
+        ) as server,
+        ExitStack() as stack,
+    ):  # fmt: skip
+        stack.callback(server.kill)
+        assert server.stdout
+        found = re.search(r":(\d+)/v1", server.stdout.readline())
+        assert found
+        place = "127.0.0.1", int(found[1])
+        for _ in range(400):
+            stack.enter_context(sent(place, b""))
+        for _ in range(3):
+            with sent(place, HEALTH.replace(b"Host: x", b"Host: localhost")) as client:
+                assert answer(client).startswith(b"HTTP/1.1 200")
+    assert (tmp_path / "log").read_text() == ""

@@ -131,7 +131,7 @@ def test_documents_that_find_no_place_in_the_queue_do_not_count(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as full:
-        full.setattr("tagwright.server.request_queue.RequestQueue.length", 256)
+        full.setattr("tagwright.server.shares.FairSlots.length", 256)
         assert [
             client.post("/api/suggest", json={"text": "x"}, headers=headers(FEW)).status_code for _ in range(50)
         ] == [503] * 50

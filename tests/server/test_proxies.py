@@ -158,6 +158,18 @@ def test_wrong_tokens_count_for_the_client_behind_a_named_proxy_only(tmp_path: P
     assert found == [401] * 10 + [429]
 
 
+@pytest.mark.parametrize("proxies", [Proxies(), ServerOptions().believed()])
+def test_who_forwards_is_believed_only_where_it_was_named(proxies: Proxies) -> None:
+    """From this machine, by default nobody's proxy, a forged address does not evade the brake on tokens."""
+    app = application([ServedModel("b", word_tagger(), "B")], access=Access.of("a long enough token"), proxies=proxies)
+    with TestClient(app, client=("127.0.0.1", 5000)) as client:
+        found = []
+        for number in range(11):
+            forged = {"X-Forwarded-For": f"203.0.113.{number}", "Authorization": "Bearer wrong"}
+            found.append(client.get("/api/models", headers=forged).status_code)
+    assert found == [401] * 10 + [429]
+
+
 def test_what_a_client_teaches_carries_the_user(tmp_path: Path) -> None:
     taught = list[str]()
 

@@ -172,7 +172,6 @@ def test_limits(client: TestClient) -> None:
         ("{", "Expecting property name"),
         ('{"q": "Bees"}', "queries is no JSON object"),
         ('{"q": {}}', "neither 'query' nor 'properties' - 'queries.q'"),
-        ('{"q": {"query": " "}}', "neither 'query' nor 'properties'"),
         ('{"q": {"query": 7}}', "query is no text"),
         ('{"q": {"query": "Bees", "limit": 0}}', "limit is no number from 1 on"),
         ('{"q": {"query": "Bees", "limit": true}}', "limit is no number"),
@@ -186,6 +185,21 @@ def test_queries_that_are_none(client: TestClient, queries: str, detail: str) ->
     answer = client.post("/reconcile", data={"queries": queries})
     assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
     assert detail in answer.json()["detail"]
+
+
+def test_a_query_that_cannot_be_answered_costs_no_other(client: TestClient) -> None:
+    """OpenRefine sends a blank query for an empty cell; one that is wrong says so beside its empty result."""
+    batch = {"q0": {"query": "Bees"}, "q1": {"query": ""}, "q2": {"query": 7}, "q3": {"query": "b" * 10_001}}
+    found = client.post("/reconcile", data={"queries": json.dumps(batch)}).json()
+    check(found, schemas.RESULTS)
+    assert short(found.pop("q0")["result"]) == [("bees", 100, True)]
+    assert found == {
+        "q1": {"result": []},
+        "q2": {"result": [], "error": "query is no text - 'queries.q2'"},
+        "q3": {"result": [], "error": "query has 10,001 characters, at most 10,000 are accepted - 'queries.q3'"},
+    }
+    alone = client.post("/reconcile", data={"queries": '{"q": {"query": " "}}'})
+    assert alone.json() == {"q": {"result": []}}
 
 
 def test_requests_that_are_none(client: TestClient) -> None:

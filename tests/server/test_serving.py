@@ -21,6 +21,7 @@ from tests.server.conftest import word_tagger
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.models import Models
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.file import ReviewFile
@@ -78,6 +79,24 @@ def test_what_was_trained_is_served_again_if_it_was_trained_from_this_model(tmp_
     newer = ServedModel("bees", replace(base, training={"date": "2026-02-02"}), "Bees")
     use_trained(newer, tmp_path / "kept")
     assert newer.tagger.training == {"date": "2026-02-02"}
+
+
+@pytest.mark.parametrize("versions", [False, True])
+def test_a_place_where_a_trained_model_cannot_be_saved_is_found_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, versions: bool
+) -> None:
+    bees, options = tmp_path / "bees", ServerOptions(reviews=tmp_path / "reviews.sqlite")
+    Models(bees).add(word_tagger()) if versions else word_tagger().save(bees)
+    assert place_to_save([str(bees)], options, None) == bees
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert place_to_save([str(bees)], options, None) is None
+    assert "gone when the server ends, without --save-to DIR: " in caplog.text
+    with pytest.raises(TagwrightError, match=r"bees: cannot be written \(No space left on device\)"):
+        place_to_save([], replace(options, save_to=bees), None)
 
 
 def test_where_a_trained_model_is_saved(tmp_path: Path) -> None:

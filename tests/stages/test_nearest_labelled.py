@@ -144,3 +144,15 @@ def test_a_tagger_needs_the_stage_whose_reading_is_shared() -> None:
         Tagger(LABELS, {"names": ExactMatch(LABELS), "knn_dense": by_meaning()})
     with pytest.raises(ValueError, match="the stage dense reads"):
         by_meaning().read(DOCUMENTS)
+
+
+def test_votes_are_the_same_to_the_digit_beside_other_documents() -> None:
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(600, 384)).astype(np.float16)
+    gold = Run.from_rows([{int(label): 1.0} for label in rng.integers(len(LABELS), size=600)])
+    stage = NearestByMeaning(LABELS, vectors, gold)
+    queries = (rng.normal(size=(40, 384)) / 20).astype(np.float32)
+    together = stage.read_with(Texts(queries, np.ones(40, np.bool_)))
+    for row, query in enumerate(queries):
+        (labels, votes), (others, same) = stage.read_with(Texts(query[None], np.ones(1, np.bool_)))[0], together[row]
+        assert (labels.tolist(), votes.tolist()) == (others.tolist(), same.tolist())

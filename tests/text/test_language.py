@@ -1,5 +1,8 @@
 """Languages: spellings, recognition in texts and in names, endings and stop words, one by one and several together."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from tagwright.errors import ConfigError
@@ -190,3 +193,38 @@ def test_a_stop_word_of_one_language_that_is_a_name_in_another_counts() -> None:
     both = parse_all("de+en")
     assert {"war", "und", "the", "in"} <= stop_words(both)
     assert stop_words(both, ["War", "Peace treaties", "In"]) == stop_words(both) - {"war"}
+
+
+SOURCE = Path(language.__file__).parents[1]
+
+FROM_SEVERAL = {
+    "app/inputs.py": "names that are shown in a report",
+    "data/vocabulary.py": "the documents from which a tagger is made",
+    "llm/generation.py": "the language in which a model writes",
+    "methods/auto/recipe.py": "the documents from which a tagger is trained",
+    "methods/zero_shot.py": "the documents from which a tagger is made, and each text by itself",
+    "stages/dense/trust.py": "a line of log",
+    "text/language.py": "here",
+}
+"Where a language is recognised in several texts, and of what."
+
+
+def test_a_language_is_recognised_in_several_texts_only_where_a_tagger_is_made() -> None:
+    """Among texts to be tagged each has its own: others would change its answer."""
+    found = set[str]()
+    for file in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            called, given = ast.unparse(node.func).split(".")[-1], ast.unparse(node)
+            of_texts = called == "recognise" and "vocabulary" not in given and "flavour" not in given
+            of_documents = called in ("resolve", "languages_of_names") and "document" in given
+            if called in ("likely", "document_texts") or of_texts or of_documents:
+                found.add(file.relative_to(SOURCE).as_posix())
+    found -= {"readers/documents/jsonl.py", "readers/documents/tables.py"}  # they recognise the shape of records
+    assert found - {"readers/labels/languages.py"} == set(FROM_SEVERAL)  # which passes on what it is given
+
+
+@pytest.mark.parametrize("text", ["", "1984", "auto", "Bees"])
+def test_a_text_that_is_too_short_has_no_clear_language(text: str) -> None:
+    assert language.language_of(text, ["fi", "sv"]) == ""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -178,12 +180,10 @@ def test_stages_pass_the_analysis_on_that_they_were_made_with() -> None:
 
 def _calls() -> Iterator[tuple[str, ast.Call]]:
     """All calls outside `text/words.py` that turn texts into words, or fold them."""
-    for file in sorted(SOURCE.rglob("*.py")):
-        path = file.relative_to(SOURCE).as_posix()
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+    for path, tree in _trees().items():
         imported = _imported(tree)
         for node in ast.walk(tree):
-            if not isinstance(node, ast.Call) or path == "text/words.py":
+            if not isinstance(node, ast.Call):
                 continue
             called = ast.unparse(node.func)
             if (
@@ -192,6 +192,16 @@ def _calls() -> Iterator[tuple[str, ast.Call]]:
                 or called.endswith(("batch.words", "Batch.of(documents).words", "Batch()).words"))
             ):
                 yield path, node
+
+
+@cache
+def _trees() -> dict[str, ast.Module]:
+    """The modules outside `text/words.py` that name it, or call what does."""
+    texts = {file.relative_to(SOURCE).as_posix(): file.read_text(encoding="utf-8") for file in SOURCE.rglob("*.py")}
+    wanted = re.compile(r"text\.words|text\.batch")
+    return {
+        path: ast.parse(text) for path, text in sorted(texts.items()) if wanted.search(text) and path != "text/words.py"
+    }
 
 
 def _imported(tree: ast.Module) -> set[str]:
@@ -208,12 +218,11 @@ def test_every_kind_of_call_is_seen() -> None:
 
 def test_functions_that_turn_texts_into_words_are_called_and_not_passed_on() -> None:
     """`map(fold, ...)` would leave the analysis out."""
-    for file in sorted(SOURCE.rglob("*.py")):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+    for path, tree in _trees().items():
         imported = _imported(tree) - {"words"}
         for node in ast.walk(tree) if imported else ():
             passed = {ast.unparse(each) for each in node.args} if isinstance(node, ast.Call) else set[str]()
-            assert not (imported & passed), (file, passed)
+            assert not (imported & passed), (path, passed)
 
 
 def test_stop_words_and_options_have_the_newest_analysis_by_default() -> None:

@@ -17,6 +17,7 @@ from tagwright.core.outputs import Written, check_output
 from tagwright.core.progress import silence, unlogged
 from tagwright.core.versions import in_use
 from tagwright.errors import option
+from tagwright.readers.labels.encodings import label_encoding
 from tagwright.readers.limits import document_limit
 
 Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet"]
@@ -57,6 +58,23 @@ Offline = Annotated[
     bool,
     typer.Option(
         "--offline", callback=_offline, help="Fetch no encoder from the Hugging Face Hub, as with HF_HUB_OFFLINE=1."
+    ),
+]
+
+
+def _encoding(context: typer.Context, name: str) -> str:
+    """Applies to vocabularies as well while the command runs."""
+    context.with_resource(label_encoding(name))
+    return name
+
+
+Encoding = Annotated[
+    str,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        callback=_encoding,
+        help="The encoding of texts, tables and vocabularies that are not UTF-8: cp1252.",
     ),
 ]
 LabelFile = Annotated[
@@ -128,9 +146,7 @@ class Reading:
     input_format: Annotated[
         str, typer.Option(metavar="FORMAT", help="The format of DOCS, if name and content do not show it.")
     ] = ""
-    encoding: Annotated[
-        str, typer.Option(metavar="NAME", help="The encoding of texts and tables that are not UTF-8: cp1252.")
-    ] = ""
+    encoding: Encoding = ""
     max_document_size: Annotated[
         int | None,
         typer.Option(

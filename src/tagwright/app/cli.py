@@ -17,6 +17,7 @@ from tagwright.app.arguments import (
     Chosen,
     Cut,
     Docs,
+    Encoding,
     Format,
     Json,
     LabelFile,
@@ -128,7 +129,7 @@ def suggest(
         found = tagger.suggestions(corpus, options, explain=explain)
     if monitor:
         found = inputs.recorded(found, monitor, chosen.model, tagger)
-    names = inputs.named(chosen, tagger.vocabulary)
+    names = inputs.named_for(chosen, tagger.vocabulary)
     for line in suggestion_lines(found, tagger, output, names, paths=paths):
         print(line)
 
@@ -288,14 +289,16 @@ def read(
     docs: Docs,
     reading: Reading,
     output: Annotated[
-        Literal["json", "qrels"], typer.Option("--format", help="How to print; qrels are the gold labels, as in TREC.")
+        Literal["json", "jsonl", "qrels"],
+        typer.Option("--format", help="How to print; jsonl can be read again; qrels are the gold labels, as in TREC."),
     ] = "json",
     labels: LabelFile = None,
     _quiet: Quiet = False,
 ) -> None:
     """Print documents as they were read, as JSON: title, abstract, nested sections, metadata.
 
-    With --format qrels, print their gold labels that are in --labels instead, to evaluate runs with other programs.
+    With --format jsonl, print a line for each, which gives the same document when it is read again. With --format
+    qrels, print their gold labels that are in --labels instead, to evaluate runs with other programs.
     """
     from tagwright.app import inputs, render
 
@@ -303,7 +306,7 @@ def read(
         render.lines(inputs.gold_lines(inputs.read(docs, reading), labels))
         return
     for document in inputs.documents_to_tag(docs, reading):
-        render.document(document)
+        render.document(document, line=output == "jsonl")
 
 
 @app.command()
@@ -346,6 +349,7 @@ def labels_(
     described: Annotated[
         bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
     ] = False,
+    _encoding: Encoding = "",
     _quiet: Quiet = False,
 ) -> None:
     """Print the labels of a file or a saved tagger as they were read, or their keywords, to edit for `train depl`.

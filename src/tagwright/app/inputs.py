@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,11 +24,11 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
-from tagwright.readers.labels.languages import choose_languages
+from tagwright.readers.labels.languages import choose_languages, frequent_languages, with_names_in
 from tagwright.readers.limits import collecting, skip
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Suggestion, Tagger, batches
-from tagwright.text.language import ALL, AUTO, NONE
+from tagwright.text.language import ALL, AUTO, NONE, language_of, likely, parse_all, said
 from tagwright.types import Document, Run
 
 _log = logging.getLogger(__name__)
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
     """The saved tagger, with another vocabulary if one is given, or else the zero-shot method.
 
-    documents: to be tagged; their language is used if none is given.
+    documents: to be tagged, each in its own language if none is given. Without them, names in all languages are
+    searched in every text, and the tagger can be saved.
     """
     if chosen.model and chosen.settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
@@ -51,15 +53,17 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
         return Tagger.load(chosen.model)
     from tagwright.app.options import values_of  # the methods are loaded only where one is chosen
     from tagwright.methods.table import ZERO_SHOT, configuration
-    from tagwright.methods.zero_shot import fit as fit_zero_shot
+    from tagwright.methods.zero_shot import fit, fit_by_language
 
     config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)
-    labels = _vocabulary(chosen.labels, config.language, documents)  # before anything heavy is loaded
+    labels = _vocabulary(chosen.labels, config.language)  # before anything heavy is loaded
     if chosen.model:
         loaded = Tagger.load(chosen.model)
+        if config.language in ("", AUTO) and (own := said(loaded.vocabulary)):
+            labels = Vocabulary(with_names_in(label, [each.code for each in own]) for label in labels)
         report_changes(loaded.vocabulary, labels)
         return loaded.with_labels(labels)
-    made = fit_zero_shot(labels, config, documents)
+    made = fit_by_language(labels, config, documents[0]) if len(documents) else fit(labels, config)
     stages = made.combiner.describe(made.stages)
     hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
     return made
@@ -178,11 +182,17 @@ def task(
 
 
 def vocabulary(chosen: Chosen, documents: Sequence[Document] = ()) -> Vocabulary:
-    """The labels of a file or of a saved tagger, which is not loaded itself."""
+    """The labels of a file or of a saved tagger, which is not loaded itself.
+
+    documents: those of a file are shown by their names in the languages of these, if none was asked for.
+    """
     if chosen.model and not chosen.labels:
         read_manifest(chosen.model, "tagger")  # explains what is wrong if there is no tagger
         return Vocabulary.load(chosen.model / VOCABULARY)
-    return _vocabulary(chosen.labels, chosen.language, documents)
+    labels = _vocabulary(chosen.labels, chosen.language)
+    found = likely(documents) if chosen.language in ("", AUTO) else ""
+    codes = [each.code for each in parse_all(found)] if found else []
+    return Vocabulary(with_names_in(label, codes) for label in labels) if codes else labels
 
 
 def named(chosen: Chosen, labels: Vocabulary) -> Vocabulary:
@@ -194,6 +204,19 @@ def named(chosen: Chosen, labels: Vocabulary) -> Vocabulary:
     if not chosen.model or chosen.labels or chosen.language in ("", AUTO, NONE, ALL):
         return labels
     code, *_ = *choose_languages(labels.languages, chosen.language, chosen.model), ""
+    return _named_in(code, labels)
+
+
+def named_for(chosen: Chosen, labels: Vocabulary) -> Callable[[Document], Vocabulary]:
+    """Return the same for a document: the names of a file are in the document's language, if none was asked for."""
+    if not chosen.labels or chosen.language not in ("", AUTO):
+        same = named(chosen, labels)
+        return lambda _: same
+    languages, names = frequent_languages(labels), cache(partial(_named_in, labels=labels))
+    return lambda document: names(language_of(document.title_and_abstract or document.text, languages))
+
+
+def _named_in(code: str, labels: Vocabulary) -> Vocabulary:
     return Vocabulary(replace(label, names=(label.name_in(code),)) for label in labels) if code else labels
 
 
@@ -273,7 +296,7 @@ def explained_by_neighbours(
         yield document, [replace(one, neighbours=shared) for one, shared in zip(labels, near, strict=True)]
 
 
-def _vocabulary(labels: Path | None, language: str, documents: Sequence[Document]) -> Vocabulary:
+def _vocabulary(labels: Path | None, language: str) -> Vocabulary:
     if labels is None:
         raise ConfigError("which labels? give a vocabulary (--labels FILE) or a saved tagger (--model DIR)")
-    return to_vocabulary(labels, language, documents)
+    return to_vocabulary(labels, language)

@@ -131,9 +131,12 @@ def _wrapped(text: str, indent: int) -> None:
     print(textwrap.fill(escaped(text), width, initial_indent=" " * indent, subsequent_indent=" " * indent))
 
 
-def document(found: Document) -> None:
-    """Print a document as JSON with nested sections."""
+def document(found: Document, *, line: bool = False) -> None:
+    """Print a document as JSON with nested sections, or as a line that is read again as the same document."""
     record = to_record(found)
+    if line:
+        lines([json.dumps(record, ensure_ascii=False)])
+        return
     print_json({**record, "sections": _tree(record["sections"])})
 
 

@@ -3,7 +3,7 @@
 import json
 import logging
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,20 +40,20 @@ def suggestion_lines(
     found: Iterable[tuple[Document, list[Suggestion]]],
     tagger: Tagger,
     output: "Format",
-    names: Vocabulary | None = None,
+    names: Callable[[Document], Vocabulary] | None = None,
     *,
     paths: bool = False,
 ) -> Iterator[str]:
     """The suggestions as lines: text for people, a run file (jsonl, trec), or a table with a header (tsv).
 
     spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
-    names: the same labels with the names to print, by default those of the tagger. paths: names with those of broader
-    labels, which ambiguous names always have.
+    names: the same labels with the names to print for a document, by default those of the tagger. paths: names with
+    those of broader labels, which ambiguous names always have.
     """
-    names = names or tagger.vocabulary
+    names = names or (lambda _: tagger.vocabulary)
     lines: Iterator[str]
     if output == "jsonl":
-        lines = (run_line(document, suggested, tagger, names) for document, suggested in found)
+        lines = (run_line(document, suggested, tagger, names(document)) for document, suggested in found)
     elif output == "trec":
         lines = (
             line
@@ -68,12 +68,16 @@ def suggestion_lines(
 
 
 def _texts(
-    found: Iterable[tuple[Document, list[Suggestion]]], tagger: Tagger, names: Vocabulary, *, paths: bool
+    found: Iterable[tuple[Document, list[Suggestion]]],
+    tagger: Tagger,
+    names: Callable[[Document], Vocabulary],
+    *,
+    paths: bool,
 ) -> Iterator[str]:
     """Each document with its labels; the names of their reasons are explained where they are first shown."""
     explained = set[str]()
     for document, suggested in found:
-        yield from as_text(document, suggested, names, paths=paths)
+        yield from as_text(document, suggested, names(document), paths=paths)
         new = [line for line in legend(_reasons(suggested), tagger.meanings) if line not in explained]
         explained.update(new)
         if new:
@@ -151,7 +155,11 @@ def _evidence(one: Evidence, document: Document) -> dict[str, Any]:
 
 
 def _table(
-    found: Iterable[tuple[Document, list[Suggestion]]], vocabulary: Vocabulary, *, paths: bool, spreadsheet: bool
+    found: Iterable[tuple[Document, list[Suggestion]]],
+    names: Callable[[Document], Vocabulary],
+    *,
+    paths: bool,
+    spreadsheet: bool,
 ) -> Iterator[str]:
     text = escape_formula if spreadsheet else str
     changed = dict[str, None]()
@@ -164,6 +172,7 @@ def _table(
 
     yield "\t".join(COLUMNS)
     for document, suggested in found:
+        vocabulary = names(document)
         for rank, each in enumerate(suggested, 1):
             name = text(one_line(vocabulary.shown_name(vocabulary.index[each.id], whole=paths)))
             document_id, label, notation = map(cell, (document.id, each.id, each.notation))

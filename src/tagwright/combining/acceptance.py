@@ -96,8 +96,9 @@ class SuggestOptions(Checked):
         """Raise ConfigError where these options ask for confidences and the tagger does not estimate any."""
         if not confident and (self.best_cut or self.min_confidence):
             raise ConfigError(
-                f"this tagger does not estimate confidences (zero_shot does with {LEAST_LABELS} labels or more); leave "
-                "out the least confidence and the best cut, or cut by the score or the number of labels"
+                f"this tagger does not estimate confidences (zero_shot does with the stage dense and {LEAST_LABELS} "
+                "labels or more); leave out the least confidence and the best cut, or cut by the score or the number "
+                "of labels"
             )
 
     def accepts(self, run: Run) -> Mask:

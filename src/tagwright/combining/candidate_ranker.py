@@ -36,7 +36,8 @@ class Logistic:
     def predict(self, features: Floats) -> Doubles:
         """Return the log odds, (rows,)."""
         slope = self.weight / self.deviation
-        return np.asarray(features @ slope - float(self.mean @ slope) + self.bias, np.float64)
+        products = np.ascontiguousarray(features * slope)  # `@` rounds by the number of rows
+        return np.asarray(products.sum(axis=1) - float(self.mean @ slope) + self.bias, np.float64)
 
     def contributions(self, features: Floats) -> tuple[Doubles, float]:
         """Return what each feature adds, (rows, features), and the bias. They sum exactly to the log odds."""

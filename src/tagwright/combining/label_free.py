@@ -47,7 +47,8 @@ class Coefficients:
 
     def __call__(self, table: Doubles) -> Floats:
         """(n, features) -> (n,) probabilities."""
-        return sigmoid(table @ np.array(self.weights) + self.intercept).astype(np.float32)
+        products = np.ascontiguousarray(table * np.array(self.weights))  # `@` rounds by the number of rows
+        return sigmoid(products.sum(axis=1) + self.intercept).astype(np.float32)
 
 
 def label_free(pool: CandidatePool, run: Run, labels_per_document: float | None = None) -> Floats:

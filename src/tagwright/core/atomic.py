@@ -39,6 +39,8 @@ WINDOWS = os.name == "nt"
 
 T = TypeVar("T")
 
+_LEFT = re.compile(r"\.(.+)\.(tmp[0-9a-f]{8}|lock|previous)")
+
 
 @contextlib.contextmanager
 def replace_file(path: Path | str) -> Iterator[Path]:
@@ -138,7 +140,8 @@ def check_writable(path: Path) -> None:
 def saved_version(folder: Path) -> str:
     """A digest of the manifest of a saved folder, which lists digests of its files; "" where there is none."""
     with contextlib.suppress(OSError):
-        return hashlib.blake2b((link_target(folder) / MANIFEST).read_bytes(), digest_size=16).hexdigest()
+        if exists(folder, folder / MANIFEST):
+            return hashlib.blake2b((folder / MANIFEST).read_bytes(), digest_size=16).hexdigest()
     return ""
 
 
@@ -168,13 +171,11 @@ def read_whole(folder: Path, read: Callable[[], T]) -> T:
     raise ModelError(f"{folder}: is replaced repeatedly while it is read; try later")
 
 
-def remove_leftovers(path: Path) -> None:
-    """Remove the files of killed writers of this file or folder, unless another process is writing."""
-    with contextlib.suppress(OSError, TagwrightError):
-        place = link_target(path)
-        if place.parent.is_dir():
-            with locked(place, 0):
-                pass
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed writers have left in a folder, unless others are writing there."""
+    for name in {found[1] for each in folder.glob(".*") if (found := _LEFT.fullmatch(each.name))}:
+        with contextlib.suppress(OSError, TagwrightError), locked(folder / name, 0):
+            pass
 
 
 def delete(*paths: Path, parts: Collection[str] = ()) -> None:

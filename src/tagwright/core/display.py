@@ -16,6 +16,16 @@ def many(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def few(names: Sequence[str], most: int = 3) -> str:
+    """The first of these names, and how many more there are.
+
+    >>> few(["a", "b"]), few(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def html_table(rows: Sequence[Sequence[str]], title: str = "", words: Sequence[str] = ()) -> str:
     """A table: the first row names the columns; the first one, and those named in `words`, are to the left.
 

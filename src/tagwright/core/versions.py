@@ -143,8 +143,7 @@ class Versions:
         with writing(file):
             self.folder.mkdir(parents=True, exist_ok=True)
             with locked(file):
-                for leftover in list(self.folder.glob(f"{KIND}/.*")):  # of killed writers
-                    remove_leftovers(leftover.with_name(leftover.name.split(".")[1]))
+                remove_leftovers(self.folder / KIND)
                 used, before = self.used, self.used
                 yield used
                 if used != before:

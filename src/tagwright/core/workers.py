@@ -26,10 +26,14 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from io import BytesIO, TextIOWrapper
-from typing import IO, Any
+from io import TextIOWrapper
+from pathlib import Path
+from typing import IO, Any, NamedTuple
 
 from tagwright.errors import TagwrightError, one_line_of
+
+NICE = 10
+"Of the programs that `run` starts: this process goes on before them."
 
 PROGRAM = "from tagwright.core.workers import main; main()"
 
@@ -164,26 +168,46 @@ class Pool:
             return worker
 
 
-def run(arguments: Sequence[str], *, seconds: float, memory: int = 0) -> bytes:
-    """Run Python with these arguments, in limits, and return what it prints on standard output.
+class Finished(NamedTuple):
+    """A program that has ended. printed: on standard output; said: the end of its standard error; code: of its exit."""
 
-    memory: limit of the address space in bytes, where the system has one. Raises WorkerTimeout after `seconds`, and
-    WorkerDied if the program fails or cannot be started.
+    printed: bytes
+    said: str
+    code: int
+
+
+def run(arguments: Sequence[str], *, folder: Path, seconds: float, memory: int = 0, most: int) -> Finished:
+    """Run Python with these arguments, in limits, and say what it printed.
+
+    folder: where it runs, and where its messages are kept meanwhile. memory: limit of the address space in bytes, where
+    the system has one. most: bytes of output after which it is ended; one more than these is then returned. Raises
+    WorkerTimeout after `seconds`, WorkerDied if it cannot be started.
     """
-    said = deque[str](maxlen=1)
-    with _start(arguments, os.environ, subprocess.DEVNULL) as process:
-        _bound(process.pid, memory, seconds)
+    late = threading.Event()
+    with (folder / ".messages").open("w+b") as messages:
+        process = _start(arguments, os.environ, subprocess.DEVNULL, messages, folder)
+
+        def expire() -> None:
+            late.set()
+            _kill(process)
+
+        timer = threading.Timer(seconds, expire)
+        timer.start()
         try:
-            printed, errors = process.communicate(timeout=seconds)
-        except BaseException as error:
-            process.kill()
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise WorkerTimeout(f"took more than {seconds:.0f} s") from None
-            raise
-    _log_lines(BytesIO(errors), "a program", said)
-    if process.returncode:
-        raise WorkerDied(said[-1] if said else f"exit status {process.returncode}")
-    return printed
+            _bound(process.pid, memory, seconds)
+            with process:
+                assert process.stdout
+                printed = process.stdout.read(most + 1)
+                if len(printed) > most:
+                    _kill(process)
+        finally:
+            timer.cancel()
+            if process.returncode is None:
+                _kill(process)
+        if late.is_set():
+            raise WorkerTimeout(f"took more than {seconds:.0f} s")
+        messages.seek(-min(messages.seek(0, os.SEEK_END), 10_000), os.SEEK_END)
+        return Finished(printed, messages.read().decode("utf-8", "replace").rstrip(), process.returncode)
 
 
 def usable_cores() -> int:
@@ -237,26 +261,45 @@ def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[bytes]) -> None:
     os._exit(0)
 
 
-def _start(arguments: Sequence[str], environment: Mapping[str, str], stdin: int) -> subprocess.Popen[bytes]:
+def _start(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    stdin: int,
+    stderr: int | IO[bytes] = subprocess.PIPE,
+    folder: Path | None = None,
+) -> subprocess.Popen[bytes]:
     """Start Python. It imports as this process does, but not from the working folder: an upload may be named so."""
     paths = os.pathsep.join(path for path in sys.path if path)
     given = {**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}
+    command = [sys.executable, *arguments]
     try:
         return subprocess.Popen(
-            [sys.executable, *arguments], env=given, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+            command, env=given, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
+            start_new_session=folder is not None,
+        )  # fmt: skip
     except OSError as error:
         raise WorkerDied(f"{sys.executable} cannot be started: {error.strerror}") from None
 
 
 def _bound(process: int, memory: int, seconds: float) -> None:
-    """Limit a process that has just been started; it ends after its time even if nobody is left to end it."""
-    with suppress(ImportError, AttributeError, OSError):  # only Linux has such bounds; the process may have ended
+    """Limit a program that has just been started, and let this process go before it.
+
+    It ends after its time even if nobody is left to end it.
+    """
+    with suppress(AttributeError, OSError):  # Windows has no priorities; the process may have ended
+        os.setpriority(os.PRIO_PROCESS, process, NICE)
+    with suppress(ImportError, AttributeError, OSError):  # only Linux has such bounds
         import resource
 
         resource.prlimit(process, resource.RLIMIT_CPU, (2 * int(seconds) + 1,) * 2)
         if memory:
             resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
+
+
+def _kill(program: subprocess.Popen[bytes]) -> None:
+    """End a program of `run` with all that it has started."""
+    with suppress(OSError):
+        os.killpg(program.pid, signal.SIGKILL) if hasattr(os, "killpg") else program.kill()
 
 
 def _log_lines(stream: IO[bytes], name: str, said: deque[str]) -> None:

@@ -61,7 +61,7 @@ class Corpus(Sequence[Document]):
         columns: field -> column of tables and JSON lines with other names, as in `{"title": "Name", "text": "Body",
         "labels": "Codes"}`; fields are id, title, abstract, text, labels, and any name for metadata. Without, usual
         names are recognised (name, headline; body, content; summary, description; sku, handle; the headers of library
-        catalogues, whose subject headings are labels; see `columns.ALIASES`), or else the column with the longest texts
+        catalogues, whose subject headings are labels; see `readers.headers`), or else the column with the longest texts
         is the text; a line of log names the guess.
 
         max_document_size: bytes, uncompressed; by default 20,000,000 or $TAGWRIGHT_MAX_DOCUMENT_SIZE. A larger line,

@@ -4,6 +4,7 @@ They may be texts, `Document`s, records, a column or a table of pandas, polars, 
 `Path`.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
@@ -11,14 +12,20 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tagwright.core.checked import shown
+from tagwright.core.display import few, many
 from tagwright.data import rows
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.columns import Columns
+from tagwright.readers.documents.columns import Columns, listed
 from tagwright.readers.documents.records import Located, checked
 from tagwright.readers.documents.tables import from_rows
-from tagwright.readers.lines import Place
+from tagwright.readers.lines import Place, is_missing
 from tagwright.text.words import clean
 from tagwright.types import Document
+
+_log = logging.getLogger(__name__)
+
+Single: TypeAlias = str | Document | Mapping[str, Any]
+"One document: a text, a Document, or a record."
 
 Texts: TypeAlias = str | Document | Iterable[str | Document | Mapping[str, Any]] | rows.Table | Path
 "The forms in which documents are accepted."
@@ -26,7 +33,7 @@ Texts: TypeAlias = str | Document | Iterable[str | Document | Mapping[str, Any]]
 
 def is_single(documents: Texts) -> bool:
     """Whether this is one document and not a collection."""
-    return isinstance(documents, str | Document)
+    return isinstance(documents, str | Document | Mapping)
 
 
 def to_documents(documents: Texts) -> Iterator[Document]:
@@ -50,19 +57,23 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
 
         return chain.from_iterable(found for _, found in open_sources(documents, columns=columns))
     if isinstance(documents, Mapping):
-        raise InputError(
-            f"the documents are a mapping with the keys {', '.join(map(shown, documents))}; give one of its values, "
-            "or a list of records"
-        )
+        if not any(isinstance(value, str) for value in documents.values()):
+            raise InputError(
+                f"the documents are a mapping with the keys {', '.join(map(shown, documents))}; give one of its "
+                "values, or a list of records"
+            )
+        documents = [documents]
     if rows.has_columns(documents):
         return _numbered(from_rows(enumerate(rows.of_table(documents), 1), "table", columns))
-    listed = rows.items(documents, "documents are", "a text, a list, a column, a table, a Corpus or a Path")
-    listed, first = rows.peeked(listed)
+    found = rows.items(documents, "documents are", "a text, a list, a column, a table, a Corpus or a Path")
+    found, first = rows.peeked(found)
     if isinstance(first, Mapping):
-        return _numbered(from_rows(rows.records(listed, "records"), "records", columns))
+        return _numbered(from_rows(rows.records(found, "records"), "records", columns))
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the documents are no table and no records")
-    return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(listed, 1))
+    if rows.is_column(documents):
+        found = _filled(found)
+    return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(found, 1))
 
 
 def _numbered(documents: Iterator[Located]) -> Iterator[Located]:
@@ -103,11 +114,24 @@ def is_indicator(y: Any) -> bool:
 
 
 def _labelled(document: Document, given: Any, position: int) -> Document:
-    ids = [given] if isinstance(given, str) else given
+    ids = given
+    if isinstance(given, str):
+        ids = [given] if (found := listed(given)) is None else found
     if ids is None or not isinstance(ids, Iterable):
         raise InputError(f"y of document {position} is {shown(given)}, expected a list of ids or names of labels")
     fields = (document.id, document.title, document.abstract, document.sections, document.metadata)
     return Document(*fields, labels=tuple(dict.fromkeys(clean(str(each)) for each in ids)))
+
+
+def _filled(column: Iterable[Any]) -> Iterator[Any]:
+    """The values of a column with empty texts for missing ones, which are counted: each row stays a document."""
+    missing = list[str]()
+    for row, value in enumerate(column, 1):
+        if is_missing(value):
+            missing.append(str(row))
+        yield "" if is_missing(value) else value
+    if missing:
+        _log.warning("documents: %s without text: %s", many(len(missing), "row"), few(missing))
 
 
 def _to_document(item: object, place: Place, check: bool) -> Document:

@@ -39,6 +39,11 @@ def items(values: Any, what: str, expected: str) -> Iterable[Any]:
     return values
 
 
+def is_column(values: object) -> bool:
+    """Whether this is a column of pandas, polars, Arrow or NumPy, whose values may be missing."""
+    return hasattr(values, "dtype") or hasattr(values, "to_pylist")
+
+
 def has_columns(values: object) -> bool:
     """Whether this is a table, whose iteration gives columns or their names."""
     return hasattr(values, "columns") or hasattr(values, "column_names")

@@ -21,19 +21,21 @@ import numpy as np
 
 from tagwright.core.cache import user_cache
 from tagwright.core.checked import nearest, shown
-from tagwright.core.display import FIRST, html_table, many
+from tagwright.core.display import FIRST, few, html_table, many
 from tagwright.core.extras import require
 from tagwright.core.garbage import uncollected
 from tagwright.data import rows
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
-from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.columns import Columns
+from tagwright.errors import ConfigError, InputError, option
+from tagwright.readers.documents.columns import SAMPLE, Columns
+from tagwright.readers.headers import LIKE_LABELS, among
+from tagwright.readers.labels.encodings import decoded
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, say_chosen
-from tagwright.readers.labels.records import read_label_rows
-from tagwright.readers.labels.tables import bare_id, read_label_table, to_table
+from tagwright.readers.labels.parents import with_parents
+from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table
 from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
 from tagwright.readers.lines import WORKBOOKS, open_bytes, table_lines, write_lines
 from tagwright.readers.references import last_part, main_heading, read_reference
@@ -121,6 +123,7 @@ class Vocabulary(Sequence[Label]):
         language: str | None = None,
         likely: Callable[[], str] = str,
         format: Format | None = None,  # noqa: A002
+        encoding: str = "",
     ) -> Vocabulary:
         """Read labels from a file, plain or gzip; the format is inferred from the name unless it is given.
 
@@ -130,23 +133,25 @@ class Vocabulary(Sequence[Label]):
         `exact`, `close`; or the Extreme Classification repository's `{"uid", "title", "content"}`, where the id is the
         position. TSV without header: id or `<uri>`, name, notation. TSV and CSV with header: `id` or `uri`; `names`,
         several separated by `|` or `;`, or `name`, or one `label_LANGUAGE` per language, or `names_LANGUAGE` for
-        several; `description`, `description_LANGUAGE`; `notation`, and the lists, separated likewise; without `id` and
-        `uri`, the name is the id. Plain text: one name a line, Google's product taxonomy (`1 - Animals > Birds`), or an
-        outline by indentation (`term_lists.read_names`). SKOS (extra `skos`): Turtle, RDF/XML, N-Triples; the parsed
-        labels are cached by the hash of the file.
+        several; `description`, `description_LANGUAGE`; `notation`, and the lists, separated likewise; without ids, the
+        name is the id; a URI without a name is left out as deprecated. Columns and keys may have the usual other names
+        of `readers.headers`, and parents be given by notation or name. What is left out is logged. Plain text: one name
+        a line, Google's product taxonomy (`1 - Animals > Birds`), or an outline by indentation
+        (`term_lists.read_names`). SKOS (extra `skos`): Turtle, RDF/XML, N-Triples; the parsed labels are cached by the
+        hash of the file.
 
         language: of the names to search for, in a file in several languages, by code or name, several as "fi+sv", or
         "all"; labels without a name in it keep one in another language. The names and descriptions in all languages are
         kept beside, each with its code. likely: gives the languages to prefer when none is given, such as those of the
-        documents; else English, or else the first language of the file; a note on stderr says which were taken. Raises
-        InputError with file and line for anything wrong in the file, ConfigError for an unknown format or a missing
-        language.
+        documents; else English, or else the first language of the file; a note on stderr says which were taken.
+        encoding: of a file that is not UTF-8 and does not say so itself: cp1252, latin-1. Raises InputError with file
+        and line for anything wrong in the file, ConfigError for an unknown format or a missing language.
         """
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
             raise InputError(_no_such_file(Path(path)), path)
         lines = array("q")
         with uncollected():
-            labels = list(_labels(Path(path), language, likely, _format(Path(path), format), lines))
+            labels = list(_labels(Path(path), language, likely, _format(Path(path), format), lines, encoding))
             if not labels:
                 raise InputError("holds no labels, expected at least one", path)
             try:
@@ -276,7 +281,8 @@ class Vocabulary(Sequence[Label]):
         Raises InputError naming document and label for "error".
         """
         missing = Counter[str]()
-        rows = (set(self._gold(document, None if unknown == "error" else missing)) for document in documents)
+        read = documents if unknown == "ignore" else _hinted(documents)
+        rows = (set(self._gold(document, None if unknown == "error" else missing)) for document in read)
         found = Run.from_rows(rows)
         if missing and unknown == "warn":
             say_left_out(missing, missing.total() + len(found.labels), self.ambiguous(missing))
@@ -481,16 +487,30 @@ class _DuplicateIdError(InputError):
         return InputError(f"the id {shown(self._id)} is taken by line {lines[self._first]}", path, lines[self._second])
 
 
+def _hinted(documents: Iterable[Document]) -> Iterator[Document]:
+    """The documents; where none has a label, a warning names the metadata that look like labels."""
+    count, labelled, like = 0, False, dict[str, None]()
+    for document in documents:
+        count, labelled = count + 1, labelled or bool(document.labels)
+        if not labelled and count <= SAMPLE:
+            like |= dict.fromkeys(field for field in document.metadata if among(field, LIKE_LABELS))
+        yield document
+    if like and not labelled:
+        name, *_ = like
+        remedy = option("columns", f"labels={name}", python=f"Corpus.of(documents, labels={shown(name)})")
+        _log.warning(
+            "none of %s has a label; the metadata %s looks like labels: %s", many(count, "document"), name, remedy
+        )
+
+
 def say_left_out(missing: Counter[str], of: int, ambiguous: Mapping[str, Sequence[str]] = {}) -> None:
     """Warn in a line of labels that are left out, and in another of those left out as several labels share the name."""
     unknown = [label for label in missing if label not in ambiguous]
     shared = [f"{name} ({', '.join(ids)})" for name, ids in ambiguous.items()]
     for problem, names, labels in (("not in the vocabulary", unknown, unknown), ("ambiguous", shared, [*ambiguous])):
         if count := sum(missing[label] for label in labels):
-            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-            named = ", ".join(names[:3])
             _log.warning(
-                "%s of %s gold labels are %s and are left out: %s%s", f"{count:,}", f"{of:,}", problem, named, more
+                "%s of %s gold labels are %s and are left out: %s", f"{count:,}", f"{of:,}", problem, few(names)
             )
 
 
@@ -532,16 +552,14 @@ def _format(path: Path, wanted: Format | None) -> Format:
 
 
 def _labels(
-    path: Path, language: str | None, likely: Callable[[], str], file_format: Format, lines: array[int]
+    path: Path, language: str | None, likely: Callable[[], str], file_format: Format, lines: array[int], encoding: str
 ) -> Iterable[Label]:
     """The labels of a file. lines: gets the line of each, where there are lines."""
     check(language or AUTO if language != ALL else AUTO)
-    if file_format == "jsonl":
-        return _without_lines(chosen_names(read_records(path), language, likely, path), lines)
-    if file_format == "tsv" or file_format == "csv":
-        return _without_lines(read_label_table(path, language, likely, file_format), lines)
-    if file_format == "names":
-        return _without_lines(read_names(path), lines)
+    if file_format not in ("turtle", "rdfxml", "ntriples"):
+        located = decoded(path, encoding, lambda: list(_located(path, language, likely, file_format)))
+        lines.extend(line for line, _ in located)
+        return [label for _, label in located]
     guess = likely()
 
     def parse() -> tuple[list[Label], str]:
@@ -551,6 +569,17 @@ def _labels(
         return skos.read_labels(path, language, file_format, guess)
 
     return _kept(path, ("skos", file_format, language, guess), parse)
+
+
+def _located(
+    path: Path, language: str | None, likely: Callable[[], str], file_format: Format
+) -> Iterable[tuple[int, Label]]:
+    """The labels of a file of lines or rows, each with its line."""
+    if file_format == "tsv" or file_format == "csv":
+        return read_label_table(path, language, likely, file_format)
+    if file_format == "names":
+        return read_names(path)
+    return chosen_names(with_parents(read_records(path), path), language, likely, path)
 
 
 def _kept(path: Path, options: Iterable[object], parse: Callable[[], tuple[list[Label], str]]) -> list[Label]:
@@ -584,12 +613,6 @@ def _key(path: Path, options: Iterable[object]) -> bytes:
     return key.digest()
 
 
-def _without_lines(labels: Iterable[tuple[int, Label]], lines: array[int]) -> Iterator[Label]:
-    for line, label in labels:
-        lines.append(line)
-        yield label
-
-
 Labels: TypeAlias = (
     Vocabulary
     | Iterable[Label | str | Mapping[str, Any]]
@@ -613,22 +636,30 @@ def to_vocabulary(
     >>> to_vocabulary({"1": "Bees", "2": ["Wasps", "Vespidae"]})[1].names
     ('Wasps', 'Vespidae')
     """
+    named = language not in ("", AUTO)
+    wanted = language if named else None if documents else ALL
+
+    def guess() -> str:
+        return "" if named else likely(documents)
+
+    def of_rows(found: Iterable[tuple[int, Mapping[str, Any]]]) -> Vocabulary:
+        listed = chosen_names(read_label_rows(found, columns or {}), wanted, guess, "labels")
+        return Vocabulary(label for _, label in listed)
+
     if rows.has_columns(labels):
-        return Vocabulary(read_label_rows(enumerate(rows.of_table(labels), 1), columns or {}))
+        return of_rows(enumerate(rows.of_table(labels), 1))
     listed: Iterable[Any] = ()
     if not isinstance(labels, Vocabulary | str | Path | Mapping):
         listed = rows.items(labels, "labels are", "names, Labels, a Vocabulary or the name of a file")
         listed, first = rows.peeked(listed)
         if isinstance(first, Mapping):
-            return Vocabulary(read_label_rows(rows.records(listed, "labels"), columns or {}))
+            return of_rows(rows.records(listed, "labels"))
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the labels are no table and no records")
     if isinstance(labels, Vocabulary):
         return labels
     if isinstance(labels, str | Path):
-        if language in ("", AUTO):
-            return Vocabulary.read(labels, language=None if documents else ALL, likely=lambda: likely(documents))
-        return Vocabulary.read(labels, language=language)
+        return Vocabulary.read(labels, language=wanted, likely=guess)
     return Vocabulary(_from_mapping(labels) if isinstance(labels, Mapping) else listed)
 
 

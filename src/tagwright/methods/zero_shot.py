@@ -5,12 +5,13 @@ Names, words and meaning suggest labels, and all score the candidates of each ot
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core import plugins
-from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive
+from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
 from tagwright.core.progress import note
 from tagwright.data.vocabulary import Vocabulary
@@ -20,6 +21,8 @@ from tagwright.encoders.precision import Precision
 from tagwright.encoders.prompts import check_prompts
 from tagwright.errors import ConfigError
 from tagwright.llm.options import LlmOptions
+from tagwright.readers.labels.languages import frequent_languages, with_names_in
+from tagwright.stages.by_language import ByLanguage
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
@@ -27,7 +30,17 @@ from tagwright.stages.names.title_match import TitleMatch, share
 from tagwright.tagger import Tagger
 from tagwright.tagger.language_model import with_keywords, with_model
 from tagwright.tagger.parts import made_by_name
-from tagwright.text.language import AUTO, check, joins_words, parse_all, resolve
+from tagwright.text.language import (
+    AUTO,
+    check,
+    depends_on_documents,
+    joins_words,
+    language_of,
+    languages_of_names,
+    parse_all,
+    resolve,
+    spelled,
+)  # fmt: skip
 from tagwright.translation import translated
 from tagwright.types import Document, Retriever, Stage, TextField
 
@@ -69,10 +82,10 @@ class Config(Checked):
     "Which stages suggest and score: exact_match, bm25, tfidf, dense, and those that installed packages register."
 
     # by benchmarks/zeroshot.py
-    weights: tuple[float, ...] | None = None
-    """One per stage; None: exact_match 0.5, bm25 and tfidf 1, dense 2.5. The weight of dense was chosen
-    without gold labels; that test is made of names and cannot judge exact_match, which got the least of the weights
-    tried."""
+    weights: tuple[float, ...] | Mapping[str, float] | None = None
+    """One per stage, or those of some stages, as in {dense=0.5}. Without: exact_match 0.5, bm25 and tfidf 1, dense 2.5.
+    The weight of dense was chosen without gold labels; that test is made of names and cannot judge exact_match, which
+    got the least of the weights tried."""
 
     title_match: float = 1.0
     """The weight of what a title names exactly (stages/names/title_match.py), with exact_match and dense, which can
@@ -123,7 +136,10 @@ class Config(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.weights is not None and len(self.weights) != len(self.stages):
+        if isinstance(self.weights, Mapping):
+            if unknown := [name for name in self.weights if name not in self.stages]:
+                raise ConfigError(f"weights has {shown(unknown[0])}; the stages are {', '.join(self.stages)}")
+        elif self.weights is not None and len(self.weights) != len(self.stages):
             raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(self.stages)}; give one for each")
         check(self.language)
         check_prompts(self.prompts)
@@ -131,8 +147,10 @@ class Config(Checked):
     @property
     def weight_of(self) -> dict[str, float]:
         """Stage -> weight."""
-        weights = [WEIGHTS.get(name, 1.0) for name in self.stages] if self.weights is None else self.weights
-        return dict(zip(self.stages, weights, strict=True))
+        usual = {name: WEIGHTS.get(name, 1.0) for name in self.stages}
+        if self.weights is None or isinstance(self.weights, Mapping):
+            return usual | dict(self.weights or {})
+        return dict(zip(self.stages, self.weights, strict=True))
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -159,7 +177,8 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     retrievers = {name: cast("Retriever", stage) for name, stage in stages.items() if hasattr(stage, "find")}
     rerankers = {name: stage for name, stage in stages.items() if name not in retrievers}
     weights = dict(config.weight_of)
-    if config.weights is None and _is_static(retrievers.get("dense")):
+    is_open = config.weights is None or (isinstance(config.weights, Mapping) and "dense" not in config.weights)
+    if is_open and _is_static(retrievers.get("dense")):
         weights["dense"] = STATIC_WEIGHT
     if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
         rerankers[TITLE_MATCH] = TitleMatch(labels, ExactMatchOptions(stem=resolved.language))
@@ -174,6 +193,44 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     )
     tagger = Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
     return with_model(with_keywords(tagger, config.llm), config.llm)
+
+
+def fit_by_language(labels: Vocabulary, config: Config, first: Document) -> Tagger:
+    """A tagger that treats each document in its own language, whatever others are tagged with it; it is not saved.
+
+    labels: with their names in all languages. Of names in several, a document is searched for those in its language,
+    and for English ones, which texts in any language quote; where its language is not clear, for all. Where names are
+    too few to tell their language, and nothing says it, the document helps. first: a document to be tagged, for whose
+    language stages are made now; for others they are made when these come. Raises as `fit` does.
+    """
+    languages = frequent_languages(labels)
+    several = len(languages) > 1
+    if config.language != AUTO or config.llm.model or not (several or depends_on_documents(labels)):
+        return fit(labels, config)
+
+    def language(document: Document) -> str:
+        if several:
+            return language_of(document.title_and_abstract or document.text, languages)
+        return spelled(languages_of_names(labels, [document]))
+
+    @cache
+    def made_for(code: str) -> Tagger:
+        if not several:
+            return fit(labels, replace(config, language=code))
+        wanted = sorted(
+            (each for each in languages if code in (each, "") or each == "en"), key=lambda each: each != code
+        )
+        return fit(Vocabulary(with_names_in(label, wanted) for label in labels), config)
+
+    def stage(name: str, code: str) -> Retriever:
+        return cast("Retriever", made_for(code).stages[name])
+
+    start = language(first)
+    made = made_for(start)
+    stages = {name: ByLanguage(partial(stage, name), language, start) for name in made.stages}
+    retrievers = {name: stages[name] for name in made.retrievers}
+    rerankers = {name: stages[name] for name in made.rerankers}
+    return replace(made, vocabulary=labels, retrievers=retrievers, rerankers=rerankers)
 
 
 def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:

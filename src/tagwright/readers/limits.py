@@ -155,10 +155,11 @@ def within_time(documents: Iterator[T], path: Path) -> Iterator[T]:
     """Yield the documents; raise InputError once reading them has taken more than `SECONDS` of processor time.
 
     In the main thread a signal ends the reader wherever it is, also in a regular expression, though not inside another
-    library's compiled code. In other threads the time is looked at after each document.
+    library's compiled code. In other threads, and on Windows, the time is looked at after each document.
     """
     most = _from_environment(TIME_VARIABLE, "seconds", SECONDS) * (1 + path.stat().st_size // DEFAULT)
-    main, left = threading.current_thread() is threading.main_thread(), float(most)
+    main = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    left = float(most)
     while True:
         begun = time.process_time()
         before = signal.signal(signal.SIGPROF, _stop) if main else None

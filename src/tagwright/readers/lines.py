@@ -8,10 +8,13 @@ import io
 import itertools
 import json
 import logging
+import math
 import re
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -88,6 +91,26 @@ def open_bytes(path: Path | str) -> Iterator[IO[bytes]]:
         raise InputError(f"cannot be read ({error.strerror or error})", path) from None
 
 
+_named: ContextVar[Mapping[Path | str, str]] = ContextVar("named", default={})  # noqa: B039 - never changed
+
+
+@contextlib.contextmanager
+def in_encoding(path: Path | str, encoding: str) -> Iterator[None]:
+    """Inside this block the lines and text of a file are decoded from this encoding, unless its first bytes tell one.
+
+    Raises ConfigError for an unknown encoding.
+    """
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        raise ConfigError(f"unknown encoding {shown(encoding)}, expected one such as cp1252 or latin-1") from None
+    token = _named.set({**_named.get(), path: encoding})
+    try:
+        yield
+    finally:
+        _named.reset(token)
+
+
 class EncodingError(InputError):
     """A file is not in the encoding in which it is read. encoding: one that reads it whole, "" if none is known."""
 
@@ -138,7 +161,7 @@ def decoded(content: bytes, path: Path | str, encoding: str = "utf-8") -> str:
 
     Bad bytes become U+FFFD, which the log says in one line. Raises EncodingError where they are too many (`REPAIRED`).
     """
-    encoding = marked_encoding(content) or encoding
+    encoding = marked_encoding(content) or _named.get().get(path) or encoding
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -249,7 +272,8 @@ def tsv_rows(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, l
 def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
     """The cells of each row, separated by commas, semicolons or tabs, with the line on which the row begins.
 
-    A quoted cell may hold line ends; blank rows are left out. The separator is inferred from the first line, a header.
+    A quoted cell may hold line ends; blank rows are left out. The separator is inferred from the first line, a header,
+    or said in a line before it as Excel does: `sep=;`.
     Raises InputError as `open_lines` does, for quotes out of place, and for a row above the limit for a document, most
     often a quoted cell that is never closed.
     """
@@ -264,13 +288,17 @@ def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
                 raise InputError(f"begins a row that {too_large()}, or close the quote of its cell", path, line)
             yield text.replace("\0", " ")  # as everywhere, a NUL is a space
 
-    header = next(rest := lines(), "")
-    reader = csv.reader(itertools.chain([header], rest), delimiter=max(",;\t", key=header.count), strict=True)
+    header, above = next(rest := lines(), ""), 0
+    separator = max(",;\t", key=header.count)
+    if said := re.fullmatch(r"\"?sep=([,;|:\t])\"?[,;\t]*[\r\n]*", header, re.IGNORECASE):
+        header, separator, above = next(rest, ""), said[1], 1
+        line = 2
+    reader = csv.reader(itertools.chain([header], rest), delimiter=separator, strict=True)
     try:
         for cells in reader:
             if any(map(str.strip, cells)):
                 yield line, cells
-            line, size = reader.line_num + 1, 0
+            line, size = above + reader.line_num + 1, 0
     except csv.Error as error:
         raise InputError(f"is not CSV ({error}); a quote in a quoted cell is written twice", path, line) from None
 
@@ -298,6 +326,12 @@ def whole_characters(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def is_missing(value: object) -> bool:
+    """Whether a value is null, NaN, or what else pandas has for a missing one."""
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
 def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:
     """The id of a record; a number becomes text. Raises InputError when it is missing or blank."""
     value = text_field(record, key, place)
@@ -308,9 +342,9 @@ def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:
 
 
 def text_field(record: Mapping[str, Any], key: str, place: Place) -> str:
-    """A clean text, blank when it is missing or null; a number becomes text. Raises InputError for anything else."""
+    """A clean text, blank when `is_missing`; a number becomes text. Raises InputError for anything else."""
     value = record.get(key)
-    if value is None:
+    if is_missing(value):
         return ""
     text = _text(value)
     if text is None:
@@ -324,7 +358,7 @@ def texts_field(record: Mapping[str, Any], key: str, place: Place, separators: s
     separators: of ids; what may stand between several in one text, for the remedy in the message.
     """
     value = record.get(key)
-    if value is None or value == []:
+    if is_missing(value) or value == []:
         return ()
     texts = [_text(part) for part in value] if isinstance(value, list) else [None]
     if None not in texts:
@@ -333,7 +367,7 @@ def texts_field(record: Mapping[str, Any], key: str, place: Place, separators: s
     if isinstance(value, list):
         raise place.error(f"{key} holds {shown(value[texts.index(None)])}, expected a list of {kind}")
     split = separators and isinstance(value, str)
-    remedy = shown([part for part in re.split(separators, value) if part] if split else [value])
+    remedy = shown([part for part in re.split(separators, str(value)) if part] if split else [value])
     raise place.error(f"{key} is {shown(value)}, expected a list of {kind}; write {remedy}")
 
 
@@ -381,10 +415,10 @@ class _InUtf8(io.RawIOBase):
 @contextlib.contextmanager
 def _in_utf8(file: IO[bytes], path: Path | str) -> Iterator[IO[bytes]]:
     """The bytes of a text as UTF-8, by what its first bytes tell."""
-    encoding = marked_encoding(cast("io.BufferedReader", file).peek(4))
-    if encoding.startswith("utf-8"):
+    encoding = marked_encoding(cast("io.BufferedReader", file).peek(4)) or _named.get().get(path, "")
+    if encoding == "utf-8-sig":
         file.read(len(codecs.BOM_UTF8))
-    yield io.BufferedReader(_InUtf8(file, path, encoding)) if encoding.startswith(("utf-16", "utf-32")) else file
+    yield io.BufferedReader(_InUtf8(file, path, encoding)) if encoding not in ("", "utf-8-sig") else file
 
 
 def _other_encoding(path: Path | str) -> str:
@@ -460,8 +494,7 @@ def _parse(line: str) -> object:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise ValueError(f"it gives {shown(twice)} twice")
     return record
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from tagwright.core.atomic import delete, lies_in
+from tagwright.core.atomic import delete, lies_in, remove_leftovers
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.saved import read_manifest
@@ -125,7 +125,7 @@ def run(
     folder = OutputFolder(output, options.format)
     settings = options.settings(model)
     folder.claim(settings)
-    folder.remove_leftovers()
+    remove_leftovers(output)
     if log is not None:
         log.begin(model)
     engine = _engine(model, settings["model"], options, processes, ray)

@@ -7,7 +7,6 @@ put together from these at the end. Several processes may write to the same fold
 
 import hashlib
 import json
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +16,7 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from tagwright.combining.acceptance import SuggestOptions
-from tagwright.core.atomic import locked, read_whole, remove_leftovers, replace_file, replace_locked, writing
+from tagwright.core.atomic import locked, read_whole, replace_file, replace_locked, writing
 from tagwright.core.checked import AtLeastOne, shown
 from tagwright.core.owned import OccupiedError
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
@@ -177,11 +176,6 @@ class OutputFolder:
             for number in self._numbers():  # read while the file is locked: the last to finish has all of them
                 for error in (self._record(number) or {}).get("errors", ()):
                     file.write(json.dumps({"shard": number, **error}, ensure_ascii=False) + "\n")
-
-    def remove_leftovers(self) -> None:
-        """Remove what killed processes have left."""
-        for path in {re.sub(r"^\.(.*)\.(tmp[0-9a-f]{8}|lock)$", r"\1", each.name) for each in self.folder.glob(".*")}:
-            remove_leftovers(self.folder / path)
 
     def _numbers(self) -> list[int]:
         return sorted(int(each.stem.partition("-")[2]) for each in self.folder.glob("shard-*[0-9].json"))

@@ -52,7 +52,7 @@ class WrongTokens:
 
     def add(self, address: str) -> None:
         """Count a wrong token."""
-        key, now = _network(address), self._clock()
+        key, now = network(address), self._clock()
         begun, count = self._counted.get(key, (now, 0))
         if now >= begun + self._seconds:
             begun, count = now, 0
@@ -64,12 +64,12 @@ class WrongTokens:
 
     def wait(self, address: str) -> int:
         """Seconds for which no token of this address is to be tried."""
-        begun, count = self._counted.get(_network(address), (0.0, 0))
+        begun, count = self._counted.get(network(address), (0.0, 0))
         left = begun + self._seconds - self._clock()
         return max(0, math.ceil(left)) if count >= self._most else 0
 
 
-def _network(address: str) -> str:
+def network(address: str) -> str:
     """Return the address, or its network for version 6, whose addresses all belong to one client."""
     try:
         parsed = ipaddress.ip_address(address)
@@ -167,6 +167,7 @@ class Access:
         """Let the current request be one of this holder. Raises Problem where that is one too many in this minute."""
         request = current()
         request.token, request.spend = holder.name, partial(self._spend, holder)
+        request.client = holder.name or request.client
         request.spend("requests", 1)
 
     def _spend(self, holder: Holder, what: Limited, count: int) -> None:

@@ -1,14 +1,13 @@
 """Annif's HTTP interface, version 1, for Annif's clients.
 
-Each served model is a project. Scores are confidences from 0 to 1; where a tagger estimates none they are squashed, and
-a threshold is refused. Beyond Annif, forms may be multipart, and pages of other sites may post.
+Each served model is a project. Scores are confidences from 0 to 1; where a tagger estimates none they are squashed. A
+threshold is the least score as it is shown. Beyond Annif, forms may be multipart, and pages of other sites may post.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-from urllib.parse import parse_qsl
+from typing import Any, TypeVar
 
 from starlette.datastructures import ImmutableMultiDict, MultiDict
 from starlette.requests import Request
@@ -20,22 +19,28 @@ from tagwright.combining.confidence import squashed
 from tagwright.data.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
 from tagwright.server.current_request import current
-from tagwright.server.openapi import CONDITIONS, HIERARCHY, Operation, array, check, nullable, object_, query, schema
+from tagwright.server.openapi import (
+    CONDITIONS,
+    HIERARCHY,
+    Operation,
+    Schema,
+    array,
+    check,
+    nullable,
+    object_,
+    query,
+    schema,
+)
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import (
-    check_charset,
-    check_size,
-    json_body,
-    label_rules,
-    media_type,
-    unsupported,
-    whole,
-)
+from tagwright.server.request_bodies import Form, check_size, label_rules, read_form, read_json, whole
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion
 from tagwright.text.language import detect
 from tagwright.text.words import clean
+from tagwright.types import Document
+
+T = TypeVar("T")
 
 LARGEST_BATCH = 32
 LANGUAGES = 5
@@ -48,16 +53,21 @@ _PROJECT = object_({
     "modification_time": nullable(_TEXT),
 })  # fmt: skip
 _RESULT = object_({"uri": _TEXT, "label": _TEXT, "notation": nullable(_TEXT), "score": _NUMBER})
-_BATCH_RESULT = object_({"document_id": nullable(_TEXT), "results": array(_RESULT)})
+_BATCH_RESULT = object_(
+    {"document_id": nullable(_TEXT), "results": array(_RESULT), "problem": _TEXT}, ("document_id", "results")
+)
 _METADATA = {**object_({}), "additionalProperties": _TEXT}
 _DOCUMENT = object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA}, ("text",))
 _DOCUMENTS = object_({"documents": array(_DOCUMENT, maxItems=LARGEST_BATCH)})
+_BATCH = object_({"documents": schema("array", maxItems=LARGEST_BATCH)})
+"Of which each document is checked for itself."
+
 _SUBJECT = object_({"uri": _TEXT, "label": _TEXT}, ("uri",))
 _LEARNT = array(object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA, "subjects": array(_SUBJECT)}, ()))
 _LANGUAGES = object_({"text": _TEXT, "languages": array(_TEXT, minItems=1, maxItems=LANGUAGES)})
 _OPTIONS = {
     "limit": schema("integer", "The most subjects to suggest.", minimum=0, default=10),
-    "threshold": schema("number", "Least score; above 0 where it is a confidence.", minimum=0, maximum=1, default=0),
+    "threshold": schema("number", "Least score.", minimum=0, maximum=1, default=0),
     "language": schema("string", "Of the labels; by default that of the project."),
     **CONDITIONS,
     **HIERARCHY,
@@ -120,37 +130,38 @@ class AnnifApi:
     async def suggest_for_text(self, request: Request) -> Response:
         """Suggest subjects for a text."""
         model = self._model(request)
-        model.queue.check_room()
-        form = await _form(request)
-        if "text" not in form:
-            raise bad_request("'text' is a required property")
-        check_size(form["text"])
-        options = _options(model, form)
-        language = await _language(model, form)
-        (found,) = await _suggestions(model, [{"text": form["text"]}], options)
+        model.slots.check_room()
+        document, given = await read_form(request, _document_of_form, files=0)
+        options = _options(model, given)
+        language = await _language(model, given)
+        (found,) = await _suggestions(model, [document], options)
         return JSONResponse({"results": _results(model.named_in(language, found))})
 
     async def suggest_for_texts(self, request: Request) -> Response:
-        """Suggest subjects for each of several texts."""
+        """Suggest subjects for each of several texts.
+
+        One that cannot be read has a problem in place of subjects.
+        """
         model, given = self._model(request), request.query_params
-        model.queue.check_room(LARGEST_BATCH)
-        content = await json_body(request)
-        check(content, _DOCUMENTS)
-        documents = content["documents"]
-        for document in documents:
-            check_size(document["text"])
+        model.slots.check_room(LARGEST_BATCH)
+        ids, documents, problems = await read_json(request, _documents)
         options = _options(model, given)
         language = await _language(model, given)
-        found = await _suggestions(model, documents, options)
+        found = iter(await _suggestions(model, documents, options))
         return JSONResponse(
             [
-                {"document_id": document.get("document_id"), "results": _results(model.named_in(language, each))}
-                for document, each in zip(documents, found, strict=True)
+                {"document_id": id_, "results": [], "problem": problems[number]}
+                if number in problems
+                else {"document_id": id_, "results": _results(model.named_in(language, next(found)))}
+                for number, id_ in enumerate(ids)
             ]
         )
 
     async def learn_from_documents(self, request: Request) -> Response:
-        """Store documents with their subjects, to learn from."""
+        """Store documents with their subjects, to learn from.
+
+        The answer lists those that cannot be stored, if there are any.
+        """
         model = self._model(request)
         if not model.learns:
             detail = f"Project '{model.id}' is not configured to allow learning via API"
@@ -159,9 +170,11 @@ class AnnifApi:
         check_role(request, "admin")
         if holder_of(request) is EVERYBODY:
             check_origin(request)  # otherwise any web page could send documents to the model of its visitors
-        documents = _indexed(await json_body(request))
+        documents, problems = await read_json(request, _to_learn)
         if self.store is not None:
             await self.store(model, documents, current().who or CLIENT)
+        if problems:
+            return JSONResponse({"left_out": [{"index": number, "problem": each} for number, each in problems.items()]})
         return Response(status_code=204, media_type="application/json")
 
     def _model(self, request: Request) -> ServedModel:
@@ -178,15 +191,19 @@ async def show_information(_: Request) -> Response:
 
 async def detect_languages(request: Request) -> Response:
     """How likely the text is in each of the languages, and in none of them (null)."""
-    content = await json_body(request)
-    check(content, _LANGUAGES)
-    likely = detect(content["text"])
-    known = {code: likely.get(code, 0.0) for code in dict.fromkeys(content["languages"])}
+    languages, likely = await read_json(request, _detected)
+    known = {code: likely.get(code, 0.0) for code in dict.fromkeys(languages)}
     scores: list[tuple[str | None, float]] = sorted(known.items(), key=lambda item: -item[1])
     if not likely or not any(known.values()):
         scores = []
     rest = max(0.0, 1.0 - sum(score for _, score in scores))
     return JSONResponse({"results": [{"language": code, "score": score} for code, score in (*scores, (None, rest))]})
+
+
+def _detected(content: Any) -> tuple[list[str], Mapping[str, float]]:
+    """The languages that are asked for, and how likely the text is in each that is known."""
+    check(content, _LANGUAGES)
+    return content["languages"], detect(content["text"])
 
 
 def _project(model: ServedModel) -> dict[str, Any]:
@@ -209,15 +226,20 @@ def _vocabulary(model: ServedModel) -> dict[str, Any]:
 
 
 async def _suggestions(
-    model: ServedModel, given: Sequence[Mapping[str, Any]], options: SuggestOptions | None
+    model: ServedModel, documents: Sequence[Document], options: SuggestOptions | None
 ) -> list[list[Suggestion]]:
-    """Suggestions for each text, read with its metadata if it has any."""
-    read = zip(to_documents([each["text"] for each in given]), map(sent_metadata, given), strict=True)
-    documents = [replace(document, metadata=metadata) for document, metadata in read]
+    """Suggestions for each document; without options, none."""
     if options is not None:
         return await model.answer([SuggestRequest(document, options) for document in documents])
     await current().answered(documents, [[]] * len(documents))
     return [[] for _ in documents]
+
+
+def _document(given: Mapping[str, Any], _: str = "") -> Document:
+    """The document of a text, read with its metadata if it has any. Raises Problem."""
+    check_size(given["text"])
+    (document,) = to_documents([given["text"]])
+    return replace(document, metadata=sent_metadata(given))
 
 
 def sent_metadata(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -237,30 +259,55 @@ def _results(suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-async def _form(request: Request) -> MultiDict:
-    """The fields of a form; `get` gives the first of several values. Text that is not escaped is read as it stands."""
-    kind = media_type(request)
-    if kind == "multipart/form-data":
-        check_charset(request)
-        async with request.form(max_files=0, max_fields=100, max_part_size=1 << 30) as form:
-            return MultiDict(pair for pair in reversed(form.multi_items()) if isinstance(pair[1], str))
-    body = await request.body()
-    if not body:
+def _document_of_form(form: Form) -> tuple[Document, MultiDict]:
+    """The text of a form, and its fields; `get` gives the first of several values. Raises Problem."""
+    if not form:
         raise bad_request("RequestBody is required")
-    if kind != "application/x-www-form-urlencoded":
-        raise unsupported(request, "application/x-www-form-urlencoded")
-    pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
-    return MultiDict(reversed(pairs))
+    given = MultiDict(reversed(form.multi_items()))
+    if "text" not in given:
+        raise bad_request("'text' is a required property")
+    return _document(given), given
 
 
-def _indexed(content: Any) -> list[dict[str, Any]]:
-    """Documents to learn from, checked."""
-    check(content, _LEARNT)
-    for number, document in enumerate(content):
-        check_size(document.get("text", ""))
-        if not clean(document.get("text", "")).strip():
-            raise bad_request(f"there is no text to learn from - '{number}.text'")
-    return list(content)
+def _documents(content: Any) -> tuple[list[str | None], list[Document], dict[int, str]]:
+    """The ids of all documents of a batch, those that can be read, and by number what is wrong with the others."""
+    check(content, _BATCH)
+    given = content["documents"]
+    documents, problems = _each(given, "documents.", _DOCUMENT, _document)
+    ids = [each.get("document_id") if isinstance(each, dict) else None for each in given]
+    return [each if isinstance(each, str) else None for each in ids], documents, problems
+
+
+def _to_learn(content: Any) -> tuple[list[dict[str, Any]], dict[int, str]]:
+    """The documents to learn from, and by number what is wrong with others."""
+    check(content, schema("array"))
+    return _each(content, "", _LEARNT["items"], _with_text)
+
+
+def _with_text(given: dict[str, Any], place: str) -> dict[str, Any]:
+    check_size(given.get("text", ""))
+    if not clean(given.get("text", "")).strip():
+        raise bad_request(f"there is no text to learn from - '{place}.text'")
+    return given
+
+
+def _each(
+    given: Sequence[Any], within: str, wanted: Schema, read: Callable[[Any, str], T]
+) -> tuple[list[T], dict[int, str]]:
+    """What is read of each document, and by number what is wrong with others: a bad one costs itself alone.
+
+    Raises Problem if all are bad, that of the first.
+    """
+    found, problems = list[T](), dict[int, Problem]()
+    for number, each in enumerate(given):
+        try:
+            check(each, wanted, f"{within}{number}")
+            found.append(read(each, f"{within}{number}"))
+        except Problem as problem:
+            problems[number] = problem
+    if problems and not found:
+        raise problems[min(problems)]
+    return found, {number: str(problem) for number, problem in problems.items()}
 
 
 def _options(model: ServedModel, given: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:
@@ -272,7 +319,20 @@ def _options(model: ServedModel, given: ImmutableMultiDict[Any, Any]) -> Suggest
     check(threshold, _OPTIONS["threshold"], "threshold")
     rules = label_rules(given)
     check({name: rules[name] for name in CONDITIONS}, object_(CONDITIONS))
-    return None if limit == 0 else model.options(k=limit, min_confidence=threshold, **rules)
+    if not threshold or model.tagger.combiner.estimates_confidence:
+        return None if limit == 0 else model.options(k=limit, min_confidence=threshold, **rules)
+    impossible = limit == 0 or threshold == 1  # which no squashed score reaches
+    return None if impossible else model.options(k=limit, min_score=_least_score(threshold), **rules)
+
+
+def _least_score(threshold: float) -> float:
+    """The score that is shown as this threshold, see `squashed`; a trifle less, so that rounding leaves nothing out.
+
+    >>> round(_least_score(0.875), 6), round(_least_score(0.25), 6)
+    (3.0, -1.0)
+    """
+    share = 2 * threshold - 1
+    return share / (1 - abs(share)) - 1e-9
 
 
 def _number(text: str) -> Any:

@@ -23,10 +23,11 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from tagwright.monitoring import Watch
 from tagwright.review.file import StorageError
 from tagwright.server import deadlines, languages, openapi
-from tagwright.server.access import OPEN, Access, address_of
+from tagwright.server.access import OPEN, Access, address_of, network
 from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.audit import Audit
 from tagwright.server.counters import Counters
+from tagwright.server.current_request import current
 from tagwright.server.follower import Follower
 from tagwright.server.json_api import JsonApi
 from tagwright.server.logs import log_failures
@@ -42,11 +43,14 @@ from tagwright.server.problems import (
 from tagwright.server.proxies import Proxies
 from tagwright.server.readiness import Readiness
 from tagwright.server.reconciliation import Reconciliation
+from tagwright.server.request_bodies import check_head
 from tagwright.server.request_log import ID_HEADER, VERSION_HEADER, RecordRequests
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.served_model import ServedModel
 from tagwright.server.sessions import Sessions
+from tagwright.server.shares import FREE, FairSlots, Memory
 from tagwright.server.start_pages import StartPages
+from tagwright.server.uploads import UploadReader
 
 MAX_BODY = 20 * 1024 * 1024
 "Bytes of a request."
@@ -84,6 +88,7 @@ def application(
     watch: the monitors of the models.
     """
     by_id, readiness = {model.id: model for model in models}, Readiness(models)
+    uploads = pages.read if pages else UploadReader()
     counters = _counters(models, access, audit)
     if watch:
         counters.others = partial(metric_lines, watch, models, pages.review if pages else None)
@@ -106,7 +111,7 @@ def application(
             if model.workers:
                 await asyncio.to_thread(model.workers.close)
 
-    annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters, readiness)
+    annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters, readiness, uploads)
     operations = [
         *api.operations(), *annif, *Reconciliation(by_id, needs_token=not access.is_open).operations(),
     ]  # fmt: skip
@@ -128,7 +133,7 @@ def application(
         },
         middleware=[
             Middleware(RecordRequests, counters=counters, audit=audit, proxies=proxies),
-            Middleware(ProxyHeadersMiddleware, trusted_hosts=proxies.forwarders),
+            *([Middleware(ProxyHeadersMiddleware, trusted_hosts=proxies.forwarders)] if proxies.forwarders else ()),
             Middleware(
                 CORSMiddleware,
                 allow_origins=["*"],
@@ -136,11 +141,13 @@ def application(
                 allow_headers=["*"],
                 expose_headers=[VERSION_HEADER, ID_HEADER],
             ),
-            Middleware(_Guard, access=access, max_body=max_body, hosts=hosts),
+            Middleware(_Guard, access=access, max_body=max_body, hosts=hosts, memory=Memory()),
         ],
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False  # it would lead to the host that the client names
     app.state.reviews, app.state.readiness = pages is not None, readiness
+    app.state.large_bodies = FairSlots(count=1, each=1, rest=3)
     return app
 
 
@@ -152,7 +159,7 @@ def _counters(models: Sequence[ServedModel], access: Access, audit: Audit | None
     }
     if audit is not None:
         totals[_ENTRIES] = lambda: audit.count
-    return Counters({_WAITING: lambda: sum(model.queue.length for model in models)}, totals)
+    return Counters({_WAITING: lambda: sum(model.waiting for model in models)}, totals)
 
 
 def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route]:
@@ -164,27 +171,34 @@ def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route
 class _Guard:
     """Refuses a request without a token, one too many with it, and one whose body is too large.
 
-    The holder of the token is `request.state.holder`.
+    The holder of the token is `request.state.holder`. What a client sends is counted until it is answered.
     """
 
-    def __init__(self, app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | None) -> None:
-        self.app, self.access, self.max_body, self.hosts = app, access, max_body, hosts
+    def __init__(
+        self, app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | None, memory: Memory
+    ) -> None:
+        self.app, self.access, self.max_body, self.hosts, self.memory = app, access, max_body, hosts, memory
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        languages.current.set(languages.choose(scope))
-        app = self.app
+        app, body = self.app, _Body(receive, self.max_body, self.memory)
         try:
             self._check(scope)
         except Problem as problem:
             app = answer_to(problem)
-        await app(scope, self._limited(receive), send)
+        try:
+            await app(scope, body.receive, send)
+        finally:
+            body.release()
 
     def _check(self, scope: Scope) -> None:
         """Raise Problem for a request that is refused."""
-        headers, path = Headers(scope=scope), scope["path"]
+        check_head(scope)
+        languages.current.set(languages.choose(scope))
+        headers, path, request = Headers(scope=scope), scope["path"], current()
+        request.client = request.user or network(address_of(scope))
         if self.hosts is not None and re.sub(r":\d*$", "", headers.get("host", "").lower()) not in self.hosts:
             raise Problem(421, "This server answers under the names of its own machine only")
         is_open = path in _OPEN or path.startswith(_OPEN_BELOW)
@@ -198,25 +212,37 @@ class _Guard:
         if length.isdecimal() and int(length) > self.max_body:
             raise Problem(413, f"The body has {length} bytes, at most {self.max_body} are accepted")
 
-    def _limited(self, receive: Receive) -> Receive:
-        """Count the bytes of a body without a stated length, and limit the time to receive a body."""
-        seen, more, end = 0, True, time.monotonic() + deadlines.BODY_SECONDS
 
-        async def limited() -> Message:
-            nonlocal seen, more
-            if not more:
-                return await receive()  # which tells of the client's leaving, whenever that is
-            try:
-                message = await asyncio.wait_for(receive(), end - time.monotonic())
-            except TimeoutError:
-                said = f"The body did not come within {deadlines.BODY_SECONDS:.0f} s"
-                raise Problem(408, said, headers={"Connection": "close"}) from None
-            seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)
-            if seen > self.max_body:
-                raise Problem(413, f"The body has more than {self.max_body} bytes")
-            return message
+class _Body:
+    """Counts the bytes of a body while it comes, and limits the time in which it must come."""
 
-        return limited
+    def __init__(self, receive: Receive, most: int, memory: Memory) -> None:
+        self._receive, self._most, self._memory = receive, most, memory
+        self._end, self._seen, self._more = time.monotonic() + deadlines.BODY_SECONDS, 0, True
+        self._held: tuple[str, int] = "", 0
+
+    async def receive(self) -> Message:
+        """The next part. Raises Problem for a body that is late, or too large, and where no memory is left for it."""
+        if not self._more:
+            return await self._receive()  # which tells of the client's leaving, whenever that is
+        try:
+            message = await asyncio.wait_for(self._receive(), self._end - time.monotonic())
+        except TimeoutError:
+            said = f"The body did not come within {deadlines.BODY_SECONDS:.0f} s"
+            raise Problem(408, said, headers={"Connection": "close"}) from None
+        self._seen, self._more = self._seen + len(message.get("body", b"")), message.get("more_body", False)
+        if self._seen > self._most:
+            raise Problem(413, f"The body has more than {self._most} bytes")
+        client, held = self._held
+        if (size := self._seen - FREE - held) > 0:
+            client = client or current().client
+            self._memory.take(client, size)
+            self._held = client, held + size
+        return message
+
+    def release(self) -> None:
+        """The request has been answered."""
+        self._memory.give_back(*self._held)
 
 
 def _bearer(headers: Headers) -> str:

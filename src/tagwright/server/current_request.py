@@ -18,12 +18,14 @@ Limited: TypeAlias = Literal["requests", "documents"]
 class CurrentRequest:
     """A request that is being answered. path: its address, which is not logged.
 
+    client: with whom slots and memory are shared: the name of a token, whom a proxy names, or else the address.
     user: the reviewer, or whom a proxy names. token: the name of its holder. model: the id; version: with its number
     or date. spend: counts what was sent against the limits of the token. audit: where answers are recorded.
     """
 
     id: str = ""
     path: str = ""
+    client: str = ""
     user: str = ""
     token: str = ""
     model: str = ""

@@ -11,9 +11,12 @@ from tagwright.server.current_request import current
 from tagwright.server.languages import _
 from tagwright.server.pages import show
 from tagwright.server.problems import Problem
-from tagwright.server.request_bodies import page_form, text_of
+from tagwright.server.request_bodies import read_form, text_of
 from tagwright.server.sessions import COOKIE, Session, Sessions
 from tagwright.text.words import clean
+
+FORM_BYTES = 8192
+"Bytes of the form, which anybody may send."
 
 _WEEK = 7 * 24 * 3600
 
@@ -59,8 +62,7 @@ class Entrance:
         if request.method == "GET":
             return self._form(request)
         check_origin(request)
-        form = await page_form(request)
-        await request.close()
+        form = await read_form(request, lambda form: form, files=0, most=FORM_BYTES)
         name = " ".join(clean(text_of(form, "name")).split())[:LONGEST_NAME]
         try:
             holder = self.sessions.access.holder(text_of(form, "token"), address_of(request.scope))

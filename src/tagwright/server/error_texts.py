@@ -24,6 +24,7 @@ TEXTS = (
     "cannot be read: the file crashed the reader",
     "cannot be read (%(reason)s)",
     "holds more than %(count)s documents; split it, or give it to the server as --documents",
+    "holds more than %(count)s bytes of text; split it, or give it to the server as --documents",
     "is larger than %(size)s bytes, the limit for one document; to read it, raise --max-document-size or "
     "TAGWRIGHT_MAX_DOCUMENT_SIZE",
     "unpacks to %(size)s bytes, more than %(times)s times the limit; to read it, raise --max-document-size or "
@@ -79,6 +80,10 @@ TEXTS = (
     "With this token, %(most)s documents a minute are accepted; try again in %(seconds)s s",
     "The request holds %(count)s documents; with this token, %(most)s a minute are accepted",
     "The body has more than %(most)s bytes",
+    "Your requests hold %(size)s bytes already, at most %(most)s are accepted; try again in %(seconds)s s",
+    "All requests hold %(size)s bytes already, at most %(most)s are accepted; try again in %(seconds)s s",
+    "The form has %(count)s fields or more, at most %(most)s are accepted; send less at a time",
+    "The form has %(count)s parts or more, at most %(most)s are accepted; send less at a time",
 )
 """Of files that cannot be read, of options, the titles of problems, and the outcomes of a training. A form comes before
 others that fit the same text."""

@@ -4,11 +4,11 @@ An `Operation` says all about an address: the function that answers, its paramet
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
-from starlette.datastructures import QueryParams, UploadFile
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
@@ -34,16 +34,16 @@ from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.readiness import Readiness
 from tagwright.server.request_bodies import (
-    check_charset,
+    MULTIPART,
+    Form,
     check_size,
-    json_body,
     label_rules,
-    media_type,
-    unsupported,
+    read_form,
+    read_json,
     whole,
 )
 from tagwright.server.served_model import ServedModel, model_named
-from tagwright.server.uploads import UploadReader
+from tagwright.server.uploads import Upload, UploadReader
 from tagwright.tagger import Suggestion
 from tagwright.tagger.reasons import meanings
 from tagwright.text.words import clean
@@ -113,7 +113,7 @@ class JsonApi:
     models: Mapping[str, ServedModel]
     counters: Counters
     readiness: Readiness
-    read: UploadReader = field(default_factory=UploadReader)
+    read: UploadReader
 
     def operations(self) -> list[Operation]:
         """All operations of this interface."""
@@ -148,36 +148,21 @@ class JsonApi:
 
     async def suggest(self, request: Request) -> Response:
         """Suggest labels for a document: a text, or title, abstract and sections."""
-        content = await json_body(request)
-        if not isinstance(content, dict):
-            raise bad_request("expected an object")
-        check_names(content, _REQUEST)
-        options = Options.read(content)
-        document = sent_document(content)
-        return JSONResponse((await self._answers([document], options))[0])
+        document, options = await read_json(request, _document_and_options)
+        return await self._answered([document], options, lambda answers: answers[0])
 
     async def suggest_for_file(self, request: Request) -> Response:
         """Suggest labels for the documents of a file: PDF, Word, HTML, JATS, LaTeX, text, JSON lines, tables."""
-        if media_type(request) != "multipart/form-data":
-            raise unsupported(request, "multipart/form-data")
-        check_charset(request)
         check_names(dict(request.query_params), closed(object_(_ADDRESS)))
         options = Options.of_address(request.query_params)
-        async with request.form(max_files=1, max_fields=10) as form:
-            for name in form:
-                if name in _ADDRESS:
-                    raise bad_request(f"'{name}' is an option, expected in the address: /api/files?{name}=")
-            check_names(dict(form), _FORM)
-            file = form.get("file")
-            if not isinstance(file, UploadFile):
-                raise bad_request("'file' is a required part")
-            try:
-                documents = await self.read(file)
-            except InputError as error:
-                raise Problem(422, str(error), "File cannot be read") from None
+        file = await read_form(request, _file, kinds=(MULTIPART,), files=1)
+        try:
+            documents = await self.read(file)
+        except InputError as error:
+            raise Problem(422, str(error), "File cannot be read") from None
         if len(documents) > FILE_DOCUMENTS:
             raise Problem(422, f"the file holds {len(documents)} documents, at most {FILE_DOCUMENTS} are accepted")
-        return JSONResponse({"documents": await self._answers(documents, options)})
+        return await self._answered(documents, options, lambda answers: {"documents": answers})
 
     async def search_labels(self, request: Request) -> Response:
         """Find labels by the beginning or a part of a name, alternative name, notation or id."""
@@ -232,12 +217,18 @@ class JsonApi:
         found = await model.answer(wanted)
         return [model.named_in(options.language, each) for each in found]
 
-    async def _answers(self, documents: Sequence[Document], options: "Options") -> list[dict[str, Any]]:
+    async def _answered(
+        self, documents: Sequence[Document], options: "Options", shape: Callable[[list[dict[str, Any]]], Any]
+    ) -> Response:
         model = model_named(options.model, self.models)
         found = await self.suggestions(model, documents, options)
         stages = model.tagger.meanings if options.evidence else None
-        answers = (_answer(document, each, stages) for document, each in zip(documents, found, strict=True))
-        return [{**each, "version": model.version} for each in answers]
+
+        def answer() -> Response:
+            answers = (_answer(document, each, stages) for document, each in zip(documents, found, strict=True))
+            return JSONResponse(shape([{**each, "version": model.version} for each in answers]))
+
+        return await asyncio.to_thread(answer)  # with evidence it repeats the text
 
 
 @dataclass(frozen=True)
@@ -270,6 +261,27 @@ class Options:
         evidence = given.get("evidence", "") in ("1", "true")
         limit = whole(given.get("limit", "10"))
         return cls.read({**texts, **label_rules(given), "limit": limit, "evidence": evidence})
+
+
+def _document_and_options(content: Any) -> tuple[Document, Options]:
+    """Check all that a request holds. Raises Problem."""
+    if not isinstance(content, dict):
+        raise bad_request("expected an object")
+    check_names(content, _REQUEST)
+    options = Options.read(content)
+    return sent_document(content), options
+
+
+def _file(form: Form) -> Upload:
+    """Check the parts of a form. Raises Problem."""
+    for name in form:
+        if name in _ADDRESS:
+            raise bad_request(f"'{name}' is an option, expected in the address: /api/files?{name}=")
+    check_names(dict(form), _FORM)
+    file = form.get("file")
+    if not isinstance(file, Upload):
+        raise bad_request("'file' is a required part")
+    return file
 
 
 def sent_document(fields: Mapping[str, Any]) -> Document:

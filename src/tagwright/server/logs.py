@@ -4,10 +4,12 @@ No message of an exception is written, since it may quote a document: its type a
 """
 
 import asyncio
+import errno
 import json
 import logging
+import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
@@ -38,9 +40,34 @@ def logged(form: LogFormat) -> Iterator[None]:
         requests.setLevel(level)
 
 
+class Seldom:
+    """Whether it is time to say the same thing again: at first, and then once a minute."""
+
+    def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds, self._clock, self._next = seconds, clock, clock()
+
+    def __call__(self) -> bool:
+        """Say it now, or leave it."""
+        if (now := self._clock()) < self._next:
+            return False
+        self._next = now + self._seconds
+        return True
+
+
+_no_room = Seldom()
+
+
 def log_failures(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log a failure that no request waits for; asyncio itself would write the message of its exception."""
-    _log.error("%s", context["message"], exc_info=context.get("exception"))
+    """Log a failure that no request waits for; asyncio itself would write the message of its exception.
+
+    Too many open files are said in one line, and seldom: a flood of connections fails by the thousand.
+    """
+    error = context.get("exception")
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+        if _no_room():
+            _log.error("no connection can be accepted (%s); raise the limit of open files", error.strerror)
+        return
+    _log.error("%s", context["message"], exc_info=error)
 
 
 class _Text(logging.Formatter):

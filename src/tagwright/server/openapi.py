@@ -109,7 +109,7 @@ def check(value: Any, wanted: Schema, place: str = "") -> None:
         least, most = wanted.get("minItems", 0), wanted.get("maxItems", len(value))
         if not least <= len(value) <= most:
             raise bad_request(f"{len(value):,} items, expected {least} to {most:,}{at}")
-        for number, item in enumerate(value):
+        for number, item in enumerate(value if "items" in wanted else ()):
             check(item, wanted["items"], f"{inside}{number}")
     elif isinstance(value, dict):
         for key in wanted["required"]:

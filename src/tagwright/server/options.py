@@ -89,7 +89,7 @@ class ServerOptions:
         typer.Option(
             metavar="ADDRESSES",
             envvar="FORWARDED_ALLOW_IPS",
-            help="Proxies to believe, separated by commas: X-Forwarded-For (default: of 127.0.0.1), --user-header.",
+            help="Proxies to believe, separated by commas, of X-Forwarded-For and --user-header; by default none.",
         ),
     ] = ""
     drain: Annotated[

@@ -14,27 +14,25 @@ from tagwright.text.words import clean
 
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-LOCAL = "127.0.0.1"
-"The proxy whose `X-Forwarded-For` is believed by default, as by uvicorn."
-
 
 @dataclass(frozen=True)
 class Proxies:
     """The proxies that are believed.
 
-    forwarders: addresses and networks, as uvicorn takes them, of those that may name the client by `X-Forwarded-For`.
+    forwarders: addresses and networks, as uvicorn takes them, of those that may name the client by `X-Forwarded-For`;
+    "" for none.
     user_header: in which the proxies among `networks` name the user that they have authenticated; "" for none.
     """
 
-    forwarders: str = LOCAL
+    forwarders: str = ""
     user_header: str = ""
     networks: Sequence[Network] = ()
 
     @classmethod
     def of(cls, addresses: str, user_header: str = "") -> Self:
-        """addresses: separated by commas; "" for the default. Raises ConfigError."""
+        """addresses: separated by commas; "" for none. Raises ConfigError."""
         if not user_header:
-            return cls(addresses or LOCAL)
+            return cls(addresses)
         if not addresses:
             raise ConfigError(f"who may send {user_header}? name the addresses of the proxies, as --proxies 10.0.0.1")
         try:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, quote
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -21,13 +21,17 @@ from tagwright.server.name_matching import CONCEPT, LONGEST, PROPERTIES, Candida
 from tagwright.server.openapi import Operation, array, object_, query, schema
 from tagwright.server.pages import render
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import media_type, parse_json, unsupported, whole
+from tagwright.server.request_bodies import FORM, Form, parse_json, read_form, text_of, whole
 from tagwright.server.served_model import ServedModel, model_named
+from tagwright.tagger import Suggestion
 from tagwright.text.words import clean
 from tagwright.types import Label
 
 BATCH = 50
 "Queries in one request."
+
+LONGEST_QUERY, VALUES = 10_000, 1000
+"Characters of a query, and values of its properties."
 
 LIMIT, LARGEST_LIMIT = 10, 100
 "Candidates of a query: by default, and at most."
@@ -98,18 +102,13 @@ class Reconciliation:
         """The manifest of the service of a model, or, with queries, their candidates."""
         model = self._model(request)
         if (queries := request.query_params.get("queries")) is not None:
-            return await self._answered(model, queries)
+            return await self._answered(model, await asyncio.to_thread(_queries, queries))
         return JSONResponse(await asyncio.to_thread(self._manifest, model, str(request.base_url).rstrip("/")))
 
     async def reconcile(self, request: Request) -> Response:
         """Candidates for the queries in a form: labels that each may mean, scored from 0 to 100."""
         model = self._model(request)
-        if media_type(request) != "application/x-www-form-urlencoded":
-            raise unsupported(request, "application/x-www-form-urlencoded")
-        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
-        if "queries" not in form:
-            raise bad_request("'queries' is a required property")
-        return await self._answered(model, form["queries"])
+        return await self._answered(model, await read_form(request, _queries_of_form, kinds=(FORM,)))
 
     async def suggest_entities(self, request: Request) -> Response:
         """Labels by the beginning or a part of a name, alternative name or id."""
@@ -145,26 +144,22 @@ class Reconciliation:
         _, content = self._shown(request)
         return HTMLResponse(render("preview.html", **content), headers=_HEADERS)
 
-    async def _answered(self, model: ServedModel, queries: str) -> Response:
-        wanted = _queries(queries)
+    async def _answered(self, model: ServedModel, queries: Mapping[str, Query | Problem]) -> Response:
+        """A query that cannot be answered has no candidates, and costs the others nothing."""
+        wanted = {key: each for key, each in queries.items() if isinstance(each, Query)}
         matcher = await asyncio.to_thread(self._matcher, model)
         unnamed = await asyncio.to_thread(_without_name, matcher, list(wanted.values()))
         options = SuggestOptions(k=max((each.limit for each in unnamed), default=1))
         near = dict(zip(unnamed, await model.suggest([each.text for each in unnamed], options), strict=True))
-        scored = {
-            each: [(one.id, squashed(one.score) if one.confidence is None else one.confidence) for one in found]
-            for each, found in near.items()
-        }
-        found = await asyncio.to_thread(
-            lambda: {key: matcher.candidates(each, scored.get(each, ())) for key, each in wanted.items()}
-        )
-        vocabulary = matcher.vocabulary
-        return JSONResponse(
-            {
-                key: {"result": [_candidate(each, vocabulary) for each in candidates]}
-                for key, candidates in found.items()
-            }
-        )
+
+        def answer() -> Response:
+            return JSONResponse({
+                key: {"result": [], "error": str(each)} if isinstance(each, Problem)
+                else {"result": _result(each, near.get(each, ()), matcher)}
+                for key, each in queries.items()
+            })  # fmt: skip
+
+        return await asyncio.to_thread(answer)
 
     def _manifest(self, model: ServedModel, base: str) -> dict[str, Any]:
         """base: the address of the server, as the client has it."""
@@ -208,22 +203,47 @@ class Reconciliation:
         return vocabulary[position], {"label": vocabulary[position], "path": vocabulary.path(position)[:-1]}
 
 
-def _queries(text: str) -> dict[str, Query]:
-    """The queries of a batch by their keys, checked. Raises Problem."""
-    batch = parse_json(text)
+def _result(query: Query, near: Sequence[Suggestion], matcher: NameMatcher) -> list[dict[str, Any]]:
+    """The candidates of a query. near: what the tagger suggests for its text."""
+    scored = [(each.id, squashed(each.score) if each.confidence is None else each.confidence) for each in near]
+    found = matcher.candidates(query, scored) if query.text.strip() or query.properties else []
+    return [_candidate(each, matcher.vocabulary) for each in found]
+
+
+def _queries_of_form(form: Form) -> dict[str, Query | Problem]:
+    if "queries" not in form:
+        raise bad_request("'queries' is a required property")
+    return _queries(text_of(form, "queries"))
+
+
+def _queries(text: str) -> dict[str, Query | Problem]:
+    """The queries of a batch by their keys, or what is wrong with one. Raises Problem; that of the first if all are."""
+    batch = parse_json(text.encode())
     if not isinstance(batch, dict) or not all(isinstance(each, dict) for each in batch.values()):
         raise bad_request("queries is no JSON object of queries by their keys")
     if len(batch) > BATCH:
         raise Problem(413, f"The batch has {len(batch)} queries, at most {BATCH} are accepted")
-    return {key: _query(each, key) for key, each in batch.items()}
+    found, problems = dict[str, Query | Problem](), list[Problem]()
+    for key, each in batch.items():
+        try:
+            found[key] = _query(each, key)
+        except Problem as problem:
+            found[key] = problem
+            problems.append(problem)
+    if problems and len(problems) == len(found):
+        raise problems[0]
+    return found
 
 
 def _query(given: Mapping[str, Any], key: str) -> Query:
+    """Check a query; one of a blank text is right, as OpenRefine sends it for an empty cell. Raises Problem."""
     text, limit, types = given.get("query", ""), given.get("limit", LIMIT), given.get("type") or []
     types = [types] if isinstance(types, str) else types
     place = f" - 'queries.{key[:100]}'"
     if not isinstance(text, str):
         raise bad_request(f"query is no text{place}")
+    if len(text) > LONGEST_QUERY:
+        raise bad_request(f"query has {len(text):,} characters, at most {LONGEST_QUERY:,} are accepted{place}")
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not 1 <= limit < float("inf"):
         raise bad_request(f"limit is no number from 1 on{place}")
     if not isinstance(types, list) or not all(isinstance(each, str) for each in types):
@@ -231,9 +251,11 @@ def _query(given: Mapping[str, Any], key: str) -> Query:
     properties = given.get("properties") or []
     if not isinstance(properties, list) or not all(_is_property(each) for each in properties):
         raise bad_request(f"properties is no list of objects with pid and v{place}")
-    if not text.strip() and not properties:
+    if "query" not in given and not properties:
         raise bad_request(f"a query has neither 'query' nor 'properties'{place}")
     named = tuple((each["pid"], tuple(_values(each["v"]))) for each in properties)
+    if (count := sum(len(values) for _, values in named)) > VALUES:
+        raise bad_request(f"the query has {count:,} values of properties, at most {VALUES} are accepted{place}")
     return Query(text, min(int(limit), LARGEST_LIMIT), frozenset(types), named)
 
 

@@ -20,13 +20,17 @@ from tagwright.readers.labels.languages import main
 from tagwright.server.current_request import current
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.predictor import Predictor, SuggestRequest, Workers
-from tagwright.server.problems import Problem, bad_request
+from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_queue import RequestQueue
+from tagwright.server.shares import FairSlots
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.tagger.cut import allowed_by
 from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
+
+SHARE = 128
+"Documents of one client that wait at most, of the 192 of all."
 
 Predict: TypeAlias = Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]
 "What one version answers to a batch."
@@ -56,6 +60,7 @@ class ServedModel:
     history: Path | None = None
     watch: Watch | None = None
     queue: RequestQueue[tuple[Predict, SuggestRequest], list[Suggestion]] = field(init=False)
+    slots: FairSlots = field(init=False)
     workers: Workers | None = field(default=None, init=False)
     search: "_LazySearch" = field(init=False)
     _predict: Predict = field(init=False)
@@ -64,6 +69,8 @@ class ServedModel:
     def __post_init__(self) -> None:
         self.tagger.check(self.settings)
         self._predict, self.queue = Predictor(self.tagger), RequestQueue(_answers)
+        full = 2 * self.queue.largest  # one batch is computed, the next one is full
+        self.slots = FairSlots(count=full, each=full, waiting=self.queue.waiting - full, share=SHARE)
         self.search = _LazySearch(self.tagger.vocabulary, self.settings)
 
     @property
@@ -126,10 +133,23 @@ class ServedModel:
         except ConfigError as error:
             raise bad_request(str(error)) from None
         given = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
-        self.queue.check_room(len(given))  # documents that are refused at once do not count
+        self.slots.check_room(len(given))  # documents that are refused at once do not count
         current().spend("documents", len(wanted))
-        found = iter(await self.queue.all([(self._predict, each) for each in given]))
+        found = iter(await self._computed(given) if given else ())
         return [next(found) if each.document.text.strip() else [] for each in wanted]
+
+    @property
+    def waiting(self) -> int:
+        """Number of documents that wait to be computed."""
+        return self.slots.length + self.queue.length
+
+    async def _computed(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+        """Clients take turns, however many requests one of them sends. Raises Busy."""
+        try:
+            async with asyncio.timeout(self.queue.seconds), self.slots.taken(len(wanted)):
+                return await self.queue.all([(self._predict, each) for each in wanted])
+        except TimeoutError:
+            raise Busy from None
 
     async def answer(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """What `suggest_all` suggests, recorded for the audit and the monitor before it is sent."""
@@ -155,12 +175,13 @@ class ServedModel:
     async def explain(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """Return the same suggestions for a document with their evidence. Raises Busy."""
         wanted = SuggestRequest(document, suggested=tuple(suggested))
-        return await self.queue((self._predict, wanted)) if suggested else []
+        return (await self._computed([wanted]))[0] if suggested else []
 
     def use_workers(self, workers: Workers) -> None:
         """Let these processes answer, and not this one. Raises TagwrightError where the tagger cannot be saved."""
         self._predict = workers.use(self.tagger)
         self.workers, self.queue.at_once = workers, workers.count
+        self.slots.count = self.slots.each = (1 + workers.count) * self.queue.largest
 
     def swap(self, tagger: Tagger, modified: datetime, **others: Any) -> None:
         """Let another tagger answer the requests that come from now on. others: fields that change with it.

@@ -17,10 +17,10 @@ import uvicorn
 from starlette.applications import Starlette
 
 from tagwright.combining.acceptance import SuggestOptions
-from tagwright.core.atomic import check_replaceable, exists
+from tagwright.core.atomic import check_replaceable, check_writable, exists, writing
 from tagwright.core.checked import shown
 from tagwright.core.display import many
-from tagwright.core.versions import Versions, in_use, saved_at
+from tagwright.core.versions import FILE, Versions, in_use, saved_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods.auto.combine import check_can_learn
@@ -34,7 +34,7 @@ from tagwright.review.file import ReviewFile
 from tagwright.server.annif import sent_metadata
 from tagwright.server.application import application
 from tagwright.server.audit import Audit
-from tagwright.server.deadlines import timed
+from tagwright.server.deadlines import listen_more, timed
 from tagwright.server.follower import Follower, language_of, load
 from tagwright.server.options import ServerOptions
 from tagwright.server.predictor import Workers
@@ -93,20 +93,26 @@ def place_to_save(models: Sequence[str], options: ServerOptions, labels: Path | 
     In a folder of versions it is a new version. Raises TagwrightError where the given folder holds anything else.
     """
     if options.save_to is not None:
-        if not Versions(options.save_to).exist:
-            check_replaceable(options.save_to, KIND)
+        _check_saving(options.save_to)
         return options.save_to
     if not models or labels or options.reviews is None:  # other labels would replace those of the model
         return None
     folder = _name_and_folder(models[0])[1]
-    if Versions(folder).exist:
-        return folder
     try:
-        check_replaceable(folder, KIND)
+        _check_saving(folder)
     except TagwrightError as error:
         _log.warning("what reviewers train is gone when the server ends, without --save-to DIR: %s", error)
         return None
     return folder
+
+
+def _check_saving(folder: Path) -> None:
+    """Raise TagwrightError unless a trained model can be saved in a folder or, of versions, as a new one."""
+    if not Versions(folder).exist:
+        check_replaceable(folder, KIND)
+        return
+    with writing(folder):
+        check_writable(folder / FILE)
 
 
 def use_trained(model: ServedModel, folder: Path) -> None:
@@ -224,6 +230,10 @@ def _server(config: uvicorn.Config, readiness: Readiness, drain: float) -> uvico
     """A server that is not ready from the signal to end on; after SIGTERM it accepts requests for `drain` seconds."""
 
     class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            listen_more(sockets or [])
+
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             waits, readiness.stopping = drain and sig == signal.SIGTERM and not readiness.stopping, True
             if waits:

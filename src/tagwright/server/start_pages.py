@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -23,10 +22,11 @@ from tagwright.server.languages import _
 from tagwright.server.openapi import Operation, described
 from tagwright.server.pages import show, show_problem
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import page_form, text_of, whole
+from tagwright.server.request_bodies import Form, read_form, text_of, whole
 from tagwright.server.rows import strongest_spans, suggested_row
 from tagwright.server.served_model import model_named
 from tagwright.server.sessions import Session, Sessions
+from tagwright.server.uploads import Upload
 from tagwright.tagger import Suggestion
 from tagwright.types import Document
 
@@ -75,18 +75,15 @@ class StartPages:
 
     async def suggest(self, request: Request, session: Session | None) -> Response:
         """The form again, with the suggestions or what is wrong."""
-        form, given = None, dict(_EMPTY)
+        given = dict(_EMPTY)
         try:
             check_origin(request)
-            form = await page_form(request)
-            given = {
-                name: text_of(form, name).replace("\r\n", "\n") or default for name, default in _EMPTY.items()
-            }  # browsers send CRLF
+            form = await read_form(request, lambda form: form, files=1)
+            sent = {name: text_of(form, name).replace("\r\n", "\n") for name in _EMPTY}  # browsers send CRLF
+            given |= {name: text for name, text in sent.items() if text}
             found = await self._suggested(form, given)
         except Problem as problem:
             return await self._start(request, session, given, problem.status, problem.headers, problem=str(problem))
-        finally:
-            await request.close()  # the file of the form
         return await self._start(request, session, given, **found)
 
     async def interface(self, request: Request, session: Session | None) -> Response:
@@ -96,36 +93,39 @@ class StartPages:
             paths=described(self.operations)["paths"], is_open=self.sessions.access.is_open,
         )  # fmt: skip
 
-    async def _suggested(self, form: FormData, given: Mapping[str, str]) -> dict[str, Any]:
+    async def _suggested(self, form: Form, given: Mapping[str, str]) -> dict[str, Any]:
         """What the page shows of the suggestions for a form. Raises Problem."""
         document, others = await self._document(form, given)
         fields = {name: given[name] or None for name in ("model", "language")}
         options = Options.read({**fields, "limit": whole(given["limit"]), "evidence": True})
         model = model_named(options.model, self.api.models)
         (found,) = await self.api.suggestions(model, [document], options)
-        tagger = model.tagger
-        rows = [suggested_row(tagger, document, each, rank) for rank, each in enumerate(found, 1)]
-        spans = {rank: strongest_spans(each.evidence) for rank, each in enumerate(found, 1)}
-        marked = whole(text_of(form, "marked"))
-        return {
-            "document": document, "others": others, "rows": rows, "text": highlight(document, spans),
-            "is_text": _file(form) is None, "marked": marked if marked in spans else 1,
-            "copies": copies(found, given["source"].strip() or LOCAL),
-        }  # fmt: skip
+        tagger, marked = model.tagger, whole(text_of(form, "marked"))
 
-    async def _document(self, form: FormData, given: Mapping[str, str]) -> tuple[Document, int]:
+        def shown() -> dict[str, Any]:
+            rows = [suggested_row(tagger, document, each, rank) for rank, each in enumerate(found, 1)]
+            spans = {rank: strongest_spans(each.evidence) for rank, each in enumerate(found, 1)}
+            return {
+                "document": document, "others": others, "rows": rows, "text": highlight(document, spans),
+                "is_text": _file(form) is None, "marked": marked if marked in spans else 1,
+                "copies": copies(found, given["source"].strip() or LOCAL),
+            }  # fmt: skip
+
+        return await asyncio.to_thread(shown)
+
+    async def _document(self, form: Form, given: Mapping[str, str]) -> tuple[Document, int]:
         """The document of a form, a file before a text, and how many more the file holds. Raises Problem."""
         file = _file(form)
         if file is None:
             if not given["text"].strip():
                 raise bad_request(_("Paste a text or choose a file."))
-            return sent_document({"text": given["text"]}), 0
+            return await asyncio.to_thread(sent_document, {"text": given["text"]}), 0
         try:
             first, *others = await self.api.read(file)
         except InputError as error:
             raise Problem(422, str(error)) from None
         except ValueError:
-            raise Problem(422, _("%(file)s: holds no text") % {"file": file.filename}) from None
+            raise Problem(422, _("%(file)s: holds no text") % {"file": file.name}) from None
         return first, len(others)
 
     async def _start(
@@ -133,17 +133,19 @@ class StartPages:
         headers: Mapping[str, str] | None = None, **more: Any,
     ) -> Response:  # fmt: skip
         models = list(self.api.models.values())
-        languages = await asyncio.to_thread(lambda: {model.id: model.languages for model in models})
-        content = {"problem": "", "document": None, **more}
-        return show(
-            request, "start.html", session, status, headers, given=given, models=models, languages=languages, **content
-        )
+
+        def page() -> Response:
+            languages = {model.id: model.languages for model in models}
+            content = {"problem": "", "document": None, "given": given, "models": models, **more}
+            return show(request, "start.html", session, status, headers, languages=languages, **content)
+
+        return await asyncio.to_thread(page)  # it repeats the text
 
 
-def _file(form: FormData) -> UploadFile | None:
+def _file(form: Form) -> Upload | None:
     """The file of a form, if one was chosen."""
     file = form.get("file")
-    return file if isinstance(file, UploadFile) and file.filename else None
+    return file if isinstance(file, Upload) and file.name else None
 
 
 def copies(found: Sequence[Suggestion], source: str) -> dict[str, str]:

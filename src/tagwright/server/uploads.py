@@ -1,25 +1,22 @@
 """Read uploaded files. A file that cannot be read gives a one-line error and does not affect other requests.
 
-Each file is read in a process of its own, with limits of memory and time: some broken PDFs never end.
+Each file is read by a process of its own, `tagwright read`, with limits of memory and time: some broken PDFs never end.
 """
 
 import asyncio
 import json
 import re
-import sys
 from dataclasses import replace
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
-
-from starlette.datastructures import UploadFile
+from typing import NamedTuple
 
 from tagwright.core.scratch import scratch_folder
-from tagwright.core.workers import WorkerDied, WorkerTimeout, run
-from tagwright.data.document_file import from_line, to_line
+from tagwright.core.workers import WorkerTimeout, run
 from tagwright.errors import InputError
-from tagwright.readers.documents.files import open_sources
-from tagwright.readers.limits import document_limit
+from tagwright.readers.documents.records import SHAPES, to_document
+from tagwright.readers.lines import Place
+from tagwright.server.shares import FairSlots
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -29,31 +26,39 @@ MOST = 1000
 LARGEST = 5_000_000
 "Maximum size of a document in bytes."
 
+ALL = 10 * LARGEST
+"Maximum size of all documents of a file as JSON: a compressed file may hold a thousand times its size."
+
 SECONDS = 60.0
 "Time limit for reading a file."
 
 MEMORY = 4 << 30
 "Limit of address space in bytes while a file is read, where the system has such a limit."
 
-AT_ONCE = 2
-"Number of files read at a time; others wait, so that slow files do not use up the server."
+AT_ONCE, WAITING = 2, 16
+"Number of files read at a time, one of each client; number of files of a client that wait for that."
 
-PROGRAM = "from tagwright.server.uploads import main; main()"
-
+_REMEDY = "split it, or give it to the server as --documents"
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 
 
+class Upload(NamedTuple):
+    """A file that a client has sent. name: as the client calls it."""
+
+    name: str
+    content: bytes
+
+
 class UploadReader:
-    """Read uploads without blocking the server."""
+    """Read uploads without blocking the server. Clients take turns."""
 
     def __init__(self) -> None:
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._slots = FairSlots(count=AT_ONCE, each=1, share=WAITING)
 
-    async def __call__(self, file: UploadFile) -> list[Document]:
-        """Read the documents of an upload, see `read_upload`. Raises InputError."""
-        content = await file.read()
-        async with self._turns:
-            return await asyncio.to_thread(read_upload, file.filename or "", content)
+    async def __call__(self, file: Upload) -> list[Document]:
+        """Read the documents of an upload, see `read_upload`. Raises InputError, and Busy."""
+        async with self._slots.taken():
+            return await asyncio.to_thread(read_upload, file.name, file.content)
 
 
 def read_upload(name: str, content: bytes, seconds: float = SECONDS) -> list[Document]:
@@ -68,42 +73,34 @@ def read_upload(name: str, content: bytes, seconds: float = SECONDS) -> list[Doc
     with scratch_folder() as folder:
         path = folder / (_UNSAFE.sub("_", shown)[-60:].lstrip(".-") or "upload")
         path.write_bytes(content)
+        command = ["-m", "tagwright", "read", "--format", "jsonl", "--quiet", "--max-document-size", str(LARGEST)]
         try:
-            *lines, last = run(["-c", PROGRAM, str(path)], seconds=seconds, memory=MEMORY).splitlines()
+            done = run([*command, "--", str(path)], folder=folder, seconds=seconds, memory=MEMORY, most=ALL)
         except WorkerTimeout:
             raise InputError(f"takes more than {seconds:.0f} s to be read", shown) from None
-        except WorkerDied:
-            raise InputError("cannot be read: the file crashed the reader", shown) from None
-    documents, (problem, line) = [*map(from_line, lines)], json.loads(last)
-    if problem:
-        raise InputError(problem.partition("; name it:")[0], shown, line)  # an upload has no option to name the format
-    if len(documents) > MOST:
-        problem = f"holds more than {MOST:,} documents; split it, or give it to the server as --documents"
-        raise InputError(problem, shown)
+    if len(done.printed) > ALL:
+        raise InputError(f"holds more than {ALL:,} bytes of text; {_REMEDY}", shown)
+    if done.code:
+        raise _error(done.said, path, shown)
+    lines = done.printed.splitlines()
+    if len(lines) > MOST:
+        raise InputError(f"holds more than {MOST:,} documents; {_REMEDY}", shown)
+    documents = (to_document(json.loads(line), SHAPES["jsonl"], Place(shown, 0)) for line in lines)
     return [_renamed(document, path.as_posix(), f"{shown}-{digest}") for document in documents if document.text.strip()]
+
+
+def _error(said: str, path: Path, shown: str) -> InputError:
+    """The error of the command, with the user's name for the file. said: the end of its messages."""
+    last = said.rpartition("\n")[2]
+    if found := re.fullmatch(rf"tagwright: (?:{re.escape(str(path))}(?::(\d+))?: )?(.*)", last):
+        problem = found[2].partition("; name it:")[0]  # an upload has no option to name the format
+        return InputError(problem, shown, int(found[1]) if found[1] else None)
+    if found := re.match(r"(?:\w+\.)*(\w+(?:Error|Exception))\b", last):
+        return InputError(f"cannot be read ({found[1]})", shown)
+    return InputError("cannot be read: the file crashed the reader", shown)
 
 
 def _renamed(document: Document, path: str, name: str) -> Document:
     """Replace the path of the temporary file in an id by the name that the user sees."""
     head, hash_, number = document.id.rpartition("#") if "#" in document.id else (document.id, "", "")
     return replace(document, id=f"{name}{hash_}{number}") if head == path else document
-
-
-def main() -> None:
-    """Print the documents of a file, a line each; then the error and its line."""
-    documents, *problem = read(Path(sys.argv[1]))
-    sys.stdout.buffer.writelines([*map(to_line, documents), json.dumps(problem).encode()])
-
-
-def read(path: Path) -> tuple[list[Document], str, int | None]:
-    """Return the documents of a file, at most one above the limit; or the error and its line."""
-    found: list[Document] = []
-    try:
-        with document_limit(LARGEST):
-            documents = (document for _, located in open_sources(path) for _, document in located)
-            found += islice(documents, MOST + 1)
-    except InputError as error:
-        return [], error.problem, error.line
-    except Exception as error:  # any error of a parser in a broken file
-        return [], f"cannot be read ({type(error).__name__})", None
-    return found, "", None

@@ -102,7 +102,7 @@ class FullText(Retriever):
         near = self.dense.nearest(reading.vectors)
         near = Run(near.indptr[reading.indptr], near.labels, near.scores)
         if self.options.aggregate != "best":
-            return near
+            return near.rescored(self.score(reading, near))  # as `Dense.find`
         width = len(self.dense.labels)
         rows, labels = np.divmod(np.unique(near.keys(width)), width)
         pool = Run.of(np.searchsorted(rows, np.arange(len(reading.indptr))), labels, np.zeros(len(labels)))

@@ -171,9 +171,10 @@ class NearestByMeaning(LabelledNeighbours):
             queries = reading.vectors[start : start + BLOCK] * reading.written[start : start + BLOCK, None]
             cosines = queries @ self._transposed
             nearest = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
-            votes = np.maximum(np.take_along_axis(cosines, nearest, axis=1), 0) ** SHARPNESS
+            cosines = np.einsum("ij,ikj->ik", queries, self.vectors[nearest].astype(np.float32))  # `@` rounds by rows
+            votes = np.maximum(cosines, 0) ** SHARPNESS
             indptr = np.arange(0, nearest.size + 1, count)
-            blocks.append(csr_matrix((votes.ravel(), nearest.ravel(), indptr), cosines.shape))
+            blocks.append(csr_matrix((votes.ravel(), nearest.ravel(), indptr), (len(queries), len(self.gold))))
         similarities: Matrix = vstack(blocks).tocsr()
         similarities.eliminate_zeros()
         return self._counted(similarities)

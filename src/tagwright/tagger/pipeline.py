@@ -32,7 +32,7 @@ from tagwright.core.saved import (
     write_manifest,
 )
 from tagwright.core.versions import in_use
-from tagwright.data.in_memory import Texts, is_single, to_documents
+from tagwright.data.in_memory import Single, Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.stages.names.title_match import share
@@ -227,7 +227,7 @@ class Tagger:
 
     @overload
     def suggest(  # type: ignore[overload-overlap]  # a text is an iterable of texts, but means itself
-        self, documents: str | Document, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
+        self, documents: Single, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> Suggestions: ...
     @overload
     def suggest(
@@ -239,7 +239,7 @@ class Tagger:
     ) -> Suggestions | list[Suggestions]:
         """Return the k best labels of a document, best first; for several documents, a list of such lists.
 
-        documents: a text or Document; or texts, Documents, records, a column or table (pandas, polars, Arrow, Hugging
+        documents: a text, Document or record; or several, a column or table (pandas, polars, Arrow, Hugging
         Face), a Corpus, a Path to read. progress: show progress bars on a terminal. rules: min_score, min_confidence
         leave out labels with less; best_cut=True keeps the number of labels with the highest expected F1, estimated
         from confidences; exclude_self=True leaves out the label that has the id of the document; only, without are
@@ -261,7 +261,7 @@ class Tagger:
 
     @overload
     def explain(  # type: ignore[overload-overlap]
-        self, documents: str | Document, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
+        self, documents: Single, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> Suggestions: ...
     @overload
     def explain(

@@ -58,12 +58,24 @@ class Batch(list[Document]):
 
     def __init__(self, documents: Iterable[Document] = ()) -> None:
         super().__init__(documents)
+        self._divided = dict[Callable[[Document], str], dict[str, tuple[Longs, Batch]]]()
         self._numbered = dict[tuple[tuple[str, ...], Analysis, Known | None], Numbered]()
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> Batch:
         """Return the documents as a batch: as they are where they are one."""
         return documents if isinstance(documents, Batch) else cls(documents)
+
+    def divided(self, by: Callable[[Document], str]) -> dict[str, tuple[Longs, Batch]]:
+        """Return the documents by what a function says of them, with their places, once for all stages."""
+        if by not in self._divided:
+            rows = defaultdict[str, list[int]](list)
+            for row, document in enumerate(self):
+                rows[by(document)].append(row)
+            self._divided[by] = {
+                key: (np.array(each, np.int64), Batch(map(self.__getitem__, each))) for key, each in rows.items()
+            }
+        return self._divided[by]
 
     def words(self, texts: Iterable[str], analysis: Analysis, known: Known | None = None) -> Numbered:
         """Return the words of these texts of the documents. analysis, known: as in `raw_words`."""

@@ -44,6 +44,9 @@ CHARACTERS = 1000
 SHARE = 0.2
 """A collection has a language if at least this share is in it; less is quotations, proper names and errors."""
 
+CLEAR = 0.5
+"The least probability with which a text is in a language for which it is read."
+
 FEW = 50
 "With fewer texts, the names of a vocabulary are too little evidence."
 
@@ -126,36 +129,63 @@ def check(text: str) -> None:
 def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document] = ()) -> str:
     """The languages recognised for "auto", as `spelled` writes them; any other language in its one spelling.
 
+    documents: see `languages_of_names`; those from which a tagger is made, not those that it tags: these would change
+    each other's answers.
+    """
+    if language != AUTO:
+        return spelled(parse_all(language))
+    found = languages_of_names(labels, documents)
+    other = f"{option('language')} names another"
+    told = f"language: {' and '.join(map(str, found))} (recognised in texts and vocabulary; {other})"
+    _log.info(told)
+    hint(told)
+    return spelled(found)
+
+
+def languages_of_names(labels: Sequence[Label], documents: Iterable[Document] = ()) -> tuple[Language, ...]:
+    """The languages in which texts are searched for the names of labels.
+
     Names are found in their own languages, so the vocabulary decides: by what it says of them, or else by its texts. If
     these are few, those of the documents are added; of few in all, only the most frequent language counts; without any
     text, English.
     """
-    if language != AUTO:
-        return spelled(parse_all(language))
+    if found := said(labels):
+        return found
     texts = vocabulary_texts(labels)
-    if not (found := _said(labels)):
-        texts += document_texts(documents) if len(texts) < FEW else []
-        found = main_languages(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
-    other = f"{option('language')} names another"
-    said = f"language: {' and '.join(map(str, found))} (recognised in texts and vocabulary; {other})"
-    _log.info(said)
-    hint(said)
-    return spelled(found)
+    texts += document_texts(documents) if len(texts) < FEW else []
+    return main_languages(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
 
 
-def _said(labels: Sequence[Label]) -> tuple[Language, ...]:
+def said(labels: Sequence[Label]) -> tuple[Language, ...]:
     """The main languages that most of the searched names are said to be in, largest first; none where few are."""
     some = _spread(labels)
-    said = Counter(tag.partition("-")[0] for each in some for tag, name in each.languages if name in each.names)
+    counts = Counter(tag.partition("-")[0] for each in some for tag, name in each.languages if name in each.names)
     names = sum(len(label.names) for label in some)
-    shares = {code: count / names for code, count in said.most_common()}
+    shares = {code: count / names for code, count in counts.most_common()}
     return main_languages(shares) if sum(shares.values()) > 0.5 else ()
+
+
+def depends_on_documents(labels: Sequence[Label]) -> bool:
+    """Whether documents help to recognise the language of the names: these are few, and nothing says it."""
+    return not said(labels) and len(vocabulary_texts(labels)) < FEW
 
 
 def likely(documents: Sequence[Document]) -> str:
     """The languages of an even sample of the documents, joined by "+", largest first; empty where none is known."""
     texts = document_texts(_spread(documents, TEXTS // 2))
     return "+".join(language.name for language in main_languages(recognise(texts)))
+
+
+def language_of(text: str, among: Collection[str]) -> str:
+    """The code of the language of one text, if it is one of these; empty for another one, and where it is not clear.
+
+    Nothing but the text decides. Short texts are often taken for another language.
+
+    >>> language_of("Kirjastojen aukioloajat ja kokoelmat", {"fi", "sv"}), language_of("1984", {"fi", "sv"})
+    ('fi', '')
+    """
+    found = detect(text)
+    return next((code for code in among if found.get(code, 0.0) >= CLEAR), "")
 
 
 def vocabulary_texts(labels: Sequence[Label]) -> list[str]:

@@ -44,6 +44,7 @@ _UNUSUAL = re.compile(
     f"[\u0300-\u036f\u0483-\u0489\u0590-\u1dff{_INVISIBLE}\u2070-\u209f\u2100-\u218f\u2460-\u24ff\u2e80-\U0010ffff]"
 )
 _UNUSUAL_LATIN = "\u00ad\u00aa\u00b2\u00b3\u00b9\u00ba"
+_LONGEST = 100  # characters of a word that are looked up where it is hyphenated more than once
 _CONJUNCTIONS = {"and", "or", "und", "oder", "bzw.", "et", "ou", "och", "eller", "ja", "tai"}
 'Before them a hyphen at the end of a line stays: it stands for the rest of a word, as in "pre- and postwar".'
 
@@ -56,8 +57,17 @@ def clean(text: str) -> str:
     """
     if not text.isprintable():
         text = text.translate(_CONTROL)
-    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+    if unicodedata.is_normalized("NFC", text):
+        return text
+    return unicodedata.normalize("NFC", _MANY_MARKS.sub(_separated, text))
 
+
+def _separated(signs: re.Match[str]) -> str:
+    return f"{signs[0]}\u034f" if unicodedata.combining(signs[0][-1]) else signs[0]
+
+
+_MANY_MARKS = re.compile(r"[^\w\s\x00-\x7f]{30}")
+"No letter has as many marks; to put them in order takes the square of their number: they are separated (UAX 15)."
 
 _CONTROL: dict[int, str] = {
     **dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {*map(ord, "\t\n\r")}, " "),
@@ -189,7 +199,8 @@ def _spans(text: str, known: Known | None) -> Iterator[tuple[int, int]]:
         start, end = match.span()
         for gap in _BREAK.finditer(text, start, end) if "\n" in match[0] else ():
             rest = _BREAK.search(text, gap.end(), end)
-            if not _is_one(text[start : gap.start() + 1], text[gap.end() : rest.start() if rest else end], known):
+            before = text[max(start, gap.start() - _LONGEST) : gap.start() + 1]
+            if not _is_one(before, text[gap.end() : rest.start() if rest else end], known):
                 yield start, gap.start()
                 start = gap.end()
         yield start, end

@@ -57,7 +57,7 @@ def test_lines_outside_of_references_are_passed_over_and_counted(
     content = "1.\nTY  - JOUR\nTI  - Bees\nER  - \n\nbees\n2.\nTY  - BOOK\nBT  - Ants\nTY  - JOUR\nTI  - Wasps"
     path = written(tmp_path, content, "x.ris")
     assert [document.title for document in read(path)] == ["Bees", "Ants", "Wasps"]
-    assert caplog.messages == [f"{path}:6: 1 lines outside of references are passed over"]
+    assert caplog.messages == [f"{path}:6: passed over: 1 line outside of references"]
     assert refusal(written(tmp_path, "Bees fly.", "y.ris")) == "y.ris: holds no documents"
 
 
@@ -190,10 +190,14 @@ def test_strings_of_bibtex_are_written_out(tmp_path: Path) -> None:
     ]
 
 
-def test_a_string_of_bibtex_cannot_grow_without_bound(tmp_path: Path) -> None:
+def test_a_string_of_bibtex_cannot_grow_without_bound(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Of 14 characters 128 times are too many, and so are its name twice (4) 256 times."""
     names = ["@string{a0 = {bees bees bees}}", *(f"@string{{a{n} = a{n - 1} # a{n - 1}}}" for n in range(1, 40))]
     path = written(tmp_path, "\n".join([*names, "@misc{a, title = a39}"]), "x.bib")
     assert len(read(path)[0].title) <= bibliographies.LONGEST_STRING
+    assert [message.partition(" characters")[0] for message in caplog.messages] == [
+        f"{path}:{line}: left out: is a string of more than 1,000" for line in (8, 17, 26, 35)
+    ]
 
 
 def test_bibtex_with_links_and_repeated_keys_is_read_whole(tmp_path: Path) -> None:

@@ -35,7 +35,9 @@ def test_a_shopify_export_has_its_texts_without_html(tmp_path: Path, caplog: pyt
     assert (hat.id, hat.title, hat.abstract) == ("red-hat", "Red Hat", "A hat.")
     assert [message.rpartition("/")[2] for message in caplog.messages] == [
         'products.csv: text from "body (html)", id from "handle"; HTML is stripped from text; '
-        "5 other columns are metadata; to change this: Corpus.of(documents, title=..., text=...)"
+        'metadata: "vendor", "type", "tags", "variant sku", "seo description"; '
+        "to change this: Corpus.of(documents, title=..., text=...)",
+        "products.csv: 1 row left out, with the id of the row above and no text: 3",
     ]
 
 

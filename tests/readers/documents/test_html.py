@@ -120,7 +120,7 @@ def test_an_article_that_is_not_most_of_the_page_is_not_its_text(tmp_path: Path)
 
 
 def test_main_text_that_is_too_short_to_be_it_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trafilatura.extract", lambda *_, **__: "<p>The new tax law of the town.</p>")
+    monkeypatch.setattr("trafilatura.extract", lambda *_, **__: "The new tax law of the town.")
     [document] = read(written(tmp_path, f"<html><body>{STORY}{NEWS}</body></html>", "a.html"))
     assert document.abstract == TEXT
 
@@ -155,3 +155,16 @@ def test_a_page_of_one_piece_over_and_over_is_read_or_refused(tmp_path: Path, pi
 @given(st.text(alphabet="<>/!-[]\"'= abh1p&#;\n", max_size=80))
 def test_any_text_is_a_page(tmp_path: Path, text: str) -> None:
     assert isinstance(outcome(written(tmp_path, text, "a.html")), list) or not text
+
+
+def test_what_is_between_paragraphs_of_the_main_text_is_read_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trafilatura leaves out short lines, tables and headings within a text."""
+    monkeypatch.setattr("trafilatura.extract", lambda *_, **__: f"{TEXT}\nThey sting, and nobody knows why.")
+    page = (
+        f"<div>Log in</div><h2>Bees</h2><p>{TEXT}</p><div>Four.</div><h3>End</h3><p>They sting, and nobody knows why."
+    )
+    [document] = read(written(tmp_path, f"<title>Bees</title>{page}</p><div>Imprint", "a.html"))
+    assert (document.title, document.abstract) == ("Bees", f"{TEXT}\n\nFour.")
+    assert document.sections == (Section("End", 1, ("They sting, and nobody knows why.",)),)

@@ -109,6 +109,13 @@ def test_a_tsv_beside_a_text_that_holds_no_labels_is_refused(tmp_path: Path) -> 
     assert refusal(tmp_path).startswith('a.tsv:1: is "id\\tname", expected a label of the text beside it')
 
 
+def test_labels_beside_a_text_may_be_names_in_a_tsv(tmp_path: Path) -> None:
+    """As Annif takes them: of each line the URI, or else the name."""
+    written(tmp_path, "Honey\nBees fly.", "a.txt")
+    written(tmp_path, "Bees\n\n<http://x/1>\tInsects\n\tFlight\n<>\tHives\n", "a.tsv")
+    assert read(tmp_path)[0].labels == ("Bees", "http://x/1", "Flight", "Hives")
+
+
 def test_a_training_file_of_fasttext_is_no_text(tmp_path: Path) -> None:
     path = written(tmp_path, "__label__bees They fly.\n__label__tax __label__law It is paid.\n", "train.txt")
     assert refusal(path).startswith("train.txt: is a training file of fastText, expected a text; write its lines as {")

@@ -21,6 +21,19 @@ def test_tsv_without_header_is_text_and_labels(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "Bees fly\tinsects\tflight\nThe law of 2020\tlaw\ttax\n",
+        "Honey\thttp://x/a http://x/b\nWax\thttp://x/a http://x/c\n",
+        "Honey\tbees; wild plants\nWax\tbees; hives\n",
+        "Honey\tbees wings\n",
+    ],
+)
+def test_short_texts_with_labels_are_no_other_table(tmp_path: Path, rows: str) -> None:
+    assert all(len(document.labels) in (2, 3) for document in read(written(tmp_path, rows, "x.tsv")))
+
+
 @pytest.mark.parametrize(("name", "mark"), [("x.csv", ","), ("x.csv", ";"), ("x.tsv", "\t"), ("x.csv.gz", ",")])
 def test_columns_with_a_header(tmp_path: Path, name: str, mark: str) -> None:
     rows = [["ID", "Title", "abstract", "labels", "venue", ""], ["a", "Bees", "They fly.", "D1|D2", "Nature", ""]]
@@ -44,6 +57,55 @@ def test_annif_csv_columns_are_known(tmp_path: Path) -> None:
     assert read(written(tmp_path, content, "x.csv")) == [
         Document("RFC791", abstract="RFC 791: Internet Protocol", labels=("http://x/1", "http://x/3"))
     ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "labels"),
+    [
+        ("http://x/1", ("http://x/1",)),
+        ("http://x/1 http://x/2", ("http://x/1", "http://x/2")),
+        ("<http://x/1;a>  http://x/2", ("http://x/1;a", "http://x/2")),
+        ("http://x/1;http://x/2", ("http://x/1", "http://x/2")),
+    ],
+)
+def test_annifs_uris_stand_between_white_space(tmp_path: Path, cell: str, labels: tuple[str, ...]) -> None:
+    content = f"document_id,text,subject_uris\n1,Wasps,{cell}\n"
+    assert read(written(tmp_path, content, "x.csv"))[0].labels == labels
+
+
+@pytest.mark.parametrize(
+    ("cell", "labels"),
+    [
+        ("['Insects', 'Biology']", ("Insects", "Biology")),
+        ("['Insects' 'Biology']", ("Insects", "Biology")),
+        ("('Insects',)", ("Insects",)),
+        ("[\"it's\", 'b;c']", ("it's", "b;c")),
+        ("[3, 7]", ("3", "7")),
+        ("[]", ()),
+        ("[sic]", ("[sic]",)),
+        ("__import__('os')", ("__import__('os')",)),
+    ],
+)
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
+def test_a_cell_may_hold_a_list_as_programs_print_it(
+    tmp_path: Path, name: str, cell: str, labels: tuple[str, ...]
+) -> None:
+    """Nothing in it is run."""
+    quoted = cell.replace('"', '""')
+    content = f'text,labels\nBees,"{quoted}"\n' if name == "x.csv" else f"text\tlabels\nBees\t{cell}\n"
+    assert read(written(tmp_path, content, name))[0].labels == labels
+
+
+@pytest.mark.parametrize("first", ["sep=;\r\n", "\ufeffsep=;\r\n", '"sep=;"\r\n', "SEP=;;;;\r\n", ""])
+def test_a_csv_of_excel_is_read(tmp_path: Path, first: str) -> None:
+    """The separator is said on top, and separators end the rows."""
+    content = f"{first}id;title;text;labels;;\r\n1;Bees;They fly;Insects;;;\r\n2;Wasps;;\r\n"
+    assert read(written(tmp_path, content, "x.csv")) == [
+        Document("1", "Bees", "They fly", labels=("Insects",)),
+        Document("2", "Wasps"),
+    ]
+    line = 4 if first else 3
+    assert refusal(written(tmp_path, content + "3;Flies;\r\n", "y.csv")).startswith(f"y.csv:{line + 1}: has 3 columns")
 
 
 @pytest.mark.parametrize(

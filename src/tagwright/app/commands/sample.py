@@ -36,7 +36,7 @@ def sample(
     from tagwright.tagger import sampling
 
     documents = [document for document in inputs.read(docs, reading) if not document.labels]
-    tagger = inputs.tagger(chosen, documents) if by == "uncertainty" else None
+    tagger = inputs.tagger(chosen) if by == "uncertainty" else None
     for place in sampling.sample(documents, n, by, tagger=tagger, seed=seed, **vars(conditions)):
         found = documents[place]
         as_json = json.dumps({"id": found.id, "title": found.title}, ensure_ascii=False)

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tagwright.core.display import many
 from tagwright.core.extras import require
 from tagwright.errors import InputError
-from tagwright.readers.documents.latex import converter, known_macros
+from tagwright.readers.documents.latex import converter, known_macros, parse
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line, present, years
 from tagwright.readers.limits import converting, largest_document, leave_out, readable
@@ -39,7 +40,7 @@ _WEB_OF_SCIENCE: Mapping[str, tuple[str, ...]] = {
     "id": ("UT",), "title": ("TI",), "abstract": ("AB",), "author": ("AF", "AU"), "keyword": ("DE",),
     "language": ("LA",), "year": ("PY",), "publisher": ("PU",), "venue": ("SO",),
 }  # fmt: skip
-_SEPARATORS = {"KW": "\n", "keywords": "[,;]", "keyword": "[,;]", "DE": ";", "AF": "\n"}
+_SEPARATORS = {"KW": "\n", "keywords": "[,;]", "keyword": "[,;]", "DE": ";", "AF": "\n", "AU": "\n"}
 "Between the values in one text."
 
 
@@ -99,7 +100,7 @@ def read_ris(path: Path) -> Iterator[Located]:
     if dialect and fields and left >= 0:
         yield begin, _tagged(fields, dialect)
     if outside:
-        _log.warning("%s:%d: %d lines outside of references are passed over", path, outside[0], len(outside))
+        _log.warning("%s:%d: passed over: %s outside of references", path, outside[0], many(len(outside), "line"))
 
 
 def _tagged(fields: Iterable[tuple[str, Sequence[str]]], dialect: _Dialect) -> Document:
@@ -122,11 +123,11 @@ def read_bibtex(path: Path) -> Iterator[Located]:
     from bibtexparser.entrypoint import parse_string
     from bibtexparser.model import Entry, ParsingFailedBlock, String
 
-    text, known, macros, strings = open_text(path), known_macros(), converter(keep_comments=True), dict[str, str]()
+    content, known, macros, strings = open_text(path), known_macros(), converter(keep_comments=True), dict[str, str]()
 
     def value(text: str) -> str:
         text = _written_out(text, strings)
-        return text if _PLAIN.fullmatch(text) else str(macros.latex_to_text(text, latex_context=known))
+        return text if _PLAIN.fullmatch(text) else str(macros.nodelist_to_text(parse(text, known)))
 
     def documents() -> Iterator[Located | InputError]:
         for block in blocks:
@@ -134,7 +135,10 @@ def read_bibtex(path: Path) -> Iterator[Located]:
             if isinstance(block, ParsingFailedBlock) and not isinstance(block.ignore_error_block, Entry):
                 yield place.error(f"is no entry of BibTeX ({one_line(str(block.error))})")
             elif isinstance(block, String):
-                strings[block.key.lower()] = _written_out(str(block.value), strings)[:LONGEST_STRING]
+                strings[block.key.lower()] = text = _written_out(str(block.value), strings)
+                if len(text) > LONGEST_STRING:
+                    del strings[block.key.lower()]
+                    yield place.error(f"is a string of more than {LONGEST_STRING:,} characters, and not written out")
             elif isinstance(entry := getattr(block, "ignore_error_block", block), Entry):
                 try:
                     with converting("is an entry of BibTeX that cannot be read", "pylatexenc", *place):
@@ -147,15 +151,15 @@ def read_bibtex(path: Path) -> Iterator[Located]:
                 yield place.line or 0, _document(values | {"id": [entry.key]})
 
     with converting("is no BibTeX, or damaged", "bibtexparser", path):
-        blocks = parse_string(text, parse_stack=[]).blocks
+        blocks = parse_string(content, parse_stack=[]).blocks
     yield from readable(documents())
 
 
 def _written_out(value: str, strings: Mapping[str, str]) -> str:
     """A value of BibTeX without the signs around its parts, which `#` joins, and with names of strings replaced.
 
-    >>> _written_out('jb # " of {the} north"', {"jb": "Journal of Bees"}), _written_out("{a # b}", {})
-    ('Journal of Bees of {the} north', 'a # b')
+    >>> _written_out('b # " of {the} north"', {"b": "Bees"}), _written_out("{a # b}", {})
+    ('Bees of {the} north', 'a # b')
     """
     parts, start, depth, quoted = list[str](), 0, 0, False
     for place, character in enumerate(f"{value}#"):

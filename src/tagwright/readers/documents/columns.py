@@ -1,10 +1,12 @@
 """Find out which column of a table, or key of JSON lines, holds the title, text, id and labels of a document.
 
 A column is known by its exact name, by what the user says (`--columns title=Name,text=Body`), by a usual other name
-(`ALIASES`), or, if nothing else is text, because it alone holds running text. One line of log names every guess.
+(`readers.headers`), or, if nothing else is text, because it alone holds running text. A line of log names every guess.
 Subject headings of a catalogue are labels and never text: read as a text, they would give the labels away.
 """
 
+import ast
+import contextlib
 import json
 import logging
 import re
@@ -16,44 +18,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tagwright.core.checked import nearest, shown
+from tagwright.core.display import few, many
 from tagwright.errors import ConfigError, option
 from tagwright.readers.documents.html import plain_text
+from tagwright.readers.headers import DOCUMENT, KEYWORDS, MORE_LABELS, among, of_web_of_science, recognised
 from tagwright.readers.lines import Place
-from tagwright.text.words import clean
 
 Record: TypeAlias = Mapping[str, Any]
 Columns: TypeAlias = Mapping[str, str]
 "Field of a document (id, title, abstract, text, labels, or any name for metadata) -> the column that holds it."
-
-ALIASES: Mapping[str, tuple[str, ...]] = {
-    "title": (
-        "title", "name", "headline", "product name", "product title", "item name", "document title", "245a", "titel",
-    ),
-    "text": ("text", "body", "body html", "content", "full text", "fulltext", "long description", "about product"),
-    "abstract": (
-        "abstract", "abstract note", "description abstract", "520a", "summary etc", "zusammenfassung", "summary",
-        "description", "product description", "item description", "short description",
-    ),
-    "labels": (
-        "labels", "label", "label ids", "subjects", "subject", "subject headings", "subject heading", "subject terms",
-        "subject added entry topical term", "topical term or geographic name entry element", "650a", "689a",
-        "schlagwort", "schlagwörter", "schlagworte", "manual tags",
-    ),
-    "id": (
-        "id", "identifier", "doc id", "product id", "item id", "sku", "seller sku", "asin", "uniq id", "handle",
-        "biblionumber", "mms id", "001", "key",
-    ),
-}  # fmt: skip
-"""Field -> usual names of its column, the best first, as `folded` writes them."""
-
-KEYWORDS = frozenset(
-    {
-        "keyword", "keywords", "author keywords", "subject keywords", "subject other", "653a", "stichwort",
-        "stichwörter", "stichworte", "automatic tags", "tags",
-    }
-)  # fmt: skip
-"""Names of columns that stay metadata: their terms come from authors, sellers or other databases, not from whoever
-indexed the documents with a vocabulary."""
 
 SAMPLE = 100
 "Rows from which the columns of a table are guessed."
@@ -71,11 +44,16 @@ _EXACT: Mapping[str, frozenset[str]] = {
 _KNOWN = frozenset({"metadata", "subjects", *(name for names in _EXACT.values() for name in names)})
 _FOREIGN = frozenset({"paper", "paper_id", "corpusid", "uid", "paragraphs", "suggestions", "names"})
 "Fields that mark other shapes (`records`), whose other fields have their own meanings."
-_ABOUT = KEYWORDS.union(ALIASES["labels"])
+_RECOGNISED = (_KNOWN - _EXACT["id"]) | _FOREIGN
+"A record with any of these is a document, if perhaps one of labels alone."
+_ABOUT = (*DOCUMENT["labels"], *MORE_LABELS, *KEYWORDS)
 "Names of columns that say what a document is about: they are never taken for its text."
-_MESSAGE = frozenset({"body", "message", "body html", "from", "sender", "to", "recipient", "recipients"})
+_MESSAGE = ("body", "message", "body html", "from", "sender", "to", "recipient", "recipients")
 "Names of columns of a table of messages, whose subject is a title."
-_DUBLIN_CORE = re.compile(r"^(?:(?:dc|dcterms)[:._ ]+|https?://purl\.org/dc/(?:terms|elements/1\.1)/)")
+_URI = re.compile(r"<[^<>\s]+>|[A-Za-z][\w+.-]*:[^\s<>]*[^\s<>;|,]")
+_QUOTED = re.compile(r"""'(?:[^'\\\n]|\\[\\'"nrtxuU])*'|"(?:[^"\\\n]|\\[\\'"nrtxuU])*\"""")
+_NUMBERS = re.compile(r"\[\s*\d+(?:[\s,]+\d+)*\s*\]")
+_PRINTED_LIST = re.compile(rf"[\[({{]\s*(?:{_QUOTED.pattern})(?:[\s,]+(?:{_QUOTED.pattern}))*,?\s*[\])}}]")
 _MARKUP = re.compile(r"</(?:p|div|li|ul|ol|td|table|span|strong|b|em|i|a|h[1-6])\s*>|<br\s*/?>", re.IGNORECASE)
 
 
@@ -92,8 +70,8 @@ def parse_columns(text: str) -> dict[str, str]:
             raise ConfigError(
                 f"--columns {shown(text)}: expected each field once, as in title=Name,text=Body,labels=Codes"
             )
-        near = nearest(name.lower(), ALIASES, cutoff=0.8)
-        if near and name not in ALIASES:
+        near = nearest(name.lower(), DOCUMENT, cutoff=0.8)
+        if near and name not in DOCUMENT:
             raise ConfigError(f"--columns {shown(text)}: a field {shown(name)}; did you mean {shown(near)}?")
         columns[name] = column
     return columns
@@ -133,30 +111,52 @@ def to_fields(
     if plan.said:
         _log.warning("%s: %s", path, plan.said)
     every = chain(sample, rows)
-    yield from plan.apply(every) if plan.fields or plan.markup else every
+    yield from plan.apply(every) if table or plan.fields or plan.markup else every
+    for lines, problem in (
+        (plan.continued, "left out, with the id of the row above and no text"),
+        (plan.blank if table else [], "without title and text"),
+    ):
+        if lines:
+            _log.warning("%s: %s %s: %s", path, many(len(lines), "row"), problem, few(list(map(str, lines))))
 
 
 def split_labels(text: str) -> list[str]:
-    """The labels in one text: between angle brackets, as Annif writes `<uri> <uri>`, or else separated by `;` or `|`.
+    """The labels in one text: URIs between white space, as Annif writes `<uri> <uri>`, or separated by `;` or `|`.
 
-    A URI may hold `;` and `|` itself. Other labels that hold them are written as a list in JSON.
+    A URI may hold `;` and `|` itself. Other labels that hold them are written as a list (`listed`).
 
-    >>> split_labels("a; b"), split_labels('["a;b", "<c"]')
-    (['a', ' b'], ['a;b', '<c'])
+    >>> split_labels("a; b"), split_labels('["a;b", "<c"]'), split_labels("http://e/1 <http://e/2;x>")
+    (['a', ' b'], ['a;b', '<c'], ['http://e/1', 'http://e/2;x'])
     """
-    if text.startswith("[") and (listed := json_texts(text)) is not None:
-        return listed
-    uris = re.findall(r"<([^<>\s]+)>", text) if text.lstrip().startswith("<") else []
-    return uris or re.split(r"[;|]", text)
+    if (found := listed(text)) is not None:
+        return found
+    if _NUMBERS.fullmatch(text.strip()):
+        return re.findall(r"\d+", text)
+    words = text.split()
+    if len(words) > 1 and all(_URI.fullmatch(word) for word in words):
+        return [word.strip("<>") for word in words]
+    if text.lstrip().startswith("<") and (uris := re.findall(r"<([^<>\s]+)>", text)):
+        return uris
+    return re.split(r"[;|]", text)
 
 
-def json_texts(text: str) -> list[str] | None:
-    """A list of texts in JSON, None for anything else."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+def listed(text: str) -> list[str] | None:
+    """The texts of a list that is written in one cell, in JSON or as Python and NumPy print it; None for anything else.
+
+    >>> listed('["a", "b"]'), listed("['a' 'b']"), listed("[a, b]")
+    (['a', 'b'], ['a', 'b'], None)
+    """
+    if not text.lstrip().startswith(("[", "(", "{")):
         return None
-    return found if isinstance(found, list) and all(isinstance(each, str) for each in found) else None
+    with contextlib.suppress(ValueError, RecursionError):
+        found = json.loads(text)
+        return found if isinstance(found, list) and all(isinstance(each, str) for each in found) else None
+    if not _PRINTED_LIST.fullmatch(text.strip()):
+        return None
+    try:
+        return [ast.literal_eval(each) for each in _QUOTED.findall(text)]
+    except (ValueError, SyntaxError):  # as of half an escape
+        return None
 
 
 _log = logging.getLogger(__name__)
@@ -164,13 +164,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class _Plan:
-    """fields: column -> field. markup: fields that hold HTML. guessed_id: the id column was guessed."""
+    """fields: column -> field. markup: fields that hold HTML. guessed_id: the id column was guessed.
+
+    continued, blank: the lines of rows that are left out, and of those that have no text although others have.
+    """
 
     fields: Mapping[str, str]
     markup: frozenset[str]
     guessed_id: bool
+    texts: frozenset[str]
     said: str = ""
     seen: set[str] = field(default_factory=set)
+    continued: list[int] = field(default_factory=list)
+    blank: list[int] = field(default_factory=list)
 
     def apply(self, rows: Iterable[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
         before: Any = None
@@ -181,8 +187,11 @@ class _Plan:
                     record[name] = plain_text(value)
             if "labels" in self.fields.values() and isinstance(value := record.get("labels"), str | int):
                 record["labels"] = split_labels(str(value))
-            goes_on = self.guessed_id and record.get("id") == before and not any(map(record.get, ("title", *_TEXTS)))
+            is_blank = not any((value := record.get(name)) and value == value for name in self.texts)
+            goes_on = self.guessed_id and record.get("id") == before and is_blank
             before = record.get("id")
+            if is_blank and self.texts:
+                (self.continued if goes_on else self.blank).append(line)
             if not goes_on:
                 yield line, self._with_own_id(record, line) if self.guessed_id else record
 
@@ -213,10 +222,17 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
     judged = [name for name in ("title", "text", "abstract") if table or name in fields.values()]
     markup = frozenset(name for name in judged if name in named and _is_markup(sample, named[name]))
     guesses = {column: name for column, name in fields.items() if column not in given}
+    names = {*fields.values(), *there}
+    if guess and (table or names & _EXACT["id"]) and names - _EXACT["id"] and not names & _RECOGNISED:
+        raise place.error(
+            f"no column is recognised as title or text; the columns are {', '.join(map(shown, there))}; say which: "
+            f"{remedy()}"
+        )
     return _Plan(
         fields=fields,
         markup=markup,
         guessed_id="id" in guesses.values(),
+        texts=frozenset({"title", *_TEXTS}) & {*fields.values(), *there},
         said=_said(guesses, markup, fields, there),
     )
 
@@ -241,24 +257,24 @@ def _guesses(there: Sequence[str], given: Mapping[str, str], place: Place) -> di
 
     Raises InputError where one column may be title or labels, or several may be the labels.
     """
-    exact, found = {*there, *given.values()}, dict[str, str]()
-    text_is_known = bool(exact & _TEXTS)
-    for name, aliases in ALIASES.items():
-        if exact & _EXACT[name] or (text_is_known and name in _TEXTS):
-            continue
-        known = {folded(column): column for column in reversed(there) if column not in {*given, *found}}
-        if column := next((known[alias] for alias in aliases if alias in known), ""):
-            found[column] = name
-    _check_subject(there, given, has_title="title" in {*exact, *found.values()}, place=place)
-    if "labels" in found.values():
-        _check_labels([column for column in there if column not in given], place)
-    return found
+    free = [column for column in there if column not in given]
+    if tags := of_web_of_science(free):
+        return {column: name for column, name in tags.items() if name not in given.values()}
+    exact = {*there, *given.values()}
+    known = {name for name, names in _EXACT.items() if exact & names}
+    parts = recognised(free, {name: words for name, words in DOCUMENT.items() if name not in known})
+    if "labels" not in {*known, *parts}:
+        parts |= recognised(free, {"labels": MORE_LABELS})
+    _check_subject(there, given, has_title="title" in {*exact, *parts}, place=place)
+    if "labels" in parts:
+        _check_labels(free, place)
+    return {column: name for name, column in parts.items()}
 
 
 def _check_subject(there: Sequence[str], given: Mapping[str, str], has_title: bool, place: Place) -> None:
     """Refuse to guess whether "subject" is the title of a message or the labels of a document."""
     subject = next((column for column in there if column.strip().casefold() == "subject"), "")
-    message = next((column for column in there if folded(column) in _MESSAGE), "")
+    message = next((column for column in there if among(column, _MESSAGE)), "")
     if subject and message and not has_title and subject not in given:
         remedies = [
             option("columns", f"{name}={subject}", python=f'Corpus.of(documents, {name}="{subject}")')
@@ -272,31 +288,18 @@ def _check_subject(there: Sequence[str], given: Mapping[str, str], has_title: bo
 
 def _check_labels(there: Sequence[str], place: Place) -> None:
     """Refuse to choose among several columns of labels; one called "labels" needs no choice."""
-    columns = {column: folded(column) for column in there if folded(column) in ALIASES["labels"]}
-    if len(columns) > 1 and "labels" not in columns.values():
-        names = f"{', '.join(map(shown, list(columns)[:-1]))} and {shown(list(columns)[-1])}"
-        remedy = option("columns", "labels=...", python="Corpus.of(documents, labels=...)")
-        raise place.error(f"{names} may each hold the labels, expected one; say which: {remedy}")
-
-
-def folded(column: str) -> str:
-    """The name of a column as ALIASES has it, without case and punctuation.
-
-    Of a path into XML the last part counts; what Dublin Core puts before or after a name does not.
-
-    >>> folded("Body (HTML)"), folded("650 $a"), folded("record - oai_dc:dc - dc:subject"), folded("dc.subject[en]")
-    ('body html', '650a', 'subject', 'subject')
-    """
-    name = clean(column).casefold().rpartition(" - ")[2].strip()
-    name = re.sub(r"\[[\w-]*\]$", "", _DUBLIN_CORE.sub("", name))
-    name = " ".join(re.sub(r"[\W_ǂ]+", " ", name).split())
-    return re.sub(r"^(\d{3}) ([a-z])$", r"\1\2", name)
+    usual = ([column for column in there if among(column, words)] for words in (DOCUMENT["labels"], MORE_LABELS))
+    columns = next(filter(None, usual), [])
+    if len(columns) > 1 and not any(among(column, ["labels"]) for column in columns):
+        names = f"{', '.join(map(shown, columns[:-1]))} and {shown(columns[-1])}"
+        how = option("columns", "labels=...", python="Corpus.of(documents, labels=...)")
+        raise place.error(f"{names} may each hold the labels, expected one; say which: {how}")
 
 
 def running_text(sample: Sequence[Record], there: Collection[str], taken: Collection[str] = ()) -> str:
     """The column with the longest cells, if they are long enough for text, or ""; never one with another meaning."""
     other = {*taken, *_KNOWN}
-    sizes = {column: _words(sample, column) for column in there if column not in other and folded(column) not in _ABOUT}
+    sizes = {column: _words(sample, column) for column in there if column not in other and not among(column, _ABOUT)}
     longest = max(sizes, key=lambda column: sizes[column], default="")
     return longest if longest and sizes[longest] >= RUNNING_TEXT else ""
 
@@ -322,8 +325,11 @@ def _said(guesses: Columns, markup: Collection[str], fields: Columns, there: Seq
         notes.append("no column is recognised as title or text")
     if not notes:
         return ""
-    rest = len({*there} - {*fields} - _KNOWN)
-    if named and rest:
-        notes.append(f"{rest} other column{'s are' if rest > 1 else ' is'} metadata")
-    remedy = option("columns", "title=...,text=...", python="Corpus.of(documents, title=..., text=...)")
-    return f"{'; '.join(notes)}; to change this: {remedy}"
+    if named and (rest := [column for column in there if column not in {*fields, *_KNOWN}]):
+        notes.append(f"metadata: {', '.join(map(shown, rest))}")
+    return f"{'; '.join(notes)}; to change this: {remedy()}"
+
+
+def remedy() -> str:
+    """How columns are named, for messages."""
+    return option("columns", "title=...,text=...", python="Corpus.of(documents, title=..., text=...)")

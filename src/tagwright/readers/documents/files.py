@@ -220,7 +220,7 @@ def guess_format(path: Path) -> str:
         return "tsv"
     which = option("format", flag="input-format")
     problem = (
-        "is XML of an unknown kind, expected JATS (article), PubMed, TEI, html, MARCXML or Dublin Core"
+        "is XML of an unknown kind, expected JATS (article), TEI, html, MARCXML or Dublin Core"
         if start.startswith(b"<?xml")
         else f"has no recognisable format; name it: {which}, one of {', '.join(_formats())}"
     )

@@ -1,5 +1,7 @@
 """Read web pages: headings become sections, running text becomes paragraphs."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -31,6 +33,8 @@ _REGIONS = {**dict.fromkeys(_UNREAD, 0), **dict.fromkeys(_BOILERPLATE, 1), "arti
 _TEXT = 2
 TRUSTED = 250
 "Characters: less main text than this and than half of the page is taken for a mistake of trafilatura."
+MOST_ATTRIBUTES = 1000
+"A tag with more is not for trafilatura: lxml takes the square of their number."
 _CHARSET = re.compile(
     rb"""<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*["']?\s*([\w-]{1,40})""", re.IGNORECASE
 )
@@ -45,8 +49,8 @@ _TITLES, _KEYWORDS = ("citation_title", "dc.title", "og:title"), ("citation_keyw
 def read_html(path: Path, encoding: str = "") -> Iterator[Located]:
     """One page. Its id is the DOI in its metadata, or blank.
 
-    Only the main text is read: what is in `main` or else `article` where that is most of the text, or else what
-    trafilatura (extra `html`) takes for it; without that, all but navigation, footers and forms. Metadata: author,
+    Only the main text is read: what is in `main` or else `article` where that is most of the text, or else where
+    trafilatura (extra `html`) finds it; without that, all but navigation, footers and forms. Metadata: author,
     venue, keyword, from the `meta` elements that publishers and search engines use. encoding: unless a byte order mark
     tells another one, or the page says and is UTF-8; by default what the page says, by the names of browsers, or else
     UTF-8. Raises InputError.
@@ -62,25 +66,48 @@ def read_html(path: Path, encoding: str = "") -> Iterator[Located]:
         codec = encoding
     html = decoded(content, path, codec).replace("\r", "\n")
     page = _page(html)
-    blocks = page.named_text() or _extracted(html, path)
-    if (size := _size(blocks)) < TRUSTED and 2 * size < _size(page.text()):
-        blocks = page.text()
-    yield 0, page.document(blocks)
+    yield 0, page.document(page.named_text() or _extracted(html, page, path))
 
 
-def _extracted(html: str, path: Path) -> list[Block]:
-    """What trafilatura takes for the main text; nothing without it, and where it fails."""
+def _extracted(html: str, page: _Page, path: Path) -> list[Block]:
+    """The blocks from the first to the last that trafilatura takes for main text, with the headings before them.
+
+    What it leaves out between them is most often text. All blocks without it, where it fails, and where so little is
+    left that it must be wrong.
+    """
+    text, blocks = "", page.text()
     if not find_spec("trafilatura"):
         _say_once()
-        return []
+        return blocks
+    if page.most_attributes > MOST_ATTRIBUTES:
+        return blocks
     with suppress(InputError), converting("cannot be read", "trafilatura", path):
         from trafilatura import extract
         from trafilatura.settings import DEFAULT_CONFIG
 
         config = deepcopy(DEFAULT_CONFIG)
         config["DEFAULT"]["min_extracted_size"] = "1"  # a short page is one as well
-        return _page(extract(html, output_format="html", include_comments=False, config=config) or "").text()
-    return []
+        text = extract(html, include_comments=False, config=config) or ""
+    lines, runs = {one_line(line) for line in text.splitlines()}, _runs(text)
+    found = [place for place, (_, each) in enumerate(blocks) if each in lines or _is_in(each, runs)]
+    if not found:
+        return blocks
+    begin = found[0]
+    while begin and blocks[begin - 1][0]:
+        begin -= 1
+    chosen = blocks[begin : found[-1] + 1]
+    return blocks if _size(chosen) < TRUSTED and 2 * _size(chosen) < _size(blocks) else chosen
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    """Each four words of a text in a row."""
+    words = text.split()
+    return {tuple(words[place : place + 4]) for place in range(len(words) - 3)}
+
+
+def _is_in(text: str, runs: set[tuple[str, ...]]) -> bool:
+    own = _runs(text)
+    return 2 * len(own & runs) > len(own)
 
 
 @cache
@@ -112,9 +139,11 @@ class _Page(HTMLParser):
         self._heading = 0
         self._title: list[str] = []
         self._meta: dict[str, list[str]] = {}
+        self.most_attributes = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a paragraph, a heading or a region; note metadata."""
+        self.most_attributes = max(self.most_attributes, len(attrs))
         if tag in {"br", "td", "th"}:
             self._text.append("\r" if tag == "br" else " ")
         elif tag not in _INLINE:

@@ -36,6 +36,8 @@ _UNREAD = (
 )  # fmt: skip
 _UNREAD_ENVIRONMENTS = frozenset({"thebibliography", "tikzpicture", "comment", "filecontents"})
 _ABBREVIATION = re.compile(r"\\(?:re)?newcommand\*?\s*\{?\\([A-Za-z]+)\}?\s*\{([^{}\\]*)\}")
+_PLAIN = re.compile(r"(?:[^\\{}$%&~`'!?-]|`(?!`)|'(?!')|-(?!-)|[!?](?!`))+")
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([\w* ._-]+)\}")
 _RUN = 100
 "Nodes that are converted together."
 _log = logging.getLogger(__name__)
@@ -48,13 +50,10 @@ def read_latex(path: Path) -> Iterator[Located]:
     without pylatexenc.
     """
     require("reading LaTeX", "pylatexenc", path=path)
-    from pylatexenc.latexwalker import LatexWalker
-
     text = open_text(path)
     with converting("is no LaTeX file, or a damaged one", "pylatexenc", path):
-        nodes, _, _ = LatexWalker(_written_out(text), known_macros(), tolerant_parsing=True).get_latex_nodes()
         paper = _Paper()
-        paper.take(nodes)
+        paper.take(parse(_written_out(text), known_macros()))
         document = paper.document()
     if paper.inputs:
         _log.warning("%s: other files that it includes (\\input, %d times) are not read", path, paper.inputs)
@@ -135,6 +134,25 @@ class _Paper:
 
     def _text(self, nodes: Sequence[Any]) -> str:
         return str(self._to_text.nodelist_to_text(list(nodes)))
+
+
+def parse(text: str, macros: Any) -> list[Any]:
+    """The nodes of a text. macros: `known_macros`."""
+    from pylatexenc.latexwalker import LatexToken, LatexWalker
+
+    class Walker(LatexWalker):  # type: ignore[misc]
+        """The library takes the square of the time for characters and for environments one by one."""
+
+        def get_token(self, pos: int, include_brace_chars: Any = None, environments: bool = True, **state: Any) -> Any:
+            if environments and not include_brace_chars and state:
+                if plain := _PLAIN.match(self.s, pos):
+                    return LatexToken("char", plain[0], pos, len(plain[0]), "")
+                if found := _ENVIRONMENT.match(self.s, pos):
+                    return LatexToken(f"{found[1]}_environment", found[2], pos, len(found[0]), "")
+            return super().get_token(pos, include_brace_chars, environments, **state)
+
+    nodes: list[Any] = Walker(text, macros, tolerant_parsing=True).get_latex_nodes()[0]
+    return nodes
 
 
 def known_macros() -> Any:

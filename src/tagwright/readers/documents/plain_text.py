@@ -76,7 +76,7 @@ def parse_markdown(text: str) -> Document:
 
 
 def labels_beside(path: Path) -> tuple[str, ...]:
-    """The labels in a file of the same name: URIs in a `.tsv`, or else names in a `.key`, one a line.
+    """The labels in a file of the same name: URIs or names in a `.tsv`, or else names in a `.key`, one a line.
 
     `Vocabulary.resolve` accepts both. Raises InputError with path and line.
     """
@@ -91,13 +91,14 @@ def labels_beside(path: Path) -> tuple[str, ...]:
 
 def _subjects(path: Path) -> Iterator[str]:
     for line, row in open_lines(path):
-        if row.strip():
-            uri, _, name = clean(row).partition("\t")
-            if not re.fullmatch(r"<[^<>]*>", uri.strip()):
-                raise InputError(
-                    f"is {shown(row)}, expected a label of the text beside it: <uri>, a tab, name", path, line
-                )
-            yield uri.strip()[1:-1].strip() or name.partition("\t")[0].strip()
+        first, *others = [cell.strip() for cell in clean(row).split("\t")]
+        is_uri = re.fullmatch(r"<[^<>]*>", first)
+        if first and not is_uri and any(others):
+            raise InputError(
+                f"is {shown(row)}, expected a label of the text beside it: a name, or <uri>, a tab, name", path, line
+            )
+        if found := (first[1:-1].strip() if is_uri else first) or next(iter(others), ""):
+            yield found
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[Block]:

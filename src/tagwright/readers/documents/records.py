@@ -16,7 +16,7 @@ from tagwright.core.display import many
 from tagwright.errors import InputError, option
 from tagwright.readers.documents.s2orc import adapt_s2orc, unread_fields
 from tagwright.readers.limits import reject
-from tagwright.readers.lines import Place, id_field, ids_field, text_field, texts_field
+from tagwright.readers.lines import Place, id_field, ids_field, is_missing, text_field, texts_field
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
 
@@ -173,7 +173,7 @@ def _other_values(value: object) -> tuple[str, ...]:
     values = value if isinstance(value, list | tuple) else [value]
     if any(isinstance(part, _NESTED) for part in values):
         return ()
-    return tuple(text for text in (clean(str(part)).strip() for part in values if part is not None) if text)
+    return tuple(text for text in (clean(str(part)).strip() for part in values if not is_missing(part)) if text)
 
 
 def _nested(record: Record, parts: Collection[str]) -> Iterator[str]:

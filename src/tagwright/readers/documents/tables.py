@@ -1,5 +1,6 @@
 """Read TSV, CSV, Parquet and Arrow files: a row is a record with columns named as in JSON lines."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -7,18 +8,26 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tagwright.core.checked import shown
-from tagwright.errors import InputError, option
+from tagwright.errors import InputError
 from tagwright.readers.documents.arrow import arrow_rows, parquet_rows
-from tagwright.readers.documents.columns import ALIASES, SAMPLE, Columns, folded, running_text, split_labels, to_fields
+from tagwright.readers.documents.columns import SAMPLE, Columns, remedy, running_text, split_labels, to_fields
 from tagwright.readers.documents.records import Located, Record, recognise, to_documents
+from tagwright.readers.headers import DOCUMENT, MORE_LABELS, among, of_web_of_science
 from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, csv_rows, tsv_rows, unescape_formula
+
+_SHORT_TEXTS = "names of columns, or short texts as Annif has them: a text, a tab, labels as <uri> or with ; between"
 
 LONGEST_NAME = 6
 "The most words in the name of a column."
 
 _Row: TypeAlias = tuple[int, Sequence[str]]
-_USUAL = frozenset(name for names in ALIASES.values() for name in names)
+_USUAL = (*chain.from_iterable(DOCUMENT.values()), *MORE_LABELS)
+_SURE = (
+    "title", "abstract", "text", "titel", "zusammenfassung", "nimeke", "tiivistelmä", "teksti", "sammanfattning",
+    "titre", "résumé", "texte",
+)  # fmt: skip
+"Names of columns that tell a header even alone."
 
 
 def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -27,7 +36,7 @@ def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     With a header, the columns of `read_csv`; the first line is a header if it holds the name of a text column or two of
     the usual other names, or when `columns` are given. Without a header, Annif's short texts: the text, a tab, and the
     label ids, as `<uri>`s or separated by spaces, tabs, `;` or `|`; a line without a tab has no labels; the id is the
-    line number. Raises InputError with path and line.
+    line number. Raises InputError with path and line, also where the lines look like a table of other columns.
     """
     rows = tsv_rows(path, "leave out")
     first = next(rows, None)
@@ -35,8 +44,11 @@ def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
         return
     if columns or _is_header(first[1]):
         yield from _with_header(first, rows, path, columns)
-    else:
-        yield from from_rows(((line, _short_text(cells)) for line, cells in chain([first], rows)), path)
+        return
+    sample = [first, *islice(rows, SAMPLE)]
+    if _is_other_table([cells for _, cells in sample]):
+        raise _no_header(first[1], _SHORT_TEXTS, path)
+    yield from from_rows(((line, _short_text(cells)) for line, cells in chain(sample, rows)), path)
 
 
 def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -44,7 +56,7 @@ def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
 
     Columns: id (without one, the number of the line), title, abstract or text, labels (ids separated by `;` or `|`, or
     a list in JSON), or Annif's document_id, text, subject_uris; those that `columns` name; or usual other names
-    (`columns.ALIASES`). Any other column is metadata. An apostrophe before a cell that would be a formula is no part of
+    (`readers.headers`). Any other column is metadata. An apostrophe before a cell that would be a formula is no part of
     it. Raises InputError with path and line.
     """
     rows = ((line, list(map(unescape_formula, cells))) for line, cells in csv_rows(path))
@@ -56,10 +68,7 @@ def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
         return
     sample = list(islice(rows, SAMPLE))
     if not _holds_text_below(first[1], [cells for _, cells in sample]):
-        got = shown(", ".join(first[1]))
-        problem = f"the first line is {got}, expected the names of columns: id, title, text, labels"
-        remedy = option("columns", "title=...,text=...", python="Corpus.of(documents, title=..., text=...)")
-        raise InputError(f"{problem}; or say which they are: {remedy}", path, 1)
+        raise _no_header(first[1], "the names of columns: id, title, text, labels", path)
     yield from _with_header(first, chain(sample, rows), path, columns)
 
 
@@ -95,8 +104,32 @@ def from_rows(
 
 
 def _is_header(cells: Sequence[str]) -> bool:
-    names = {folded(cell) for cell in cells}
-    return bool(names & {"title", "abstract", "text"}) or len(names & _USUAL) > 1
+    known = sum(among(cell, _USUAL) for cell in cells)
+    return known > 1 or any(among(cell, _SURE) for cell in cells) or bool(of_web_of_science(cells))
+
+
+def _is_other_table(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the lines are no short texts with labels.
+
+    Either all have the same three cells or more, and the first is a header: it has words over a column of numbers or
+    empty cells; or most have one word before the tab and several behind it, as names have. A `<uri>` tells labels.
+    """
+    if len(rows) < 2 or any(cell.startswith("<") for cells in rows for cell in cells[1:]):
+        return False
+    if len(rows[0]) > 2 and len({len(cells) for cells in rows}) == 1:
+        first, *columns = ([_are_words(cell) for cell in column] for column in zip(*rows, strict=True))
+        return first[0] and all(each[0] for each in columns) and any(not any(each[1:]) for each in columns)
+    named = [name for text, *labels in rows if " " in (name := " ".join(labels).strip()) and " " not in text.strip()]
+    return 2 * sum(map(_are_words, named)) > len(rows)
+
+
+def _are_words(cell: str) -> bool:
+    return bool(cell.strip()) and not re.search(r"[\d;|:]", cell)
+
+
+def _no_header(cells: Sequence[str], expected: str, path: Path) -> InputError:
+    got = shown(", ".join(cells))
+    return InputError(f"the first line is {got}, expected {expected}; or say which they are: {remedy()}", path, 1)
 
 
 def _holds_text_below(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
@@ -104,7 +137,7 @@ def _holds_text_below(header: Sequence[str], rows: Sequence[Sequence[str]]) -> b
     if not rows or len({*header}) < len(header) or any(len(cell.split()) > LONGEST_NAME for cell in header):
         return False
     records = [dict(zip(header, cells, strict=False)) for cells in rows]
-    return bool({folded(cell) for cell in header} & _USUAL) or bool(running_text(records, header))
+    return any(among(cell, _USUAL) for cell in header) or bool(running_text(records, header))
 
 
 def _with_header(header: _Row, rows: Iterable[_Row], path: Path, columns_: Columns | None = None) -> Iterator[Located]:
@@ -116,12 +149,13 @@ def _with_header(header: _Row, rows: Iterable[_Row], path: Path, columns_: Colum
 
 
 def _records(columns: Sequence[str], rows: Iterable[_Row], path: Path) -> Iterator[tuple[int, Record]]:
+    least = max((number for number, name in enumerate(columns, 1) if name != f"column {number}"), default=0)
     for line, cells in rows:
-        if len(cells) != len(columns):
+        if len(cells) < least or any(map(str.strip, cells[len(columns) :])):  # empty cells may end a row
             problem = f"has {len(cells)} columns, expected {len(columns)} as in the header ({', '.join(columns)})"
             reject(InputError(problem, path, line))
             continue
-        yield line, dict(zip(columns, cells, strict=True))
+        yield line, dict(zip(columns, cells, strict=False))
 
 
 def _short_text(cells: Sequence[str]) -> Record:

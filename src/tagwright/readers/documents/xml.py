@@ -4,9 +4,8 @@ Document types are ignored and no entity is expanded: a file that declares entit
 """
 
 from collections.abc import Callable, Collection, Iterator
-from functools import partial
 from html.entities import html5
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder  # builds trees; expat below does the parsing
@@ -34,7 +33,9 @@ def read_elements(path: Path, *names: str) -> Iterator[tuple[int, Element]]:
     """
     harvest = _Harvest(names, path)
     with open_bytes(path) as file:
-        for chunk in chain(iter(partial(file.read, CHUNK), b""), [b""]):
+        chunk = b"begin"
+        while chunk:
+            chunk = file.read(max(CHUNK, harvest.waiting))  # a tag is parsed anew with each chunk until it ends
             yield from harvest.take(chunk)
 
 
@@ -88,13 +89,18 @@ class _Harvest:
         parser.CharacterDataHandler = self._text
         parser.EntityDeclHandler, parser.SkippedEntityHandler = self._entity, self._skipped
 
+    @property
+    def waiting(self) -> int:
+        """The bytes of a tag or comment that has not ended yet."""
+        return self._fed - max(0, self._parser.CurrentByteIndex)
+
     def take(self, chunk: bytes) -> Iterator[tuple[int, Element]]:
         """Parse the next part of the file, b"" at its end, and yield the elements that end there."""
         problem = ""
         self._fed += len(chunk)
         try:
             self._parser.Parse(chunk, not chunk)
-            if self._fed - self._parser.CurrentByteIndex > largest_document() + CHUNK:  # a tag is buffered
+            if self.waiting > largest_document() + CHUNK:
                 problem = f"holds a tag or comment that {too_large()}"
         except expat.ExpatError as error:
             problem = f"is not XML ({expat.ErrorString(error.code)})"

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tagwright.core.checked import shown
+from tagwright.readers.headers import LABEL, recognised
 from tagwright.readers.labels.languages import by_language
-from tagwright.readers.lines import Place, id_field, ids_field, json_lines, text_field, texts_field
+from tagwright.readers.lines import Place, id_field, ids_field, json_lines, json_objects, text_field, texts_field
 from tagwright.types import Label
 
 LISTS = ("types", "schemes", "collections", "related", "exact", "close")
 "The fields that are lists of ids or URIs, beside `broader`."
+
+_LISTED = frozenset({"names", "broader", "translated", *LISTS})
+_FIELDS = _LISTED | {"id", "name", "description", "notation", "languages", "descriptions"}
+"The keys of a label."
+
+_log = logging.getLogger(__name__)
 
 _DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggestions"})
 
@@ -38,13 +47,37 @@ def to_record(label: Label) -> dict[str, Any]:
 def read_records(path: Path | str) -> Iterator[tuple[int, Label]]:
     """The labels as they are in the file, each with its line, without names where these are given by language only.
 
-    Raises InputError with the line.
+    Keys may have the names of `readers.headers`; those of no use are counted and logged. Raises InputError with the
+    line.
     """
-    for position, (line, record) in enumerate(json_lines(path)):
+    other = Counter[str]()
+    is_json = Path(str(path).removesuffix(".gz")).suffix == ".json"
+    for position, (line, record) in enumerate(json_objects(path) if is_json else json_lines(path)):
         place = Place(path, line)
         if "id" not in record and "uid" in record:
-            record = {**record, "id": position, "name": record.get("title"), "description": record.get("content")}
+            given = {"id": position, "name": record.get("title"), "description": record.get("content")}
+            record = given | {key: record[key] for key in record.keys() - {"uid", "title", "content"}}
+        else:
+            record = _renamed(record)
         yield line, _label(record, place)
+        other.update(record.keys() - _FIELDS)
+    if other:
+        _log.warning("%s: keys left out: %s", path, ", ".join(f"{key} ({other[key]:,})" for key in sorted(other)))
+
+
+def _renamed(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with keys of our own in place of usual other names. Documents stay as they are, to be refused."""
+    own, other = record.keys() & _FIELDS, [key for key in record if key not in _FIELDS]
+    is_named = bool(own & {"name", "names", "languages"})
+    if not other or not (is_named or _DOCUMENT_FIELDS.isdisjoint(record)):
+        return record
+    words = {part: usual for part, usual in LABEL.items() if part not in own and not (part == "name" and is_named)}
+    parts = {key: part for part, key in recognised(other, words).items()}
+    renamed = {parts.get(key, key): value for key, value in record.items()}
+    for part in _LISTED.intersection(parts.values()):
+        value = renamed[part]
+        renamed[part] = [value] if isinstance(value, str) and value else value or []
+    return renamed
 
 
 def _label(record: Mapping[str, Any], place: Place) -> Label:

@@ -124,6 +124,25 @@ def in_languages(label: Label, languages: Iterable[str]) -> Label:
     return replace(label, names=searched(tagged, chosen), description=described, descriptions=descriptions)
 
 
+def with_names_in(label: Label, languages: Iterable[str]) -> Label:
+    """The label in these languages, as `in_languages` says, where its names are those of a file in all languages."""
+    by_its_language = set(label.names) == {name for _, name in label.languages}
+    return in_languages(label, languages) if by_its_language else label
+
+
+def frequent_languages(labels: Iterable[Label]) -> list[str]:
+    """The languages in which at least a fifth of the labels have a name, the most frequent first.
+
+    >>> bees = Label("1", ("Bees",), languages=(("en-gb", "Bees"), ("sv", "Bin")))
+    >>> frequent_languages([bees, Label("2", ("Taxes",), languages=(("en", "Taxes"),))])
+    ['en', 'sv']
+    """
+    codes = [{main(code) for code, _ in label.languages} for label in labels]
+    counts = Counter(code for each in codes for code in each)
+    order = sorted(counts, key=lambda code: (-counts[code], code))
+    return [code for code in order if counts[code] >= SHARE * len(codes)]
+
+
 def main(tag: str) -> str:
     """The language of a tag, without its country.
 
@@ -138,13 +157,10 @@ def say_chosen(labels: Sequence[Label], path: Path | str, wanted: str | None) ->
 
     A language counts if at least a fifth of the labels have a name in it.
     """
-    codes = [{main(code) for code, _ in label.languages} for label in labels]
-    counts = Counter(code for each in codes for code in each)
-    order = sorted(counts, key=lambda code: (-counts[code], code))
-    found = [code for code in order if counts[code] >= SHARE * len(labels)]
+    found = frequent_languages(labels)
     if len(found) < 2 or _is_named(wanted):
         return
-    several = [label for label, each in zip(labels, codes, strict=True) if len(each) > 1]
+    several = [label for label in labels if len({main(code) for code, _ in label.languages}) > 1]
     named = ({main(tag) for tag, name in label.languages if name in label.names} for label in several)
     used = Counter(code for each in named for code in each)
     chosen = [code for code in found if 2 * used[code] > len(several)] or found[:1]

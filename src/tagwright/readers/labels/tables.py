@@ -1,27 +1,43 @@
-"""Read labels from TSV and CSV, in the forms that `Vocabulary.read` lists, and write them as such."""
+"""Read labels from TSV and CSV, from records and tables in memory, and write them as tables.
+
+`Vocabulary.read` and `Vocabulary.of` list the forms; columns are known by the words of `readers.headers`.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
+import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, TypeAlias
 
 from tagwright.core.checked import shown
-from tagwright.readers.documents.columns import json_texts
+from tagwright.core.display import few
+from tagwright.errors import ConfigError, InputError
+from tagwright.readers.documents.columns import listed
+from tagwright.readers.headers import DOCUMENT, LABEL, among, language_of, recognised
 from tagwright.readers.labels.jsonl import LISTS, by_code
 from tagwright.readers.labels.languages import by_language, chosen_names
+from tagwright.readers.labels.parents import with_parents
 from tagwright.readers.labels.term_lists import read_names
-from tagwright.readers.lines import ENDS, Place, csv_rows, tsv_rows
+from tagwright.readers.lines import ENDS, Place, csv_rows, text_field, tsv_rows
 from tagwright.text.words import clean
 from tagwright.types import Label
 
 _NAMES_ALONE = frozenset({"name", "names", "label", "labels", "term", "terms", "category", "subject", "tag", "title"})
 "Names of the only column of a table; any other first line is itself a label."
 
-_SEVERAL = frozenset({"broader", "translated", *LISTS})
-"Columns whose cells may hold several values, beside those of names."
+_DOCUMENTS = ("abstract", "labels", "subjects", "subject headings", "subject uris", "keywords")
+"Names of columns beside titles that tell documents from labels."
+
+_ONE = frozenset({"id", "name", "notation"})
+"Parts of a label that are one text."
+
+_URI = re.compile(r"<.+>$|[A-Za-z][\w+.-]*://")
+
+_log = logging.getLogger(__name__)
 
 
 def read_label_table(
@@ -33,15 +49,39 @@ def read_label_table(
     if first is None:
         return iter(())
     header = [cell.strip().casefold() for cell in first[1]]
+    while len(header) > 1 and not header[-1]:  # separators may end a row
+        header.pop()
     if len(header) == 1 and header[0] not in _NAMES_ALONE:
         if file_format == "tsv":
             return read_names(path)
         header, rows = ["name"], itertools.chain([first], rows)
-    if file_format == "tsv" and len(header) > 1 and {"id", "uri"}.isdisjoint(header):
+    if file_format == "tsv" and len(header) > 1 and not _is_header(header):
         header, rows = ["id", "name", "notation"], itertools.chain([first], rows)
-    columns = _Columns.of(header, Place(path, first[0]))
-    labels = ((line, _row_label(cells, columns, Place(path, line))) for line, cells in rows)
-    return chosen_names(labels, language, likely, path, list(columns.languages))
+    columns = _columns(header, {}, Place(path, first[0]))
+    labels = with_parents(_labels(_with_header(rows, header, path), columns, path), path)
+    tags = {column: tag for part in ("name", "names") for column, tag in columns.get(part, ()) if tag}
+    return chosen_names(labels, language, likely, path, [*dict.fromkeys(tags[each] for each in header if each in tags)])
+
+
+def read_label_rows(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], given: Mapping[str, str]
+) -> Iterator[tuple[int, Label]]:
+    """The labels of records, or of the rows of a table in memory, each with its number.
+
+    given: part -> column, of id, name, names, description, broader, notation; other columns are known as in a file.
+    Several values are a list, or a text as in a file. Raises InputError with the row, ConfigError for an unknown part.
+    """
+    if unknown := [part for part in given if part not in LABEL]:
+        raise ConfigError(f"a label has no field {shown(unknown[0])}; the fields are {', '.join(LABEL)}")
+    every = [(row, {str(key): value for key, value in record.items()}) for row, record in rows]
+    if not every:
+        return
+    header = list(dict.fromkeys(column for _, record in every for column in record))
+    names = ", ".join(map(shown, header))
+    if absent := [column for column in given.values() if column not in header]:
+        raise InputError(f"the labels have no column {shown(absent[0])}; the columns are {names}")
+    columns = _columns(header, given, Place("labels"))
+    yield from with_parents(_labels(every, columns, "labels"), "labels")
 
 
 def to_table(labels: Sequence[Label], *, one_line: bool = False) -> Iterator[list[str]]:
@@ -67,63 +107,148 @@ def to_table(labels: Sequence[Label], *, one_line: bool = False) -> Iterator[lis
         yield [row.get(column, "") for column in header]
 
 
-class _Columns(NamedTuple):
-    """The columns of a table. names: those of names whose language is not said; languages: tag -> its columns.
-
-    descriptions: column -> tag.
-    """
-
-    header: Sequence[str]
-    names: Sequence[str]
-    languages: Mapping[str, Sequence[str]]
-    descriptions: Mapping[str, str]
-
-    @classmethod
-    def of(cls, header: Sequence[str], place: Place) -> _Columns:
-        """Find them. Raises InputError for an unusable header."""
-        languages: dict[str, list[str]] = {}
-        for column in header:
-            kind, _, tag = column.partition("_")
-            if kind in ("label", "names") and tag:
-                languages.setdefault(tag, []).append(column)
-        descriptions = {column: column[12:] for column in header if column.startswith("description_")}
-        names = list(header) if len(header) == 1 else [each for each in ("name", "label", "names") if each in header]
-        if not (languages or names) or len(set(header)) < len(header):
-            wanted = 'once each, among them "name", "names" or "label_LANGUAGE", and for ids of their own "id" or "uri"'
-            raise place.error(f"the columns are {shown(header)}, expected {wanted}")
-        return cls(header, names, languages, descriptions | {"descriptions": ""})
+_Columns: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
+"Part of a label -> its columns, each with the tag of the language that its name says."
 
 
-def _row_label(cells: Sequence[str], columns: _Columns, place: Place) -> Label:
-    header = columns.header
-    if any(cells[len(header) :]):
-        raise place.error(f"has {len(cells)} columns, expected {len(header)}: {', '.join(header)}")
-    row = {column: clean(cell).strip() for column, cell in zip(header, cells, strict=False)}
-    names = distinct_names(name for column in columns.names for name in _cells(row, column))
-    tagged = [(tag, name) for tag, places in columns.languages.items() for each in places for name in _cells(row, each)]
-    has_ids = "id" in row or "uri" in row
-    first = [*names, *(name for _, name in tagged)][:1]
-    label_id = bare_id(row.get("id") or row.get("uri") or "") if has_ids else "".join(first)
-    if has_ids and not label_id:
-        raise place.error('has no id; fill in the column "id" or "uri"')
-    if not first:
-        wanted = " or ".join(
-            map(shown, [*columns.names, *(each for some in columns.languages.values() for each in some)])
+def _is_header(cells: Sequence[str]) -> bool:
+    """Whether the first line of a TSV names columns: those of ids, or two parts of a label."""
+    return not {"id", "uri"}.isdisjoint(cells) or len(recognised(cells, LABEL)) > 1
+
+
+def _columns(header: Sequence[str], given: Mapping[str, str], place: Place) -> _Columns:
+    """Find the columns; those of no use are logged. Raises InputError where none holds names."""
+    if len(header) == 1 and place.line is not None:
+        return {"names" if header == ["names"] else "name": [(header[0], "")]}
+    found = {part: [(column, "")] for part, column in given.items()}
+    free = [column for column in header if column not in given.values()]
+    tagged = {column: language for column in free if (language := _language(column))[0]}
+    plain = [column for column in free if column not in tagged]
+    if [*tagged] == ["label_id"] and "id" not in {*found, *recognised(plain, LABEL)}:  # no names in Indonesian
+        tagged, plain = {}, free
+    own = {*found, *plain, *(part for part, _ in tagged.values())}
+    words = dict(LABEL)
+    if own & {"name", "names", "label"}:  # then no other word is the name
+        words["name"] = ("name", "label")
+    if own & {"description", "descriptions"}:
+        words["description"] = ("description",)
+    for part, column in recognised(plain, {part: words[part] for part in words if part not in found}).items():
+        also = [other for other in _TOGETHER.get(part, ()) if other in plain and other != column]
+        found[part] = [(each, "") for each in (column, *also)]
+    for column, (part, tag) in tagged.items():
+        found.setdefault(part, []).append((column, tag))
+    _check(found, header, given, place)
+    used = {column for columns in found.values() for column, _ in columns}
+    if left := [column for column in header if column and column not in used]:
+        _log.warning("%s: columns left out: %s", place.path, ", ".join(left))
+    return found
+
+
+_TOGETHER: Mapping[str, tuple[str, ...]] = {"id": ("id", "uri"), "name": ("name", "label")}
+"Columns of a part that may stand beside each other."
+
+
+def _language(column: str) -> tuple[str, str]:
+    """The part and the tag of a column for one language; of `label_`, `names_` and `description_` any tag is taken."""
+    if column in ("languages", "descriptions"):
+        return ("names" if column == "languages" else column), ""
+    kind, _, tag = column.casefold().partition("_")
+    if tag and kind in ("label", "names", "description") and (tag == "id" or not _is_usual(column)):
+        return {"label": "name"}.get(kind, kind), tag
+    return ("", "") if _is_usual(column) else language_of(column, LABEL)
+
+
+def _is_usual(column: str) -> bool:
+    return any(among(column, words) for words in LABEL.values())
+
+
+def _check(found: _Columns, header: Sequence[str], given: Mapping[str, str], place: Place) -> None:
+    """Raise InputError unless the columns are those of labels."""
+    names = [column for part in ("name", "names") for column, _ in found.get(part, ())]
+    titles = [column for column in names if among(column, DOCUMENT["title"]) and not among(column, ["name"])]
+    documents = [column for column in header if among(column, _DOCUMENTS)]
+    if documents and not given and titles == names:
+        raise place.error(f"the columns are those of documents ({', '.join(header)}), expected labels")
+    if len(set(header)) < len(header) or (not names and place.line is not None):
+        wanted = 'once each, among them "name", "names" or "label_LANGUAGE", and for ids of their own "id" or "uri"'
+        raise place.error(f"the columns are {shown(header)}, expected {wanted}")
+    if not names:
+        raise InputError(
+            f"the labels have the columns {', '.join(map(shown, header))}, and none is called name; say which holds "
+            f"the names: Vocabulary.of(labels, name={shown(header[0])})"
         )
-        raise place.error(f"label {shown(label_id)} has no name; fill in the column {wanted}")
+
+
+def _with_header(
+    rows: Iterable[tuple[int, list[str]]], header: Sequence[str], path: Path
+) -> Iterator[tuple[int, dict[str, str]]]:
+    for line, cells in rows:
+        if any(map(str.strip, cells[len(header) :])):
+            raise Place(path, line).error(f"has {len(cells)} columns, expected {len(header)}: {', '.join(header)}")
+        yield line, dict(zip(header, cells, strict=False))
+
+
+def _labels(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], columns: _Columns, path: Path | str
+) -> Iterator[tuple[int, Label]]:
+    """The label of each row; a URI without any name is a concept out of use, which is left out and counted."""
+    count, unused = 0, list[str]()
+    for count, (line, row) in enumerate(rows, 1):  # noqa: B007
+        label = _label(row, columns, Place(path, line))
+        if label.names or label.languages:
+            yield line, label
+        else:
+            unused.append(label.id)
+    if unused:
+        _log.warning(
+            "%s: %d of %d labels are deprecated (a URI without a name) and left out: %s",
+            path, len(unused), count, few(unused),
+        )  # fmt: skip
+
+
+def _label(row: Mapping[str, Any], columns: _Columns, place: Place) -> Label:
+    texts = {
+        part: [text for column, tag in found for text in _values(row, column, tag, part, place)]
+        for part, found in columns.items()
+    }
+    named, raw_id = [*texts.get("name", ()), *texts.get("names", ())], next((id_ for _, id_ in texts.get("id", ())), "")
+    label_id = bare_id(raw_id) if "id" in columns else "".join(name for _, name in named[:1])
+    if not label_id or not (named or _URI.match(raw_id)):
+        missing = ["id"] if named else ["name", "names"]
+        fitting = [shown(column) for part in missing for column, _ in columns.get(part, ())]
+        whose = f"label {shown(label_id)} " if label_id else ""
+        raise place.error(f"{whose}has no {missing[0]}; fill in the column {' or '.join(fitting)}")
     described = by_language(
-        (tag, text) for column, tag in columns.descriptions.items() for text in _texts(row.get(column, ""))
+        [(tag, text) for tag, text in texts.get("description", ()) if tag] + texts.get("descriptions", [])
     )
+    one = [text for tag, text in texts.get("description", ()) if not tag]
+    if not any(not tag for _, tag in columns.get("description", ())):
+        one = [text for _, text in described]
     return Label(
         label_id,
-        names,
-        "".join(_texts(row["description"])[:1] if "description" in row else [text for _, text in described[:1]]),
-        languages=by_language((tag, name) for tag, name in tagged if name),
-        translated=tuple(_cells(row, "translated")),
-        notation=row.get("notation", ""),
+        distinct_names(name for tag, name in named if not tag),
+        "".join(one[:1]),
+        languages=by_language((tag, name) for tag, name in named if tag),
+        notation="".join(text for _, text in texts.get("notation", ())[:1]),
         descriptions=described,
-        **{field: tuple(map(bare_id, _cells(row, field))) for field in ("broader", *LISTS)},
+        translated=tuple(text for _, text in texts.get("translated", ())),
+        **{field: tuple(bare_id(text) for _, text in texts.get(field, ())) for field in ("broader", *LISTS)},
     )
+
+
+def _values(row: Mapping[str, Any], column: str, tag: str, part: str, place: Place) -> Iterator[tuple[str, str]]:
+    """The texts of a cell, each with the tag of its language: of a column for one, or the key of a mapping."""
+    value = row.get(column)
+    if isinstance(value, Mapping) and part in ("names", "descriptions"):
+        for code in value:
+            yield from _values(value, code, str(code).lower(), part, place)
+        return
+    if part in _ONE or not isinstance(value, list | tuple):
+        text = text_field(row, column, place)
+        found = [text] if part in _ONE else split_texts(text, None if part in ("description", "descriptions") else "|;")
+    else:
+        found = [text_field({column: each}, column, place) for each in value]
+    yield from ((tag, text) for text in found if text)
 
 
 def distinct_names(texts: Iterable[str]) -> tuple[str, ...]:
@@ -136,26 +261,16 @@ def bare_id(label_id: str) -> str:
     return label_id[1:-1] if label_id.startswith("<") and label_id.endswith(">") else label_id
 
 
-def _cells(row: Mapping[str, str], column: str) -> list[str]:
-    """The values of a cell. Columns that may hold several separate them by `|` or `;`, or hold a list in JSON."""
-    text = row.get(column, "")
-    if not column.startswith("names") and column not in _SEVERAL:
-        return [text] if text else []
-    if (found := _json_list(text)) is not None:
-        return found
-    return [part.strip() for part in text.split("|" if "|" in text else ";") if part.strip()]
+def split_texts(cell: str, separators: str | None = "|;") -> list[str]:
+    """The texts in a cell: a list (`listed`), or separated by the first of these separators that it holds.
 
-
-def _texts(cell: str) -> list[str]:
-    """The texts of a description: one, or a list in JSON."""
-    found = _json_list(cell)
-    return found if found is not None else [cell] if cell else []
-
-
-def _json_list(cell: str) -> list[str] | None:
-    """The texts of a list in JSON, cleaned; None for anything else."""
-    found = json_texts(cell) if cell.startswith('["') else None
-    return None if found is None else [text for each in found if (text := clean(each).strip())]
+    >>> split_texts("Birds; Aves"), split_texts("a;b|c"), split_texts("['Birds', 'Aves']")
+    (['Birds', 'Aves'], ['a;b', 'c'], ['Birds', 'Aves'])
+    """
+    if (found := listed(cell)) is None:
+        mark = next((each for each in separators or "" if each in cell), None)
+        found = cell.split(mark) if mark else [cell]
+    return [text for each in found if (text := clean(each).strip())]
 
 
 def _row(label: Label, one_line: bool) -> dict[str, str]:
@@ -164,26 +279,21 @@ def _row(label: Label, one_line: bool) -> dict[str, str]:
     return {
         "id": label.id,
         "names": _cell(label.names, one_line),
-        "description": _text_cell([label.description], one_line),
+        "description": _cell([label.description] if label.description else [], one_line, None),
         "notation": label.notation,
         **{field: _cell(getattr(label, field), one_line) for field in ("broader", "translated", *LISTS)},
         **{f"names_{code}": _cell(texts, one_line) for code, texts in names.items()},
         **{
-            f"description_{code}" if code else "descriptions": _text_cell(texts, one_line)
+            f"description_{code}" if code else "descriptions": _cell(texts, one_line, None)
             for code, texts in described.items()
         },
     }
 
 
-def _cell(texts: Sequence[str], one_line: bool) -> str:
-    """What `_cells` reads as these texts."""
-    joined = "|".join(texts)
-    if joined.startswith('["') or any("|" in text for text in texts) or (one_line and ENDS.search(joined)):
-        return json.dumps(texts, ensure_ascii=False)
-    return f"{joined}|" if len(texts) == 1 and ";" in joined else joined
-
-
-def _text_cell(texts: Sequence[str], one_line: bool) -> str:
-    """What `_texts` reads as these texts."""
-    plain = len(texts) == 1 and not texts[0].startswith('["') and not (one_line and ENDS.search(texts[0]))
-    return texts[0] if plain else json.dumps(texts, ensure_ascii=False) if texts else ""
+def _cell(texts: Sequence[str], one_line: bool, separators: str | None = "|;") -> str:
+    """What `split_texts` reads as these texts."""
+    plain = "|".join(texts)
+    if separators and len(texts) == 1 and ";" in plain:
+        plain += "|"
+    is_plain = split_texts(plain, separators) == [*texts] and not (one_line and ENDS.search(plain))
+    return plain if is_plain else json.dumps(texts, ensure_ascii=False)

@@ -1,11 +1,13 @@
 """Read labels from plain text: one name a line, paths as in Google's product taxonomy, or an indented outline."""
 
+import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from tagwright.core.checked import shown
+from tagwright.core.display import few, many
 from tagwright.errors import InputError
 from tagwright.readers.lines import open_lines
 from tagwright.text.words import clean
@@ -13,6 +15,12 @@ from tagwright.types import Label
 
 ARROW = " > "
 "The separator of the names in a path."
+
+SENTENCE = 48
+"The least characters a line, on average, of running text."
+
+_SENTENCE_END = re.compile(r"(?<=\w\w\w)[.!?…][\"'”’»)]?(?:$| +\W?[A-ZÄÖÜÅÉ0-9])|[。！？]")
+_log = logging.getLogger(__name__)
 
 _NUMBERED = re.compile(r"(\d+) - (?=\S)")
 
@@ -38,21 +46,34 @@ def _as_label(item: object, position: int) -> Label:
 
 
 def read_names(path: Path) -> Iterator[tuple[int, Label]]:
-    """Each line as a label, with the line. Comments (`# ...`) on top, blank lines and repeated lines are skipped.
+    """Each line as a label, with the line. Comments (`# ...`) on top and blank lines are skipped; repeated ones too.
 
     The id is the line itself, or the number before it where all lines have one (`1 - Animals`). A line that is a path
     (`Animals > Birds`), and one that is indented below another, gets the last name and lies below its parent; its id is
-    the whole path. The description of a label is the path above it. Raises InputError as `open_lines` does.
+    the whole path. The description of a label is the path above it. Raises InputError as `open_lines` does, and for
+    running text.
     """
     terms = _terms(path)
+    if _is_running_text([term.path[-1] for term in terms]):
+        raise InputError("looks like running text, expected labels: a name or a path a line", path)
     ids = {term.path: term.number or ARROW.join(term.path) for term in terms}
-    seen = set[tuple[str, ...]]()
+    seen, repeated = set[tuple[str, ...]](), list[str]()
     for term in terms:
-        if term.path not in seen:
+        if term.path in seen:
+            repeated.append(str(term.line))
+        else:
             seen.add(term.path)
             above = term.path[:-1]
             broader = (ids[above],) if above in ids else ()
             yield term.line, Label(ids[term.path], (term.path[-1],), ARROW.join(above), broader)
+    if repeated:
+        _log.warning("%s: %s left out, which are repeated: %s", path, many(len(repeated), "line"), few(repeated))
+
+
+def _is_running_text(names: Sequence[str]) -> bool:
+    """Whether the lines are long, and in a third of them or more a sentence ends, as in a text of several lines."""
+    sentences = sum(bool(_SENTENCE_END.search(name)) for name in names)
+    return sum(map(len, names)) >= SENTENCE * len(names) > 0 and 3 * sentences >= len(names)
 
 
 class _Term(NamedTuple):

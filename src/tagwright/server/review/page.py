@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias, get_args
 
-from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -26,12 +25,12 @@ from tagwright.server.languages import _, number
 from tagwright.server.monitoring import overview
 from tagwright.server.pages import render, show, show_problem
 from tagwright.server.problems import Problem, bad_request, not_stored
-from tagwright.server.request_bodies import page_form, text_of
+from tagwright.server.request_bodies import Form, read_form, text_of
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.session import Review
 from tagwright.server.rows import Row
 from tagwright.server.sessions import Session, Sessions
-from tagwright.server.uploads import UploadReader
+from tagwright.server.uploads import Upload, UploadReader
 from tagwright.text.words import clean
 
 LISTED = 500
@@ -55,7 +54,7 @@ class ReviewPages:
     watch: Watch | None = None
 
     def __post_init__(self) -> None:
-        self.sessions, self._read = Sessions(self.access, self.review.file.secret()), UploadReader()
+        self.sessions, self.read = Sessions(self.access, self.review.file.secret()), UploadReader()
         self._entrance = Entrance(self.sessions, "/review/enter", "/review", "review", named=True)
 
     def routes(self) -> list[Route]:
@@ -63,7 +62,7 @@ class ReviewPages:
         number = "/review/documents/{number}"
         return [
             self._entrance.route(),
-            Route("/review", self._for_reviewers(self.next), methods=["GET"]),
+            *(Route(f"/review{end}", self._for_reviewers(self.next), methods=["GET"]) for end in ("", "/")),
             Route("/review/overview", self._for_reviewers(self.overview), methods=["GET"]),
             Route("/review/differences", self._for_reviewers(self.differences), methods=["GET"]),
             Route("/review/upload", self._for_reviewers(self.upload), methods=["POST"]),
@@ -136,9 +135,9 @@ class ReviewPages:
         form = await self._checked_form(request, session)
         added, changed, problems = 0, list[str](), list[str]()
         for file in form.getlist("files"):
-            if isinstance(file, UploadFile):
+            if isinstance(file, Upload):
                 try:
-                    documents = await self._read(file)
+                    documents = await self.read(file)
                     outcome = await asyncio.to_thread(self.review.documents.add, documents)
                     added, changed = added + outcome.new, changed + outcome.changed
                 except StorageError:
@@ -206,21 +205,19 @@ class ReviewPages:
                 problem = not_stored(error) if isinstance(error, StorageError) else error
                 progress = await asyncio.to_thread(self.review.progress)
                 return show_problem(request, problem, session, progress=progress, here="/review/overview")
-            finally:
-                await request.close()  # the files of a form
 
         return answer
 
-    async def _checked_form(self, request: Request, session: Session) -> FormData:
+    async def _checked_form(self, request: Request, session: Session) -> Form:
         """Return the form. Raises Problem unless it comes from a page of this session."""
         check_origin(request)
-        form = await page_form(request)
+        form = await read_form(request, lambda form: form)
         if not self.sessions.fits(session, text_of(form, "csrf")):
             raise Problem(403, _("The form belongs to another session; open the page again and repeat the step"))
         return form
 
 
-def _decision(form: FormData, reviewer: str) -> Decision:
+def _decision(form: Form, reviewer: str) -> Decision:
     """Return the decision in a form. Raises Problem if it is not valid."""
     action: Any = text_of(form, "action")
     if action not in get_args(Step):

@@ -69,7 +69,7 @@ document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.classList.contains("search")) {
     event.preventDefault();
-    search();
+    search((wanted += 1));
   } else if (byId("sheet")?.contains(form) && event.submitter) {
     event.preventDefault();
     submit(form, event.submitter);
@@ -78,30 +78,52 @@ document.addEventListener("submit", (event) => {
 
 addEventListener("popstate", () => location.reload());
 
-// Search for a label while typing.
+// Search for a label while typing. Keys that come before the answer wait for it: they are meant for its list.
 
-let wanted = 0;
+let wanted = 0; // the number of the last search
+let answered = 0; // the number of the search whose answer is shown
 let timer = 0;
+let waiting = []; // keys
+
+const awaitsAnswer = () => answered !== wanted;
 
 document.addEventListener("input", (event) => {
   if (event.target.id !== "search") return;
+  wanted += 1;
+  waiting = []; // they were meant for another word
   clearTimeout(timer);
-  timer = setTimeout(search, 120);
+  timer = setTimeout(() => search(wanted), 120);
 });
 
-async function search() {
+async function search(number) {
+  clearTimeout(timer);
   const found = byId("found");
-  const number = ++wanted;
   const query = byId("search").value.trim();
   try {
     const answer = await fetch(`${found.dataset.address}?q=${encodeURIComponent(query)}`);
-    if (!answer.ok || number !== wanted) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const text = await answer.text();
+    if (number !== wanted) return;
+    answered = number;
+    if (!answer.ok) throw new Error(answer.statusText);
+    const page = new DOMParser().parseFromString(text, "text/html");
+    const hadFocus = found.contains(document.activeElement);
     found.replaceChildren(...document.adoptNode(page.body).childNodes);
+    if (hadFocus) byId("search").focus(); // or else the next key would be one for the document
     say(found.querySelector("[data-count]")?.textContent || "");
+    const keys = document.activeElement.id === "search" ? waiting : [];
+    waiting = [];
+    keys.forEach(pressInFound);
   } catch {
+    if (number !== wanted) return;
+    answered = number;
+    waiting = [];
     say(messages.silent, true);
   }
+}
+
+function pressInFound(key) {
+  if (key === "Enter") document.activeElement.closest(".found button")?.click();
+  else moveInFound(key === "ArrowDown" ? 1 : -1);
 }
 
 function moveInFound(step) {
@@ -163,10 +185,14 @@ document.addEventListener("keydown", (event) => {
   if (target.id === "search" || target.closest?.(".found")) {
     if (event.key === "Escape") {
       event.preventDefault();
+      waiting = [];
       (rows()[0] || byId("main")).focus();
+    } else if (awaitsAnswer() && ["ArrowDown", "ArrowUp", "Enter"].includes(event.key)) {
+      event.preventDefault();
+      waiting.push(event.key);
     } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      moveInFound(event.key === "ArrowDown" ? 1 : -1);
+      pressInFound(event.key);
     }
     return;
   }

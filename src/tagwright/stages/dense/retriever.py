@@ -182,7 +182,8 @@ class Dense(Retriever):
         """The k nearest labels of each document, scored by cosine; none for a document without text."""
         if reading.proposed is None:
             run = self.nearest(reading.vectors)
-            return run.keep(reading.written[run.rows])
+            run = run.keep(reading.written[run.rows])
+            return run.rescored(self.score(reading, run))  # a matrix product rounds by how many documents there are
         run = reading.proposed.keep(reading.written[reading.proposed.rows])
         return run.rescored(self.score(reading, run)).top(self.options.k)
 

@@ -1,0 +1,113 @@
+"""Share what is scarce among clients: slots of work, and memory for the bodies of requests.
+
+A client is the holder of a named token, whom a proxy names, or else an address, see `CurrentRequest.client`. Nothing
+here knows what the slots are for.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from tagwright.server.current_request import current
+from tagwright.server.problems import Busy, Problem
+
+FREE = 65_536
+"Bytes of each request that count for nobody: short requests are read while long ones fill the memory."
+
+
+@dataclass(eq=False)
+class FairSlots:
+    """Slots that clients wait for: a free one goes to the client that holds the fewest, and of these to the first.
+
+    count: held at a time; each: by one client. waiting: that wait at most; share: of one client. rest: how many times
+    as long as it was held a slot then stays closed, so that the work behind it takes a part of the time only. A request
+    may take several slots at once, and then may exceed `count` and `each`, as it could otherwise wait for ever.
+    """
+
+    count: int
+    each: int
+    waiting: int = 1 << 30
+    share: int = 1 << 30
+    rest: float = 0.0
+    _held: Counter[str] = field(default_factory=Counter)
+    _queue: list[tuple[str, int, asyncio.Future[None]]] = field(default_factory=list)
+
+    @property
+    def length(self) -> int:
+        """Number of slots that are waited for."""
+        return sum(size for _, size, _ in self._queue)
+
+    def check_room(self, size: int = 1) -> None:
+        """Raise Busy unless the client of this request may wait for so many slots."""
+        own = sum(each for client, each, _ in self._queue if client == current().client)
+        if self.length + size > self.waiting or own + size > self.share:
+            raise Busy
+
+    @asynccontextmanager
+    async def taken(self, size: int = 1) -> AsyncIterator[None]:
+        """Hold slots inside this block, for the client of the current request. Raises Busy."""
+        self.check_room(size)
+        loop = asyncio.get_running_loop()
+        waits = client, _, turn = current().client, size, loop.create_future()
+        self._queue.append(waits)
+        self._give()
+        try:
+            await turn
+            begun = loop.time()
+            yield
+        finally:
+            if not turn.done() or turn.cancelled():
+                self._queue.remove(waits)
+            elif self.rest:
+                loop.call_later(self.rest * (loop.time() - begun), self._free, client, size)
+            else:
+                self._free(client, size)
+
+    def _free(self, client: str, size: int) -> None:
+        self._held[client] -= size
+        self._held += Counter()  # forgets clients that hold nothing
+        self._give()
+
+    def _give(self) -> None:
+        while self._held.total() < self.count:
+            fitting = [each for each in self._queue if self._held[each[0]] < self.each and not each[2].done()]
+            if not fitting:
+                return
+            client, size, turn = waits = min(fitting, key=lambda each: self._held[each[0]])
+            self._queue.remove(waits)
+            self._held[client] += size
+            turn.set_result(None)
+
+
+@dataclass(eq=False)
+class Memory:
+    """Bytes that requests hold until they are answered. most: of all clients together; each: of one."""
+
+    most: int = 256_000_000
+    each: int = 64_000_000
+    _held: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def held(self) -> int:
+        """Bytes that are held now."""
+        return self._held.total()
+
+    def take(self, client: str, size: int) -> None:
+        """Count bytes of a request. Raises Problem where there is no room for them."""
+        if self._held[client] + size > self.each:
+            detail = f"Your requests hold {self._held[client]:,} bytes already, at most {self.each:,} are accepted"
+            raise Problem(429, f"{detail}; try again in 1 s", headers=_LATER)
+        if self.held + size > self.most:
+            detail = f"All requests hold {self.held:,} bytes already, at most {self.most:,} are accepted"
+            raise Problem(503, f"{detail}; try again in 1 s", headers=_LATER)
+        self._held[client] += size
+
+    def give_back(self, client: str, size: int) -> None:
+        """The bytes of a request that has been answered are free again."""
+        self._held[client] -= size
+        self._held += Counter()
+
+
+_LATER = {"Retry-After": "1"}

@@ -1,0 +1,180 @@
+"""One table of words for headers: every word, by every way that documents and vocabularies come in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.readers.reading import read, written
+
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import InputError
+from tagwright.readers.documents.files import READERS, TABLES
+from tagwright.readers.headers import DOCUMENT, LABEL, MORE_LABELS, language_of
+from tagwright.readers.labels.jsonl import LISTS
+from tagwright.types import Document, Label
+
+FILES = ["csv", "tsv", "jsonl", "json", "parquet", "arrow"]
+MEMORY = ["records", "pandas", "polars"]
+
+
+def file_of(folder: Path, records: list[dict[str, Any]], kind: str) -> Path:
+    """The records as a file of this kind, with a header where it has one."""
+    if kind in ("parquet", "arrow"):
+        import pyarrow as pa
+        import pyarrow.feather
+        import pyarrow.parquet
+
+        path, table = folder / f"x.{kind}", pa.Table.from_pylist(records)
+        pa.parquet.write_table(table, path) if kind == "parquet" else pa.feather.write_feather(
+            table, path, compression="uncompressed"
+        )
+        return path
+    if kind in ("jsonl", "json"):
+        lines = "\n".join(map(json.dumps, records)) if kind == "jsonl" else json.dumps(records, indent=1)
+        return written(folder, lines, f"x.{kind}")
+    mark = "\t" if kind == "tsv" else ","
+    rows = [list(records[0]), *(list(each.values()) for each in records)]
+    return written(folder, "\n".join(mark.join(row) for row in rows) + "\n", f"x.{kind}")
+
+
+def frame_of(records: list[dict[str, Any]], kind: str) -> Any:
+    return records if kind == "records" else pytest.importorskip(kind).DataFrame(records)
+
+
+def document(folder: Path, record: dict[str, Any], kind: str) -> Document:
+    found = read(file_of(folder, [record], kind)) if kind in FILES else list(Corpus.of(frame_of([record], kind)))
+    return found[0]
+
+
+def label(folder: Path, record: dict[str, Any], kind: str) -> Label:
+    found = (
+        Vocabulary.read(file_of(folder, [record], kind)) if kind in FILES else Vocabulary.of(frame_of([record], kind))
+    )
+    return found[0]
+
+
+@pytest.mark.parametrize("kind", [*FILES, *MEMORY])
+def test_every_word_tells_the_part_of_a_document(tmp_path: Path, kind: str) -> None:
+    parts = {**DOCUMENT, "labels": (*DOCUMENT["labels"], *MORE_LABELS)}
+    for part, word in ((part, word) for part, words in parts.items() for word in words):
+        for header in (word, word.title().replace(" ", "_"))[: 1 + (kind == "csv")]:
+            other = "title" if part in ("labels", "id") else "id"
+            value = ["y"] if part == "labels" and kind in ("jsonl", "json") else "y"
+            found = document(tmp_path, {other: "x", header: value}, kind)
+            got = {"title": found.title, "text": found.abstract, "abstract": found.abstract, "id": found.id}
+            got["labels"] = "".join(found.labels)
+            assert got[part] == "y", (part, header)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "json", *MEMORY])
+def test_every_word_tells_the_part_of_a_label(tmp_path: Path, kind: str) -> None:
+    own = {"id": "1"} if kind in ("jsonl", "json") else {}
+    for part, word in ((part, word) for part, words in LABEL.items() for word in words):
+        if kind in ("jsonl", "json") and (word in ("title", "text") or part in ("related", "exact", "close")):
+            continue  # these are documents, or lists in JSON
+        others: dict[str, Any] = {"description": "d"} if part in ("name", "names") else {"name": "n"}
+        value: Any = ["y"] if kind in ("jsonl", "json") and part in ("names", *LISTS, "broader", "translated") else "y"
+        if part == "notation" and word != "notation":
+            others = {"uri": "u", **others}
+        found = label(tmp_path, {**({} if part == "id" or "uri" in others else own), **others, word: value}, kind)
+        got: Any = found.name if part in ("name", "names") else getattr(found, part)
+        assert got in ("y", ("y",)), (part, word)
+
+
+@pytest.mark.parametrize(
+    ("column", "language"),
+    [
+        ("prefLabel@de", ("name", "de")),
+        ("name (fi)", ("name", "fi")),
+        ("altLabel_en", ("names", "en")),
+        ("definition[sv]", ("description", "sv")),
+        ("parent_id", ("", "")),
+        ("code_de", ("", "")),
+    ],
+)
+def test_a_name_may_say_its_language(column: str, language: tuple[str, str]) -> None:
+    assert language_of(column, LABEL) == language
+
+
+def test_a_finnish_catalogue_is_read(tmp_path: Path) -> None:
+    record = {"Nimeke": "Mehiläiset", "Tiivistelmä": "Ne lentävät.", "Asiasanat": "mehiläiset;lento", "ISBN": "1"}
+    for kind in ("csv", "tsv", "pandas"):
+        found = document(tmp_path, record, kind)
+        assert (found.text, found.labels) == ("Mehiläiset\nNe lentävät.", ("mehiläiset", "lento"))
+
+
+def test_a_title_list_is_a_table_and_no_short_texts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """KBART: the titles of journals, their numbers and addresses."""
+    rows = (
+        "publication_title\tprint_identifier\tonline_identifier\ttitle_url\ttitle_id\n"
+        "Journal of Bees\t1234-5678\t\thttp://e.org/x\tjb\n"
+    )
+    [found] = read(written(tmp_path, rows, "x.tsv"))
+    assert (found.id, found.title, found.labels) == ("jb", "Journal of Bees", ())
+    assert 'metadata: "print_identifier", "online_identifier", "title_url"' in caplog.text
+
+
+def test_an_export_of_the_web_of_science_is_read(tmp_path: Path) -> None:
+    rows = "PT\tAU\tTI\tSO\tDE\tID\tAB\tUT\t\nJ\tLow, A\tBees\tNature\twings\tFLIGHT\tThey fly.\tWOS:1\t\n"
+    [found] = read(written(tmp_path, rows, "x.tsv"))
+    assert (found.id, found.text, found.labels) == ("WOS:1", "Bees\nThey fly.", ())
+    assert found.metadata["keywords plus"] == ("FLIGHT",)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "Journal\tISSN\tAddress\nBees\t1234-5678\thttp://e.org/x\nLaw\t1234-5679\thttp://e.org/y\n",
+        "DE-1\tStaatsbibliothek zu Berlin\nDE-7\tUniversität Göttingen\nDE-38\tUniversität zu Köln\n",
+    ],
+)
+def test_a_tsv_of_another_kind_is_refused_with_its_first_line(tmp_path: Path, rows: str) -> None:
+    with pytest.raises(InputError, match=r"x.tsv:1: the first line is .*, expected names of columns, or short texts"):
+        read(written(tmp_path, rows, "x.tsv"))
+
+
+UNKNOWN = {"publisher": "Low & Co"}
+RECORDS: Mapping[str, dict[str, Any]] = {
+    "jsonl": {"id": "1", "title": "Bees"},
+    "json": {"id": "1", "title": "Bees"},
+    "annif": {"document_id": "1", "text": "Bees", "subjects": []},
+    "xc": {"uid": "1", "title": "Bees", "content": "x", "target_ind": [1]},
+    "micol": {"paper": "1", "title": "Bees", "text": "x"},
+    "futex": {"paper": "1", "title": "Bees", "paragraphs": []},
+    "csv": {"id": "1", "title": "Bees"},
+    "tsv": {"id": "1", "title": "Bees"},
+    "parquet": {"id": "1", "title": "Bees"},
+    "arrow": {"id": "1", "title": "Bees"},
+}
+RECORD_FORMATS = sorted(READERS.keys() & TABLES - {"marc", "marcxml", "pica", "dublin_core", "s2orc"})
+"Readers of records whose fields users name; those of catalogues and of S2ORC have fields of their own."
+
+
+@pytest.mark.parametrize("file_format", RECORD_FORMATS)
+def test_no_reader_of_documents_leaves_out_a_column_in_silence(
+    tmp_path: Path, file_format: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is one value is metadata; what is an object is named."""
+    kind = file_format if file_format in FILES else "jsonl"
+    nested = {} if kind in ("csv", "tsv") else {"extra": {"a": {"b": 1}}}
+    path = file_of(tmp_path, [{**RECORDS[file_format], **UNKNOWN, **nested}], kind)
+    [found] = read(path, format=file_format)
+    assert found.metadata["publisher"] == ("Low & Co",)
+    assert not nested or any("extra" in message for message in caplog.messages)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "json", *MEMORY])
+def test_no_reader_of_labels_leaves_out_a_column_in_silence(
+    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = label(tmp_path, {"id": "1", "name": "Bees", "isbn": "7", **UNKNOWN}, kind)
+    assert found == Label("1", ("Bees",))
+    [message] = caplog.messages
+    assert "left out: " in message
+    assert "isbn" in message
+    assert "publisher" in message

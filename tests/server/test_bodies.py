@@ -1,0 +1,280 @@
+"""Bodies are bounded by what they hold, wherever they are sent, and are not parsed or checked in the event loop."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote_plus, urlencode
+
+import pytest
+from benchmarks import attack
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.testclient import TestClient
+from tests.server.conftest import word_tagger
+
+import tagwright.server
+from tagwright.review.file import ReviewFile
+from tagwright.server import annif, openapi, request_bodies
+from tagwright.server.application import application
+from tagwright.server.body_counts import DEPTH, FIELDS, ITEMS, PARTS, FormCount, JsonCount, count_all
+from tagwright.server.problems import Problem
+from tagwright.server.request_bodies import FORM, MULTIPART, parse_json
+from tagwright.server.review.page import ReviewPages
+from tagwright.server.review.session import Review
+from tagwright.server.served_model import ServedModel
+from tagwright.types import Document
+
+JSON = "application/json"
+LIMIT = r"at most [\d,]+ (are|levels are) accepted"
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Starlette]:
+    """All addresses, those of a review and of a model that learns among them."""
+
+    async def learn(*_: object) -> None:
+        pass
+
+    file = ReviewFile(tmp_path / "reviews.sqlite")
+    model = ServedModel("zero_shot", word_tagger(), "Bees", learns=True)
+    pages = ReviewPages(Review(model, file))
+    pages.review.documents.add([Document("d1", "Honey bees")])
+    yield application([model], learn=learn, pages=pages)
+    file.close()
+
+
+@pytest.fixture
+def client(app: Starlette) -> Iterator[TestClient]:
+    with TestClient(app, raise_server_exceptions=False) as client:
+        client.post("/review/enter", data={"name": "Ann"})
+        yield client
+
+
+def posts(app: Starlette) -> list[str]:
+    """Every address that takes a body."""
+    routes = [route for route in app.routes if isinstance(route, Route) and "POST" in (route.methods or ())]
+    names = {"project_id": "zero_shot", "model": "zero_shot", "number": "1"}
+    return [re.sub(r"{(\w+)}", lambda match: names[match[1]], route.path) for route in routes]
+
+
+def many_parts(count: int) -> bytes:
+    part = b'--limit\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n'
+    return part * count + b"--limit--\r\n"
+
+
+FORMS: Mapping[str, tuple[str, bytes]] = {
+    **{name: (dict(each.headers)["Content-Type"], each.body) for name, each in attack.bodies(1_200_000).items()},
+    "parts": (f"{MULTIPART}; boundary=limit", many_parts(PARTS + 1)),
+    "deep lists": (JSON, b"[" * (DEPTH + 1) + b"]" * (DEPTH + 1)),
+    "deep objects": (JSON, b'{"text":' * 3000),
+    "stray signs": (FORM, b"text=" + b"%" * 120_000),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_no_address_parses_more_than_it_admits_and_each_refusal_names_the_limit(
+    app: Starlette, client: TestClient, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    parsed: list[int] = []
+    loads = json.loads
+
+    def counted(text: str, **options: Any) -> Any:
+        parsed.append(str(text).count(",") + str(text).count("["))
+        return loads(text, **options)
+
+    monkeypatch.setattr(json, "loads", counted)
+    kind, body = FORMS[name]
+    for address in posts(app):
+        answer = client.post(address, content=body, headers={"Content-Type": kind})
+        assert answer.status_code in (400, 403, 413, 415), address
+        takes = answer.status_code != 415
+        detail = (
+            answer.json()["detail"] if answer.headers["content-type"] == "application/problem+json" else answer.text
+        )
+        of_others = r"|more than \d+ bytes|' is a required property|another session|Paste a text"  # which it lacks
+        named = re.search(LIMIT + of_others, detail)
+        assert named or not takes, (address, detail[:300])
+    assert max(parsed, default=0) <= ITEMS
+
+
+def test_the_addresses_that_take_a_kind_of_body_refuse_it_for_its_limit(client: TestClient) -> None:
+    expected = {
+        "form of empty fields": "The form has 0 fields or more, at most 25,000 are accepted; send less at a time",
+        "parts": "The form has 0 parts or more, at most 100 are accepted; send less at a time",
+        "sections": "The body has 0 JSON values or more, at most 100,000 are accepted; send less at a time",
+        "a long query": "query has 1,200,000 characters, at most 10,000 are accepted - 'queries.q'",
+        "values of properties": "The body has 0 JSON values or more, at most 100,000 are accepted; send less at a time",
+        "deep lists": "The JSON is nested too deep, at most 64 levels are accepted",
+    }  # fmt: skip
+    found = {}
+    for name in expected:
+        kind, body = FORMS[name]
+        address = "/api/suggest" if kind == JSON else "/reconcile" if kind == FORM else "/api/files"
+        detail = client.post(address, content=body, headers={"Content-Type": kind}).json()["detail"]
+        found[name] = re.sub("has [0-9,]+ (?=fields|parts|JSON)", "has 0 ", detail)  # when it was refused
+    assert found == expected
+
+
+def test_bodies_are_read_in_one_place() -> None:
+    """Whatever else reads one bounds nothing."""
+    found = set()
+    for path in Path(tagwright.server.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+            of_request = (
+                isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "request"
+            )
+            if named in ("parse_qsl", "MultiPartParser") or (
+                of_request and named in ("body", "form", "stream", "json")
+            ):
+                found.add(path.name)
+    assert found == {"request_bodies.py"}
+
+
+def test_addresses_and_headers_are_bounded_too(client: TestClient) -> None:
+    assert client.get("/health?" + "&a" * 1000).status_code == 414
+    assert client.get("/health", headers={f"X-{number}": "" for number in range(101)}).status_code == 431
+    answer = client.get("/health", headers={"Cookie": "a;" * 20_000})
+    assert (answer.status_code, answer.json()["title"]) == (431, "Request Header Fields Too Large")
+    assert "at most 32,768 are accepted" in answer.json()["detail"]
+
+
+def test_nothing_is_parsed_or_checked_in_the_event_loop(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A good request to every address that takes one, with the functions that work on what it holds watched."""
+    loops: set[int] = set()
+    here: dict[str, set[int]] = {}
+
+    def watch(module: Any, name: str) -> None:
+        function: Callable[..., Any] = getattr(module, name)
+
+        def watched(*given: Any, **options: Any) -> Any:
+            here.setdefault(name, set()).add(threading.get_ident())
+            return function(*given, **options)
+
+        monkeypatch.setattr(module, name, watched)
+
+    async def remember(*given: Any) -> bytes:
+        loops.add(threading.get_ident())
+        return await whole(*given)
+
+    whole = request_bodies._whole
+    monkeypatch.setattr(request_bodies, "_whole", remember)
+    for module, name in (
+        (request_bodies, "_parsed"), (request_bodies, "_fields"), (request_bodies, "_parts"), (annif, "check_size"),
+        (annif, "detect"), (annif, "to_documents"), (openapi, "shown"),
+    ):  # fmt: skip
+        watch(module, name)
+    base = "/v1/projects/zero_shot"
+    file = {"file": ("a.jsonl", b'{"text": "Bees"}\n')}
+    answers = [
+        client.post("/api/suggest", json={"text": "Bees", "evidence": True}),
+        client.post("/api/suggest", json={"text": "Bees", "limit": "many"}),
+        client.post("/api/files", files=file),
+        client.post("/", data={"text": "Bees"}),
+        client.post(f"{base}/suggest", data={"text": "Bees"}),
+        client.post(f"{base}/suggest-batch", json={"documents": [{"text": "Bees"}]}),
+        client.post(f"{base}/learn", json=[{"text": "Bees", "subjects": []}]),
+        client.post("/v1/detect-language", json={"text": "Honey bees", "languages": ["en"]}),
+        client.post("/reconcile", data={"queries": '{"q": {"query": "Bees"}}'}),
+    ]
+    assert [each.status_code for each in answers] == [200, 400, 200, 200, 200, 200, 204, 200, 200]
+    assert set(here) >= {"_parsed", "_fields", "_parts", "check_size", "detect", "to_documents", "shown"}
+    assert len(loops) == 1
+    assert {name: threads & loops for name, threads in here.items()} == {name: set() for name in here}
+
+
+def test_20_mb_of_honest_text_are_accepted(client: TestClient) -> None:
+    """The documented limits: 20 MB in a request, 5 MB of text in a document."""
+    text = 'She said: "Honey bees, [sic], fly in {spirals}", \\ and nothing else. ' * 20_000
+    for content in (
+        {"content": json.dumps({"documents": [{"text": text}] * 13}), "headers": {"Content-Type": JSON}},
+        {
+            "content": json.dumps({"documents": [{"text": text}] * 6}).encode("utf-16"),
+            "headers": {"Content-Type": JSON},
+        },
+    ):
+        assert 15_000_000 < len(content["content"]) < 20 * 1024 * 1024
+        answer = client.post("/v1/projects/zero_shot/suggest-batch", **content)
+        assert answer.status_code == 200, answer.json()["detail"][:300]
+        assert answer.json()[5]["results"]
+    escaped = urlencode({"text": "蜜蜂は花を訪れます。" * 160_000})
+    answer = client.post("/v1/projects/zero_shot/suggest", content=escaped, headers={"Content-Type": FORM})
+    assert answer.status_code == 200
+
+
+def test_what_is_within_texts_is_no_value() -> None:
+    inside = ',[{"' * ITEMS
+    assert parse_json(json.dumps([inside, "\\", inside + "\\"]).encode()) == [inside, "\\", inside + "\\"]
+    assert parse_json(b"[" + b"0," * (ITEMS - 3) + b"0]")[-1] == 0
+    nested = b'{"a":[' * (DEPTH // 2) + b"]}" * (DEPTH // 2)
+    assert parse_json(nested)
+    for body in (b"[" + b"0," * ITEMS + b"0]", b'["' + b'","' * 3 * ITEMS + b'"]', b"[" + nested + b"]"):
+        with pytest.raises(Problem, match=LIMIT):
+            parse_json(body)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda each: st.lists(each) | st.dictionaries(st.text(), each),
+)
+
+
+@given(json_values, st.integers(1, 9))
+def test_json_is_counted_in_pieces_and_read_as_python_reads_it(value: Any, step: int) -> None:
+    body = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    assert parse_json(body) == value
+    count = JsonCount()
+    for start in range(0, len(body), step):
+        count(body[start : start + step])
+    if b"[]" not in body and b"{}" not in body:  # which may be cut in two
+        assert count.values == _held(value)
+
+
+def _held(value: Any) -> int:
+    """How many values there are within this one."""
+    within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return sum(1 + _held(each) for each in within)
+
+
+@given(st.binary(max_size=200), st.integers(1, 9))
+def test_borders_are_counted_in_pieces(body: bytes, step: int) -> None:
+    body = body.replace(b"\x00", b"--limit")
+    count = FormCount(b"--limit", "parts", body.count(b"--limit"))
+    for start in range(0, len(body), step):
+        count(body[start : start + step])
+    with pytest.raises(Problem, match="parts or more"):
+        count_all(body + b"--limit", FormCount(b"--limit", "parts", body.count(b"--limit")))
+
+
+@given(st.lists(st.tuples(st.text(), st.text())), st.booleans())
+def test_fields_are_read_as_python_reads_them(pairs: list[tuple[str, str]], broken: bool) -> None:
+    body = urlencode(pairs) + ("&%&%4&%zz=%%41+%0\n=&==" if broken else "")
+    expected = parse_qsl(body, keep_blank_values=True)
+    assert list(request_bodies._fields(body.encode())) == expected
+    assert request_bodies._unescaped(quote_plus("=\r\n =0A").encode()) == "=\r\n =0A"
+
+
+def test_a_form_in_parts_is_read_whole_or_refused() -> None:
+    def read(body: bytes, boundary: bytes = b"limit") -> list[tuple[str, Any]]:
+        return list(request_bodies._parts(body, b"--" + boundary, 1))
+
+    head = b'before\r\n--limit \r\nX: y\r\ncontent-disposition: form-data; name="a"\r\n\r\n'
+    file = b'--limit\r\nContent-Disposition: form-data; name="f"; filename="\xc3\xa4.txt"\r\n\r\n'
+    body = head + b"1\r\n--limi\r\n" + file + b"\r\n\xff\r\n--limit--\r\nbehind"
+    assert read(body) == [("a", "1\r\n--limi"), ("f", ("ä.txt", b"\r\n\xff"))]
+    assert read(b"--limit--\r\n") == []
+    for wrong in (b"", body[:-14], head + b"1", b"--limit\r\nX: y\r\n\r\n1\r\n--limit--", file + b"\r\n" + body):
+        with pytest.raises(Problem):
+            read(wrong)
+    with pytest.raises(Problem, match="boundary"):
+        read(body, b"")
+    assert len(read(many_parts(PARTS))) == PARTS
+    assert FIELDS > 2 * 10_000
