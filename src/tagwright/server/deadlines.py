@@ -63,7 +63,7 @@ class Connections:
     """The open connections of a server. most: of all addresses; an address has three quarters of these at most.
 
     Where there is no room for a new one, the one that has been silent longest makes room, first of all among those
-    that never sent a request. If the server owes an answer to each of them, the new one is refused.
+    that never had an answer. If the server owes an answer to each of them, the new one is refused.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -153,8 +153,8 @@ class TimedConnection(H11Protocol):
 
     @property
     def worth(self) -> tuple[bool, float]:
-        """Whether it ever sent a request that was answered, and when it was last heard of."""
-        return self.ended > 0, self._heard
+        """Whether it ever sent a request that was answered, and when it last sent or read something."""
+        return self.ended > 0, max(self._heard, self._since)
 
     def abort_if_late(self, now: float) -> None:
         """Close the connection if the server waits for the client and a time limit has passed.
