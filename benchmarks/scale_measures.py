@@ -65,6 +65,7 @@ def reading(documents: Path, _: Path, clock: Clock) -> None:
 
 def tagging(documents: Path, labels: Path, clock: Clock) -> None:
     """The whole of `batch` but its processes: shards are read, tagged and written."""
+    from tagwright.core.scratch import scratch_folder
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.readers.documents.files import open_sources
     from tagwright.scale.output_folder import BatchOptions
@@ -73,9 +74,9 @@ def tagging(documents: Path, labels: Path, clock: Clock) -> None:
 
     tagger = ShardTagger(_words(Vocabulary.read(labels)), BatchOptions())
     clock("")
-    with tempfile.TemporaryDirectory() as folder:
-        for shard in cut(open_sources(documents), tagger.options.shard_size, lambda _: True, Path(folder)):
-            tagger.write(shard.path, Path(folder) / "suggestions")
+    with scratch_folder() as folder:
+        for shard in cut(open_sources(documents), tagger.options.shard_size, lambda _: True, folder):
+            tagger.write(shard.path, folder / "suggestions")
             shard.remove()
     clock("tag")
 

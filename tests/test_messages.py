@@ -20,7 +20,7 @@ COMMANDS = {"app", "server", "scale", "monitoring"}
 
 WRITTEN_OUT = {
     "errors.py", "evaluation/advice.py", "evaluation/description.py", "models/card.py", "encoders/model_folder.py",
-    "readers/documents/columns.py",
+    "readers/documents/columns.py", "readers/labels/encodings.py",
 }  # fmt: skip
 "They write whole commands, name both ways, or parse an option itself."
 

@@ -224,11 +224,11 @@ def test_nonsense_within_a_request_and_a_client_that_leaves_are_no_errors_of_the
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
-X = PlainTextResponse("x")
+EMPTY = PlainTextResponse("{}")
 
 
 @contextmanager
-def crowded(most: int, app: ASGIApp = X) -> Iterator[tuple[tuple[str, int], deadlines.Connections]]:
+def crowded(most: int, app: ASGIApp = EMPTY) -> Iterator[tuple[tuple[str, int], deadlines.Connections]]:
     """The address of a server with so many connections at most, three quarters of them of one address, and these."""
     with listen("127.0.0.1", 0) as listening:
         config = deadlines.timed(app, Recorded, most, log_level="warning")
@@ -243,7 +243,7 @@ def crowded(most: int, app: ASGIApp = X) -> Iterator[tuple[tuple[str, int], dead
 def test_silent_connections_make_room_for_others_the_oldest_first() -> None:
     with crowded(8) as (address, connections), ExitStack() as stack:
         used = stack.enter_context(sent(address, HEALTH))
-        assert used.recv(65536).startswith(b"HTTP/1.1 200")
+        assert answer(used).startswith(b"HTTP/1.1 200")
         silent = []
         for _ in range(20):
             silent.append(stack.enter_context(sent(address, b"")))
@@ -251,10 +251,17 @@ def test_silent_connections_make_room_for_others_the_oldest_first() -> None:
         assert len(connections) == connections.share == 6
         assert [everything(each) for each in silent[:15]] == [b""] * 15  # closed
         with sent(address, HEALTH) as late:
-            assert late.recv(65536).startswith(b"HTTP/1.1 200")
+            assert answer(late).startswith(b"HTTP/1.1 200")
         used.sendall(HEALTH)  # it was silent for longer, and yet is worth more
-        assert used.recv(65536).startswith(b"HTTP/1.1 200")
+        assert answer(used).startswith(b"HTTP/1.1 200")
         assert connections.refused == 0
+
+
+def test_the_rest_of_a_refused_body_is_read_and_the_connection_goes_on(address: tuple[str, int]) -> None:
+    head = HEAD.replace(b"Content-Length: 15", b"Content-Length: 2000000") + FORM
+    with sent(address, head + b"&a" * 1_000_000 + HEALTH) as client:
+        assert answer(client).startswith(b"HTTP/1.1 413")
+        assert answer(client).startswith(b"HTTP/1.1 200")
 
 
 def test_who_is_owed_an_answer_keeps_the_place_and_the_log_says_once_that_all_are_taken(

@@ -190,7 +190,7 @@ def vocabulary(chosen: Chosen, documents: Sequence[Document] = ()) -> Vocabulary
         read_manifest(chosen.model, "tagger")  # explains what is wrong if there is no tagger
         return Vocabulary.load(chosen.model / VOCABULARY)
     labels = _vocabulary(chosen.labels, chosen.language)
-    found = likely(documents) if chosen.language in ("", AUTO) else ""
+    found = likely(documents) if chosen.language in ("", AUTO) and len(labels.languages) > 1 else ""
     codes = [each.code for each in parse_all(found)] if found else []
     return Vocabulary(with_names_in(label, codes) for label in labels) if codes else labels
 

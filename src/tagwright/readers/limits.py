@@ -12,10 +12,10 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, NoReturn, TypeVar
+from typing import IO, TypeVar
 
 from tagwright.core.progress import unlogged
 from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
@@ -158,21 +158,15 @@ def within_time(documents: Iterator[T], path: Path) -> Iterator[T]:
     library's compiled code. In other threads, and on Windows, the time is looked at after each document.
     """
     most = _from_environment(TIME_VARIABLE, "seconds", SECONDS) * (1 + path.stat().st_size // DEFAULT)
-    main = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    left = float(most)
+    left, timed = float(most), _may_use_signal()
     while True:
         begun = time.process_time()
-        before = signal.signal(signal.SIGPROF, _stop) if main else None
         try:
-            if main:
-                signal.setitimer(signal.ITIMER_PROF, left, 1)  # again each second, should a library swallow it
-            document = next(documents, None)
+            with _signalled(left) if timed else nullcontext():
+                document = next(documents, None)
         except _OutOfTime:
+            _disarm()  # should it have come while the block was left
             left = 0
-        finally:
-            if main:
-                signal.setitimer(signal.ITIMER_PROF, 0)
-                signal.signal(signal.SIGPROF, before or signal.SIG_DFL)
         left -= time.process_time() - begun
         if left < 0:
             raise InputError(f"takes more than {most} s of processor time to read; raise {TIME_VARIABLE}", path)
@@ -201,8 +195,38 @@ class _OutOfTime(BaseException):
     """Ends a reader; libraries catch exceptions of their own kind, and most catch every Exception."""
 
 
-def _stop(*_: object) -> NoReturn:
-    raise _OutOfTime
+_armed = False
+"Whether a signal ends a reader: one may still arrive when its timer is switched off, so its handler stays."
+
+
+def _stop(*_: object) -> None:
+    if _armed:
+        raise _OutOfTime
+
+
+def _may_use_signal() -> bool:
+    """In the main thread, unless something else, such as a profiler, uses the signal."""
+    in_main = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    return in_main and signal.getsignal(signal.SIGPROF) in (signal.SIG_DFL, _stop)
+
+
+@contextmanager
+def _signalled(seconds: float) -> Iterator[None]:
+    """Raise _OutOfTime inside this block once it has taken so much processor time."""
+    global _armed
+    signal.signal(signal.SIGPROF, _stop)
+    try:
+        _armed = True
+        signal.setitimer(signal.ITIMER_PROF, seconds, 1)  # again each second, should a library swallow it
+        yield
+    finally:
+        _disarm()
+
+
+def _disarm() -> None:
+    global _armed
+    _armed = False
+    signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _from_environment(variable: str, unit: str, default: int) -> int:

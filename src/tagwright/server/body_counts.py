@@ -50,7 +50,7 @@ class JsonCount:
         self.values = self._quotes = 0
         self._within, self._escape, self._brackets = False, b"", b""
         self._decoder: codecs.IncrementalDecoder | None = None
-        self._is_first = True
+        self._start: bytes | None = b""
 
     def __call__(self, piece: bytes) -> None:
         """Count the next piece. Escapes go first: then each quote begins or ends a text."""
@@ -68,9 +68,14 @@ class JsonCount:
         self._nest(outside.translate(_AS_SQUARE, _NO_BRACKETS))
 
     def _in_utf8(self, piece: bytes) -> bytes:
-        if self._is_first and not (encoding := json.detect_encoding(piece)).startswith("utf-8"):
-            self._decoder = codecs.getincrementaldecoder(encoding)("replace")
-        self._is_first = False
+        """The piece in UTF-8; the first four bytes tell the encoding, and wait for each other."""
+        if self._start is not None:
+            self._start += piece
+            if len(self._start) < 4:
+                return b""
+            piece, self._start = self._start, None
+            if not (encoding := json.detect_encoding(piece)).startswith("utf-8"):
+                self._decoder = codecs.getincrementaldecoder(encoding)("replace")
         return piece if self._decoder is None else self._decoder.decode(piece).encode("utf-8", "replace")
 
     def _refuse(self, values: int) -> None:

@@ -29,6 +29,9 @@ HEAD_SECONDS = 15.0
 BODY_SECONDS = 120.0
 "Time limit for the body of a request: 20 MB over a slow line."
 
+REST_SECONDS = 0.02
+"Pause after each 256 kB of a refused body. Its rest is read, or else the client might not see the answer."
+
 READ_SECONDS = 120.0
 "Time limit for reading the next part of an answer. The system takes large parts: on a slow line one a minute."
 
@@ -63,7 +66,7 @@ class Connections:
     """The open connections of a server. most: of all addresses; an address has three quarters of these at most.
 
     Where there is no room for a new one, the one that has been silent longest makes room, first of all among those
-    that never sent a request. If the server owes an answer to each of them, the new one is refused.
+    that never had an answer. If the server owes an answer to each of them, the new one is refused.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -138,6 +141,13 @@ class TimedConnection(H11Protocol):
             super().data_received(data)
         except h11.LocalProtocolError:  # uvicorn tries to send an error response into the running answer
             self.transport.abort()
+        if self.conn.their_state is h11.SEND_BODY and self.cycle.response_complete:
+            self.transport.pause_reading()
+            self.loop.call_later(REST_SECONDS, self._read_on)
+
+    def _read_on(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timer."""
@@ -153,8 +163,8 @@ class TimedConnection(H11Protocol):
 
     @property
     def worth(self) -> tuple[bool, float]:
-        """Whether it ever sent a request that was answered, and when it was last heard of."""
-        return self.ended > 0, self._heard
+        """Whether it ever sent a request that was answered, and when it last sent or read something."""
+        return self.ended > 0, max(self._heard, self._since)
 
     def abort_if_late(self, now: float) -> None:
         """Close the connection if the server waits for the client and a time limit has passed.

@@ -30,6 +30,9 @@ from tagwright.types import Label
 BATCH = 50
 "Queries in one request."
 
+LONGEST_FORM = 8_000_000
+"Bytes of a request: more than all queries of a batch need, escaped."
+
 LONGEST_QUERY, VALUES = 10_000, 1000
 "Characters of a query, and values of its properties."
 
@@ -108,7 +111,7 @@ class Reconciliation:
     async def reconcile(self, request: Request) -> Response:
         """Candidates for the queries in a form: labels that each may mean, scored from 0 to 100."""
         model = self._model(request)
-        return await self._answered(model, await read_form(request, _queries_of_form, kinds=(FORM,)))
+        return await self._answered(model, await read_form(request, _queries_of_form, kinds=(FORM,), most=LONGEST_FORM))
 
     async def suggest_entities(self, request: Request) -> Response:
         """Labels by the beginning or a part of a name, alternative name or id."""

@@ -24,7 +24,7 @@ from tagwright.server.follower import Follower
 from tagwright.server.languages import _, number
 from tagwright.server.monitoring import overview
 from tagwright.server.pages import render, show, show_problem
-from tagwright.server.problems import Problem, bad_request, not_stored
+from tagwright.server.problems import Busy, Problem, bad_request, not_stored
 from tagwright.server.request_bodies import Form, read_form, text_of
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.session import Review
@@ -144,6 +144,8 @@ class ReviewPages:
                     raise
                 except InputError as error:
                     problems.append(translated(str(error)))
+                except Busy as error:
+                    problems.append(f"{clean(file.name)}: {translated(str(error))}")
         message = _("Documents added: %(count)s") % {"count": number(f"{added:,}")}
         if changed:
             known = _("ids known with another text, each text now a document of its own: %(count)s (first: %(first)s)")
