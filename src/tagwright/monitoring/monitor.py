@@ -132,16 +132,16 @@ class _Summary(NamedTuple):
 def _language(at: int, window: Sequence[Record], before: Mapping[str, int]) -> Look:
     now, others = Counter(record.language for record in window), sum(before.values())
     main = max(sorted(before), key=lambda code: before[code])
-    shares = now[main] / len(window), before[main] / others
-    return Look(at, *shares, *most_changed(now, len(window), before, others))
+    change = most_changed(now, len(window), before, others)
+    return Look(at, now[main] / len(window), before[main] / others, *change)
 
 
 def _label(at: int, window: Sequence[Record], first: _Summary) -> Look:
     now = _label_counts(window)
-    shares = max(now.values(), default=0) / len(window), max(first.labels.values(), default=0) / FIRST
+    value, before = max(now.values(), default=0) / len(window), max(first.labels.values(), default=0) / FIRST
     if not now:
-        return Look(at, *shares, 1.0)
-    return Look(at, *shares, *most_changed(now, len(window), first.labels, FIRST, rises=True))
+        return Look(at, value, before, 1.0)
+    return Look(at, value, before, *most_changed(now, len(window), first.labels, FIRST, rises=True))
 
 
 def _unsure(at: int, window: Sequence[Record], first: _Summary) -> Look:
