@@ -124,10 +124,10 @@ def delays(found: Iterable[dict[Signal, int]]) -> dict[str, object]:
 def with_alarms(former: Mapping[str, Any], found: Sequence[Mapping[Signal, int]], documents: int) -> dict[str, object]:
     """Streams in random order with an alarm of any signal, and of each: those counted before, and these.
 
-    >>> counted = with_alarms({}, [{"drift": 720, "label": 900}, {}, {}], 5_000)
+    >>> counted = with_alarms({}, [{"language": 720, "label": 900}, {}, {}], 5_000)
     >>> counted["with an alarm"], counted["signals"]
-    (1, {'drift': 1, 'label': 1})
-    >>> with_alarms(counted, [{"drift": 800}], 5_000)["share"]
+    (1, {'label': 1, 'language': 1})
+    >>> with_alarms(counted, [{"language": 800}], 5_000)["share"]
     0.5
     """
     signals = Counter(former.get("signals", {})) + Counter(name for each in found for name in each)

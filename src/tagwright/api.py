@@ -254,8 +254,7 @@ def report(
     for `evaluate`.
     """
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.report import details
-    from tagwright.evaluation.report.page import Details, comparison_page, scores_page, write_page
+    from tagwright.evaluation.report import page
 
     *given, gold = found or (None,)
     named = _named(given)
@@ -263,19 +262,17 @@ def report(
     with silence(not progress):
         task = _task(list(named.values()), gold, y, labels, train, rules)
         runs = {name: _run(each, task, None) for name, each in named.items()}
-        origin = details.origin(task, _origin(gold), _origin(labels) if labels is not None else "of the tagger")
+        origin = page.origin(task, _origin(gold), _origin(labels) if labels is not None else "of the tagger")
         if len(runs) == 1:
             ((name, run),) = runs.items()
             tagger = each if isinstance(each := named[name], Tagger) else None
             measured = dataset.score(run, task)
-            notes = {"suggestions from": repr(named[name]), **details.settings_of(tagger, ()), **origin}
-            page = scores_page("How good the suggestions are", measured, details.details(task, run, tagger, notes))
-            write_page(page, output)
+            notes = {"suggestions from": repr(named[name]), **page.settings_of(tagger, ()), **origin}
+            page.write_page(page.scores_page(measured, notes, *page.run_sections(task, run, tagger)), output)
             return measured
         compared = dataset.compare(runs, task)
         notes = {**{name: repr(each) for name, each in named.items()}, **origin}
-        content = Details(notes, curves=details.curves(runs, task))
-        write_page(comparison_page("Which suggestions are better", compared, content), output)
+        page.write_page(page.comparison_page(compared, notes, page.curves_section(task, runs)), output)
         return compared
 
 

@@ -43,7 +43,7 @@ from tagwright.methods.table import (
     record,
     resolved,
 )
-from tagwright.monitoring import Profile
+from tagwright.monitoring import training_profile
 from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.fuse import TRAINED, fuse
 from tagwright.text.language import AUTO
@@ -140,8 +140,8 @@ class Job:
             if method.learns != "nothing":
                 gold = None if self.guesses else lesson.arguments.get("gold")
                 runs |= {"learned_from": _counts(documents, gold), "data": dict(start.data)}
-                if (profile := Profile.of_training(documents)) is not None:
-                    runs["profile"] = profile.to_json()
+                if (profile := training_profile(documents)) is not None:
+                    runs["profile"] = profile
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
             tagger = replace(self._fused(trained), training=training)
             if self.folder and steps.folder and steps.writes:

@@ -31,10 +31,8 @@ from tagwright.evaluation.metrics import (
     sample_f1,
     success,
 )
-from tagwright.evaluation.report.page import Details, scores_page
 from tagwright.evaluation.report.plots import rank_plot
-from tagwright.evaluation.resampling import MacroF1, Score, values
-from tagwright.evaluation.scores import Scores
+from tagwright.evaluation.resampling import MacroF1, values
 from tagwright.types import Doubles, Run
 
 sklearn_metrics = pytest.importorskip("sklearn.metrics")
@@ -235,13 +233,6 @@ def test_a_curve_is_drawn_from_left_to_right_and_its_best_bin_touches_the_top() 
     assert [y for _, y in first] == pytest.approx([195.0, 0.0])
     assert second == [(310.0, 130.0)]
     assert "<svm>" not in plot
-
-
-def test_a_page_has_the_curves_it_is_given() -> None:
-    half = Score(0.5, 0.25, 0.75)
-    scores = Scores(3, {"P@1": half})
-    assert "rank of label frequency" not in scores_page("t", scores, Details({}))
-    assert "rank of label frequency" in scores_page("t", scores, Details({}, curves={"run": [Bin(0, 9, 1, 0.5)]}))
 
 
 GOLD = Run.from_rows([[0, 1], [2], [3, 1]])

@@ -12,7 +12,6 @@ from tests.server.conftest import word_tagger
 
 from tagwright.errors import TagwrightError
 from tagwright.monitoring import Watch, append
-from tagwright.monitoring.monitor import FIRST, WINDOW
 from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
 from tagwright.review.file import ReviewFile
@@ -25,10 +24,10 @@ from tagwright.server.served_model import ServedModel
 BEES = {"text": "Honey bees and apis visit orchards."}
 
 
-def drifted(version: str, path: Path) -> Watch:
-    """A log of documents that turn, and are flooded with bees, at 800."""
-    turned = [replace(each, labels=("http://x.org/bee",)) for each in records(200, seed=1, bit=0.8)]
-    append(path, [replace(each, version=version) for each in [*records(800), *turned]])
+def flooded(version: str, path: Path) -> Watch:
+    """A log of documents that are flooded with bees from 800 on."""
+    bees = [replace(each, labels=("http://x.org/bee",)) for each in records(200, seed=1)]
+    append(path, [replace(each, version=version) for each in [*records(800), *bees]])
     return Watch(path)
 
 
@@ -61,41 +60,40 @@ def test_a_log_that_cannot_be_written_costs_no_answer(
 
 
 def test_metrics_have_the_last_look_at_each_signal(tmp_path: Path) -> None:
-    watch = drifted("bees", tmp_path / "log.jsonl")
+    watch = flooded("bees", tmp_path / "log.jsonl")
     with TestClient(application([ServedModel("bees", word_tagger(), "Bees")], watch=watch)) as client:
         lines = client.get("/metrics").text.splitlines()
     found = dict(line.rsplit(" ", 1) for line in lines if line.startswith("tagwright_monitor"))
-    assert found['tagwright_monitor_alarm{model="bees",signal="drift"}'] == "1"
+    assert found['tagwright_monitor_alarm{model="bees",signal="label"}'] == "1"
     assert found['tagwright_monitor_alarm{model="bees",signal="language"}'] == "0"
     assert found['tagwright_monitor_value{model="bees",signal="label"}'] == "1"
     assert "# TYPE tagwright_monitor_value gauge" in lines
 
 
-def test_the_overview_plots_the_signals_of_the_version_that_answers(tmp_path: Path) -> None:
+def test_the_overview_shows_the_signals_of_the_version_that_answers(tmp_path: Path) -> None:
     with closing(ReviewFile(tmp_path / "reviews.sqlite")) as file:
         review = Review(ServedModel("bees", word_tagger(), "Bees"), file)
-        watch = drifted("bees", tmp_path / "log.jsonl")
+        watch = flooded("bees", tmp_path / "log.jsonl")
         shown = overview(watch, review)
         pages = ReviewPages(review, watch=watch)
         with TestClient(application([review.model], pages=pages, watch=watch)) as client:
             client.post("/review/enter", data={"name": "Ann"}, headers={"Origin": "http://testserver"})
             page = client.get("/review/overview").text
-    plots = {plot.name: plot for plot in shown.plots}
-    assert list(plots) == ["drift", "language", "label", "unsure", "confidence", "accepted"]
-    assert plots["label"].label == "Bees"
-    assert 800 < plots["label"].since <= 900
-    assert not plots["confidence"].since
-    assert (plots["drift"].looks[0].at, plots["drift"].line.split()[-1].split(",")[0]) == (FIRST + WINDOW, "300.0")
-    assert page.count("<svg") == 5  # no reviews yet
-    assert f"Alarm since document {plots['drift'].since}" in page
+    rows = {row.name: row for row in shown["rows"]}
+    assert list(rows) == ["language", "label", "unsure", "confidence", "accepted"]
+    assert rows["label"].label == "Bees"
+    assert 800 < rows["label"].since <= 900
+    assert not rows["confidence"].since
+    assert f"Alarm since document {rows['label'].since}" in page
+    assert "Shown after 150 reviewed documents" in page
     assert re.search(r"Bees \d+% → 100%", page)
 
 
 def test_before_the_first_looks_the_overview_says_when_they_come(tmp_path: Path) -> None:
     with closing(ReviewFile(tmp_path / "reviews.sqlite")) as file:
         shown = overview(Watch(tmp_path / "log.jsonl"), Review(ServedModel("bees", word_tagger(), "Bees"), file))
-    assert {plot.name: plot.starts for plot in shown.plots} == {
-        "drift": 700, "language": 700, "label": 700, "unsure": 700, "confidence": 700, "accepted": 150,
+    assert {row.name: row.starts for row in shown["rows"]} == {
+        "language": 700, "label": 700, "unsure": 700, "confidence": 700, "accepted": 150,
     }  # fmt: skip
 
 

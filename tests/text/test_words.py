@@ -152,8 +152,8 @@ def _loaded(
     return BagOfWords.load(folder) if isinstance(made, BagOfWords) else type(made).load(folder, labels)
 
 
-LENGTHS = {"data/paragraphs.py", "stages/full_text.py", "stages/dense/retriever.py", "monitoring/record.py"}
-"Words are counted or compared over releases there, not looked up: always by the first analysis."
+LENGTHS = {"data/paragraphs.py", "stages/full_text.py", "stages/dense/retriever.py"}
+"Words are counted there, not looked up: always by the first analysis."
 
 FIXED = {"translation", "evaluation", "stages/llm_keywords.py"}
 "Nothing of the words themselves is saved there: always by the newest analysis."

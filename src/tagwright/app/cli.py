@@ -154,8 +154,7 @@ def evaluate(
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright.app import inputs, render
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.report import details
-    from tagwright.evaluation.report.page import scores_page, write_page
+    from tagwright.evaluation.report import page
 
     if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
@@ -170,10 +169,9 @@ def evaluate(
     scores = inputs.evaluate(found, task, per_label)
     if report:
         origin = run or chosen.model or "the zero-shot method"
-        notes = {"suggestions from": str(origin), **details.settings_of(tagger, chosen.settings)}
+        notes = {"suggestions from": str(origin), **page.settings_of(tagger, chosen.settings)}
         notes |= _origin(task, docs, chosen.labels or chosen.model)
-        content = details.details(task, found, tagger, notes)
-        write_page(scores_page("How good the suggestions are", scores, content), report)
+        page.write_page(page.scores_page(scores, notes, *page.run_sections(task, found, tagger)), report)
     render.scores(scores, as_json=as_json)
 
 
@@ -196,8 +194,7 @@ def compare(
     """Compare runs and taggers over the same documents, every two of them: differences, intervals, paired tests."""
     from tagwright.app import inputs, render
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.report.details import curves
-    from tagwright.evaluation.report.page import Details, comparison_page, write_page
+    from tagwright.evaluation.report import page
     from tagwright.evaluation.significance import run_names
     from tagwright.models.history import union
 
@@ -221,14 +218,13 @@ def compare(
     comparison = dataset.compare(runs, task)
     if report:
         notes = {**{name: str(file) for name, file in files.items()}, **_origin(task, docs, labels or given[-1])}
-        content = Details(notes, curves=curves(runs, task))
-        write_page(comparison_page("Which suggestions are better", comparison, content), report)
+        page.write_page(page.comparison_page(comparison, notes, page.curves_section(task, runs)), report)
     render.comparison(comparison, files, as_json=as_json)
 
 
 def _origin(task: "EvaluationSet", docs: Sequence[str], labels: Path | None) -> dict[str, str]:
     """Where the numbers of a report come from, with the command that writes it."""
-    from tagwright.evaluation.report.details import origin
+    from tagwright.evaluation.report.page import origin
 
     return {**origin(task, ", ".join(docs), str(labels)), "command": shlex.join(["tagwright", *sys.argv[1:]])}
 

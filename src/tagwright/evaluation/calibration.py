@@ -9,7 +9,7 @@ of one document are right or wrong together.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,8 +71,7 @@ class Judged:
         return Judged(self.gold, rows, ranks, self.confidence[kept], self.right[kept])
 
 
-@dataclass(frozen=True, slots=True)
-class ReliabilityBin:
+class ReliabilityBin(NamedTuple):
     """Suggestions of similar confidence: how many, their mean confidence, and the share of them that is right."""
 
     suggestions: int
@@ -80,8 +79,7 @@ class ReliabilityBin:
     right: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RiskCoverage:
+class RiskCoverage(NamedTuple):
     """The effect of accepting all suggestions above a confidence, with a point for each confidence.
 
     threshold: (points,) falling; suggestions with at least this confidence are accepted. coverage: (points,) the share
@@ -93,8 +91,7 @@ class RiskCoverage:
     risk: Doubles
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(NamedTuple):
     """The confidence from which suggestions are to be accepted, if a document is to be expected to keep a bound.
 
     rule: "missed", the share of its gold labels that are not accepted; "wrong", how many that are accepted are wrong.

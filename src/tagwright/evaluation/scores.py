@@ -3,7 +3,7 @@
 import difflib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, NamedTuple, Self
 
@@ -37,7 +37,7 @@ from tagwright.evaluation.metrics import (
     with_ancestors,
 )
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates
-from tagwright.evaluation.text_tables import as_text, score_rows
+from tagwright.evaluation.tables import as_text, score_rows
 from tagwright.types import Doubles, Longs, Mask, Run
 
 _log = logging.getLogger(__name__)
@@ -445,7 +445,10 @@ def _slices(
 
 
 def _confident(found: Calibration) -> dict[str, Any]:
-    return {"calibration": _plain(found.measures), "thresholds": [asdict(each) for each in found.thresholds]}
+    return {
+        "calibration": _plain(found.measures),
+        "thresholds": [threshold._asdict() for threshold in found.thresholds],
+    }
 
 
 def _plain(measures: Mapping[str, Score]) -> dict[str, dict[str, float]]:

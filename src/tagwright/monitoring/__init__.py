@@ -2,6 +2,6 @@
 
 from tagwright.monitoring.log import Watch, append, begin, read
 from tagwright.monitoring.monitor import LEVEL, Look, Monitor
-from tagwright.monitoring.record import Profile, Record
+from tagwright.monitoring.record import Record, training_profile
 
-__all__ = ["LEVEL", "Look", "Monitor", "Profile", "Record", "Watch", "append", "begin", "read"]
+__all__ = ["LEVEL", "Look", "Monitor", "Record", "Watch", "append", "begin", "read", "training_profile"]

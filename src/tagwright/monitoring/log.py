@@ -10,27 +10,27 @@ from typing import Any, NamedTuple
 from tagwright.core.atomic import append_at_once, writing
 from tagwright.errors import InputError
 from tagwright.monitoring.monitor import Look, Monitor, Signal
-from tagwright.monitoring.record import Profile, Record
+from tagwright.monitoring.record import Record
 from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
 
 
 class First(NamedTuple):
-    """The first entry of a version of a tagger, with the profile of its training if there is one."""
+    """The first entry of a version of a tagger. languages: how many documents of its training are in each, if known."""
 
     version: str
-    profile: Profile | None
+    languages: Mapping[str, int] | None
 
     def to_json(self) -> dict[str, Any]:
         """The entry as plain JSON."""
-        return {"version": self.version, "profile": self.profile.to_json() if self.profile else None}
+        return {"version": self.version, "profile": {"languages": self.languages} if self.languages else None}
 
 
 def first_entry(version: str, training: Mapping[str, Any]) -> First:
     """The first entry of a version. training: the record of its training."""
     profile = training.get("profile")
-    return First(version, Profile.from_json(profile) if profile else None)
+    return First(version, {str(k): int(n) for k, n in profile["languages"].items()} if profile else None)
 
 
 def begin(path: Path, version: str, training: Mapping[str, Any]) -> None:
@@ -42,7 +42,7 @@ def begin(path: Path, version: str, training: Mapping[str, Any]) -> None:
 
 def append(path: Path, entries: Iterable[First | Record]) -> None:
     """Append entries to a log, created if missing. Raises TagwrightError where it cannot be written."""
-    lines = "".join(json.dumps(each.to_json(), ensure_ascii=False) + "\n" for each in entries)
+    lines = "".join(json.dumps(entry.to_json(), ensure_ascii=False) + "\n" for entry in entries)
     with writing(path), path.open("a+b", buffering=0) as file:
         if file.tell():
             file.seek(-1, 2)
@@ -98,7 +98,7 @@ class Watch:
         tagged: Iterable[tuple[Document, Iterable[tuple[str, float | None]]]],
     ) -> None:
         """Record documents with their labels and confidences. Raises TagwrightError where the log cannot be written."""
-        entries: list[First | Record] = [Record.of(document, version, found) for document, found in tagged]
+        entries: list[First | Record] = [Record.of(document, version, suggested) for document, suggested in tagged]
         with self._lock:
             if version not in self.monitors:
                 entries.insert(0, first_entry(version, training))
@@ -113,7 +113,7 @@ class Watch:
 
     def _take(self, entry: First | Record) -> None:
         if entry.version not in self.monitors:
-            self.monitors[entry.version] = Monitor(entry.profile if isinstance(entry, First) else None)
+            self.monitors[entry.version] = Monitor(entry.languages if isinstance(entry, First) else None)
             while self._most and len(self.monitors) > self._most:
                 del self.monitors[next(iter(self.monitors))]
         if isinstance(entry, Record):

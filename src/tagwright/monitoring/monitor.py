@@ -1,21 +1,27 @@
-"""A sequential test of a tagger in use: its last documents against those that it was trained on, or met first."""
+"""A sequential test of a tagger in use: its last documents against those that it was trained on, or met first.
+
+Each look compares the last documents with all ways to draw as many from both samples together. So the probabilities
+hold for documents of any distribution, as long as their order says nothing.
+"""
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from itertools import islice
 from statistics import fmean
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from tagwright.combining.confidence import LIKELY
-from tagwright.monitoring.record import BITS, Profile, Record
-from tagwright.monitoring.two_samples import most_changed, ranks_differ, separation
+import numpy as np
 
-Signal: TypeAlias = Literal["drift", "language", "label", "unsure", "confidence", "accepted"]
+from tagwright.combining.confidence import LIKELY
+from tagwright.monitoring.record import Record
+from tagwright.types import Doubles, Longs
+
+Signal: TypeAlias = Literal["language", "label", "unsure", "confidence", "accepted"]
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
 
 FIRST, WINDOW = 500, 200
-"Documents to compare with, where no training left a profile; and the last ones, which are compared."
+"Documents to compare with, where the languages of the training are not known; and the last ones, which are compared."
 
 FIRST_REVIEWED, WINDOW_REVIEWED = 100, 50
 "The same for documents that reviewers have finished."
@@ -25,6 +31,9 @@ STEP = 20
 
 STREAM, FALSE_ALARMS = 5_000, 0.05
 "Among so many documents in any order there is a false alarm of any signal with this probability at most."
+
+MOST = 20
+"Categories that are tested, those whose share has changed most: the others cannot be the least probable."
 
 LEVEL = FALSE_ALARMS * STEP / (STREAM * len(SIGNALS))
 "Probability below which a look is an alarm: by Bonferroni, over all looks and signals."
@@ -52,14 +61,14 @@ class Look(NamedTuple):
 
 
 class Monitor:
-    """Compares the last documents of one version of a tagger with others. profile: of its training, if there is one.
+    """Compares the last documents of one version of a tagger with others. languages: of its training, if known.
 
-    Words and languages are compared with the profile, everything else with the first documents: suggestions for
-    documents that a tagger has learned from are better than for others. Only the last STREAM documents are looked at.
+    Languages are compared with these, everything else with the first documents: suggestions for documents that a
+    tagger has learned from are better than for others. Only the last STREAM documents are looked at.
     """
 
-    def __init__(self, profile: Profile | None = None) -> None:
-        self.profile, self.count = profile, 0
+    def __init__(self, languages: Mapping[str, int] | None = None) -> None:
+        self.languages, self.count = languages, 0
         self._first: list[Record] = []
         self._recent = deque[Record](maxlen=STREAM + WINDOW)
         self._looks: dict[Signal, deque[Look]] = {name: deque(maxlen=STREAM // STEP) for name in SIGNALS}
@@ -80,19 +89,17 @@ class Monitor:
             if at - start >= WINDOW:
                 for name, look in self._look(at, list(islice(self._recent, at - start - WINDOW, at - start))):
                     self._looks[name].append(look)
-        return {**{name: [*found] for name, found in self._looks.items()}, "accepted": _reviews(accepted)}
+        return {**{name: [*looks] for name, looks in self._looks.items()}, "accepted": _reviews(accepted)}
 
     def starts(self, name: Signal) -> int:
         """Documents, or reviewed documents, before the first look at a signal."""
         if name == "accepted":
             return FIRST_REVIEWED + WINDOW_REVIEWED
-        return WINDOW if self.profile and name in ("drift", "language") else FIRST + WINDOW
+        return WINDOW if self.languages and name == "language" else FIRST + WINDOW
 
     def _look(self, at: int, window: Sequence[Record]) -> Iterator[tuple[Signal, Look]]:
-        if at >= self.starts("drift"):
-            profile = self.profile or self._summary.profile
-            yield "drift", _drift(at, window, profile)
-            yield "language", _language(at, window, profile)
+        if at >= self.starts("language"):
+            yield "language", _language(at, window, self.languages or self._summary.languages)
         if at >= self.starts("label"):
             yield "label", _label(at, window, self._summary)
             if self._summary.confident:
@@ -104,49 +111,42 @@ class Monitor:
         """Of the first documents, once all of them are there."""
         first = self._first
         return _Summary(
-            Profile.of_records(first),
+            Counter(record.language for record in first),
             _label_counts(first),
             sum(map(_is_unsure, first)),
             [*map(_mean_confidence, first)],
-            any(each.confidences for each in first),
+            any(record.confidences for record in first),
         )
 
 
 class _Summary(NamedTuple):
     """What the last documents are compared with. unsure: how many have no likely label."""
 
-    profile: Profile
+    languages: Counter[str]
     labels: Counter[str]
     unsure: int
     confidences: list[float]
     confident: bool
 
 
-def _drift(at: int, window: Sequence[Record], profile: Profile) -> Look:
-    value, p = separation([each.words for each in window], profile.words, BITS)
-    return Look(at, value, BITS / (len(window) + len(profile.words) - 1), p)  # what chance explains on average
-
-
-def _language(at: int, window: Sequence[Record], profile: Profile) -> Look:
-    now, all_ = Counter(each.language for each in window), sum(profile.languages.values())
-    main = max(sorted(profile.languages), key=lambda code: profile.languages[code])
-    change = most_changed(now, len(window), profile.languages, all_)
-    shares = now[main] / len(window), profile.languages[main] / all_
-    return Look(at, *shares, change.p, change.category, change.before, change.now)
+def _language(at: int, window: Sequence[Record], before: Mapping[str, int]) -> Look:
+    now, others = Counter(record.language for record in window), sum(before.values())
+    main = max(sorted(before), key=lambda code: before[code])
+    change = most_changed(now, len(window), before, others)
+    return Look(at, now[main] / len(window), before[main] / others, *change)
 
 
 def _label(at: int, window: Sequence[Record], first: _Summary) -> Look:
     now = _label_counts(window)
-    shares = max(now.values(), default=0) / len(window), max(first.labels.values(), default=0) / FIRST
+    value, before = max(now.values(), default=0) / len(window), max(first.labels.values(), default=0) / FIRST
     if not now:
-        return Look(at, *shares, 1.0)
-    change = most_changed(now, len(window), first.labels, FIRST, rises=True)
-    return Look(at, *shares, change.p, change.category, change.before, change.now)
+        return Look(at, value, before, 1.0)
+    return Look(at, value, before, *most_changed(now, len(window), first.labels, FIRST, rises=True))
 
 
 def _unsure(at: int, window: Sequence[Record], first: _Summary) -> Look:
-    change = most_changed({"": sum(map(_is_unsure, window))}, len(window), {"": first.unsure}, FIRST)
-    return Look(at, change.now, change.before, change.p)
+    p, _, before, now = most_changed({"": sum(map(_is_unsure, window))}, len(window), {"": first.unsure}, FIRST)
+    return Look(at, now, before, p)
 
 
 def _confidence(at: int, window: Sequence[Record], first: _Summary) -> Look:
@@ -155,7 +155,7 @@ def _confidence(at: int, window: Sequence[Record], first: _Summary) -> Look:
 
 
 def _label_counts(records: Sequence[Record]) -> Counter[str]:
-    return Counter(label for each in records for label in set(each.labels))
+    return Counter(label for record in records for label in set(record.labels))
 
 
 def _is_unsure(record: Record) -> bool:
@@ -167,9 +167,79 @@ def _mean_confidence(record: Record) -> float:
 
 
 def _reviews(accepted: Sequence[float]) -> list[Look]:
-    first, found = accepted[:FIRST_REVIEWED], list[Look]()
+    first, looks = accepted[:FIRST_REVIEWED], list[Look]()
     start = max(FIRST_REVIEWED + WINDOW_REVIEWED, len(accepted) - STREAM)
     for at in range(-(-start // STEP) * STEP, len(accepted) + 1, STEP):
         window = accepted[at - WINDOW_REVIEWED : at]
-        found.append(Look(at, fmean(window), fmean(first), ranks_differ(window, first)))
-    return found
+        looks.append(Look(at, fmean(window), fmean(first), ranks_differ(window, first)))
+    return looks
+
+
+def most_changed(
+    now: Mapping[str, int], documents: int, before: Mapping[str, int], others: int, *, rises: bool = False
+) -> tuple[float, str, float, float]:
+    """The category whose share changed least probably: Fisher's exact test, times the number of categories.
+
+    Returns how probable such a change of any category is at most, the category, its share before and now.
+
+    now, before: how many of `documents` and of `others` are in each category, at least one in all. rises: ask only for
+    larger shares.
+
+    Of 4 and 4 documents, "a" has all and none: one of the 70 ways to draw 4 of 8, or two with the opposite, times 2
+    categories.
+
+    >>> p, *change = most_changed({"a": 4}, 4, {"b": 4}, 4)
+    >>> round(70 * p, 6), change, round(70 * most_changed({"a": 4}, 4, {"b": 4}, 4, rises=True)[0], 6)
+    (4.0, ['a', 0.0, 1.0], 2.0)
+    """
+    names = sorted({*now, *before})
+    counts = np.array([[sample.get(name, 0) for name in names] for sample in (now, before)])
+    shares = counts / [[documents], [others]]
+    risen = shares[0] - shares[1]
+    tested = np.argsort(-risen if rises else -abs(risen), kind="stable")[:MOST]
+    more, fewer = _tails(counts[0, tested], documents, counts[:, tested].sum(axis=0), documents + others)
+    p = more if rises else 2 * np.minimum(more, fewer)
+    best = int(np.argmin(p))
+    was, is_ = shares[::-1, tested[best]].tolist()
+    return min(1.0, float(p[best]) * len(names)), names[tested[best]], was, is_
+
+
+def ranks_differ(now: Sequence[float], before: Sequence[float]) -> float:
+    """How probable a difference of ranks as large as this one is (Mann and Whitney 1947, with ties).
+
+    >>> ranks_differ([1.0, 1.0], [1.0]), ranks_differ(range(50), range(100, 150)) < 1e-15
+    (1.0, True)
+    """
+    from scipy.special import ndtr
+
+    both, n, m = np.array([*now, *before], float), len(now), len(before)
+    _, places, ties = np.unique(both, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(ties) - (ties - 1) / 2)[places]
+    variance = n * m / 12 * (n + m + 1 - float((ties**3 - ties).sum()) / ((n + m) * (n + m - 1)))
+    if variance <= 0:
+        return 1.0
+    distance = abs(float(ranks[:n].sum()) - n * (n + m + 1) / 2) - 0.5
+    return min(1.0, 2 * float(ndtr(-distance / np.sqrt(variance))))
+
+
+def _tails(seen: Longs, drawn: int, marked: Longs, total: int) -> tuple[Doubles, Doubles]:
+    """Probability of at least, and at most, `seen` marked among those drawn from all: hypergeometric.
+
+    seen, marked: (categories,). scipy.stats has it too, but takes seconds to load.
+    """
+    x, k = np.arange(drawn + 1), marked[:, None]
+    logs = _log_factorials(total)
+    possible = (x <= k) & (drawn - x <= total - k)
+    left, rest = np.maximum(k - x, 0), np.maximum(total - k - drawn + x, 0)
+    ways = logs[k] - logs[x] - logs[left] + logs[total - k] - logs[drawn - x] - logs[rest]
+    ways -= logs[total] - logs[drawn] - logs[total - drawn]
+    p = np.where(possible, np.exp(np.where(possible, ways, 0.0)), 0.0)
+    return (p * (x >= seen[:, None])).sum(axis=1), (p * (x <= seen[:, None])).sum(axis=1)
+
+
+@lru_cache
+def _log_factorials(most: int) -> Doubles:
+    from scipy.special import gammaln
+
+    logs: Doubles = gammaln(np.arange(most + 1) + 1.0)
+    return logs

@@ -78,7 +78,7 @@ class MonitorLog:
     version: str
 
     def begin(self, model: Path) -> None:
-        """Append the profile of the training of a saved tagger."""
+        """Append the first entry of a saved tagger."""
         begin(self.path, self.version, read_manifest(model, "tagger").get("training", {}))
 
     def add(self, tagged: Tagged) -> None:

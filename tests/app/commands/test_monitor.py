@@ -57,11 +57,11 @@ def test_changes_are_named_with_the_signal(run: Command) -> None:
     assert lines[1] == "the last ones compared with the first 500 documents"
     rows = {line.split()[0]: line for line in lines if line.strip()}
     assert "ALARM flood 0% -> 50%" in rows["label"]
-    assert "ALARM" not in rows["drift"]
+    assert "ALARM" not in rows["language"]
     (version,) = json.loads(run("monitor", str(LOG), "--json").out)["versions"]
     assert (version["documents"], version["profile"]) == (900, False)
     assert {name: signal["alarm"] for name, signal in version["signals"].items()} == {
-        "drift": False, "language": False, "label": True, "unsure": False, "confidence": False,
+        "language": False, "label": True, "unsure": False, "confidence": False,
     }  # fmt: skip
 
 
@@ -98,9 +98,9 @@ def test_the_profile_of_a_training_is_in_the_log(run: Command) -> None:
     run("suggest", "docs.jsonl", "--model", "svm", "--monitor", str(LOG))
     first = next(read(LOG))
     assert not isinstance(first, Record)
-    assert first.profile is not None
-    assert len(first.profile.words) == min(300, 500) >= FEWEST
+    assert first.languages is not None
+    assert sum(first.languages.values()) == 300 >= FEWEST
     assert run("monitor", str(LOG)).out.splitlines()[1:] == [
-        "words and languages with the training, all else compared with the first 500 documents",
+        "languages with the training, all else compared with the first 500 documents",
         "nothing to show before 200 documents",
     ]

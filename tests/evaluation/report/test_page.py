@@ -8,12 +8,20 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.evaluation.report.test_tables import COMPARISON, HALF, SCORES
+from tests.evaluation.test_tables import COMPARISON, HALF, SCORES
 
 from tagwright.errors import TagwrightError
 from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage, Threshold
-from tagwright.evaluation.report.examples import Example, Shown
-from tagwright.evaluation.report.page import SENTENCES, SLICES, Details, comparison_page, scores_page, write_page
+from tagwright.evaluation.report.page import (
+    SENTENCES,
+    SLICES,
+    comparison_page,
+    example,
+    examples_section,
+    missed_section,
+    scores_page,
+    write_page,
+)
 from tagwright.evaluation.report.plots import reliability_plot, risk_coverage_plot
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import (
@@ -29,14 +37,13 @@ from tagwright.evaluation.scores import (
 from tagwright.evaluation.significance import Comparisons
 
 EVIL = '<script>alert("x")</script>'
-NOTES = Details({EVIL: EVIL})
+NOTES = {EVIL: EVIL}
 CONFIDENT = Calibration(
     {"ECE@5": HALF, "AURC": HALF},
     (ReliabilityBin(20, 0.25, 0.5),),
     RiskCoverage(np.array([0.9, 0.1]), np.array([0.5, 1.0]), np.array([0.0, 0.25])),
     (Threshold("missed", 0.3, 100, 0.25, 4.0),),
 )
-EXAMPLE = Example("d1", "Bees", (Shown("Apiculture", True, ("bees",)), Shown("Banks", False)), ("Orchards",))
 
 
 class Tags(HTMLParser):
@@ -70,19 +77,15 @@ class Tags(HTMLParser):
 @pytest.mark.parametrize(
     "page",
     [
-        scores_page(EVIL, SCORES, NOTES),
-        scores_page(EVIL, Scores(1, {"P@1": HALF}), Details({})),
-        scores_page(EVIL, Scores(1, {"P@1": HALF}, calibration=CONFIDENT), NOTES),
-        comparison_page(EVIL, Comparisons(1, (replace(COMPARISON, a=EVIL),)), NOTES),
-        scores_page(EVIL, Scores(1, {"P@1": HALF}, {EVIL: Scores(1, {"P@1": HALF})}), NOTES),
+        scores_page(SCORES, NOTES),
+        scores_page(Scores(1, {"P@1": HALF}, calibration=CONFIDENT), NOTES),
+        comparison_page(Comparisons(1, (replace(COMPARISON, a=EVIL),)), NOTES),
+        scores_page(Scores(1, {"P@1": HALF}, {EVIL: Scores(1, {"P@1": HALF})}), NOTES),
         scores_page(
-            EVIL,
             SCORES,
-            Details(
-                {},
-                [Example(EVIL, EVIL, (Shown(EVIL, True, (EVIL,)),), (EVIL,))],
-                [(EVIL, LabelScore(0, None, 0, 0, 1, 0.0, 0.0, 0.0))],
-            ),
+            {},
+            examples_section([example(EVIL, [(EVIL, True, [EVIL])], [EVIL])]),
+            missed_section([(EVIL, LabelScore(0, None, 0, 0, 1, 0.0, 0.0, 0.0))]),
         ),
     ],
 )
@@ -98,20 +101,20 @@ def test_a_page_runs_nothing_loads_nothing_and_its_tags_match(page: str) -> None
 
 def test_an_interval_spans_its_axis() -> None:
     """The axis runs from 0 to the greatest end, 0.75, over 1,000 units."""
-    page = scores_page("t", SCORES, Details({}))
+    page = scores_page(SCORES, {})
     drawn = [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
     paths = [path.attrib["d"] for path in drawn[0].findall("path")]
     assert paths == ["M0.0 0V14", "M333.3 7H1000.0", "M666.7 1V13"]
 
 
 def test_a_page_says_how_many_documents_there_are_and_what_the_first_suggestion_is_worth() -> None:
-    text = Tags(scores_page("t", SCORES, Details({}))).text
+    text = Tags(scores_page(SCORES, {})).text
     assert "The first suggestion is right for 50.0 of 100 documents. 1,234 documents were scored." in text
 
 
 def test_a_slice_of_few_documents_is_a_line_instead_of_a_panel() -> None:
     parts = {"tail": Scores(30, {"P@1": HALF}), "unseen": Scores(29, {"P@1": HALF}), "head": Scores(1, {"P@1": HALF})}
-    page = scores_page("t", Scores(1234, {"P@1": HALF}, parts), Details({}))
+    page = scores_page(Scores(1234, {"P@1": HALF}, parts), {})
     panels = page[page.index('class="panels"') : page.index("<details>")]
     assert re.findall(r'<th scope="row">(\w+)', panels) == ["tail"]
     assert "unseen: 29 documents, too few to draw (P@1 50.0)" in panels
@@ -119,12 +122,14 @@ def test_a_slice_of_few_documents_is_a_line_instead_of_a_panel() -> None:
 
 
 def test_examples_say_what_is_right_and_wrong_and_why() -> None:
-    text = Tags(scores_page("t", SCORES, Details({}, [EXAMPLE]))).text
+    shown = example("Bees", [("Apiculture", True, ["bees"]), ("Banks", False, [])], ["Orchards"])
+    text = Tags(scores_page(SCORES, {}, examples_section([shown]))).text
     assert re.search(r"Bees\s*✓ Apiculture \(bees\)\s*✗ Banks\s*Missed: Orchards", text)
 
 
 def test_the_labels_that_are_missed_most_are_listed() -> None:
-    page = scores_page("t", SCORES, Details({}, missed=[("Orchards", LabelScore(7, None, 1, 2, 4, 0.0, 0.0, 0.0))]))
+    missed = [("Orchards", LabelScore(7, None, 1, 2, 4, 0.0, 0.0, 0.0))]
+    page = scores_page(SCORES, {}, missed_section(missed))
     row = '<tr><th scope="row">Orchards</th><td>5</td><td>1</td><td>4</td><td>2</td></tr>'
     assert row in page
 
@@ -137,7 +142,7 @@ def test_every_measure_and_slice_is_explained() -> None:
 
 
 def test_a_difference_has_its_sign() -> None:
-    page = comparison_page("t", Comparisons(1234, (COMPARISON,)), Details({}))
+    page = comparison_page(Comparisons(1234, (COMPARISON,)), {})
     assert "<td>+10.0</td><td>2.0 to 20.0</td>" in page
 
 
@@ -153,7 +158,7 @@ def test_a_page_that_cannot_be_written_is_an_error_of_the_family(tmp_path: Path)
 
 
 def test_estimates_of_nothing_are_drawn_at_zero() -> None:
-    assert "M0.0 1V13" in scores_page("t", Scores(1, {"P@1": Score(0, 0, 0)}), Details({}))
+    assert "M0.0 1V13" in scores_page(Scores(1, {"P@1": Score(0, 0, 0)}), {})
 
 
 def test_a_bin_of_the_reliability_diagram_lies_at_its_confidence_and_share() -> None:
@@ -173,11 +178,11 @@ def test_the_risk_coverage_curve_goes_through_its_points_and_keeps_its_last_when
 
 def test_a_page_shows_confidences_only_where_there_are_any() -> None:
     title = "How far the confidences can be trusted"
-    text = Tags(scores_page("t", Scores(1, {"P@1": HALF}, calibration=CONFIDENT), Details({}))).text
+    text = Tags(scores_page(Scores(1, {"P@1": HALF}, calibration=CONFIDENT), {})).text
     assert title in text
     assert "Calibration error" in text
     assert "30% of labels missed" in text
-    assert title not in scores_page("t", SCORES, Details({}))
+    assert title not in scores_page(SCORES, {})
 
 
 def test_the_json_form_holds_the_measures_of_confidences_where_there_are_any() -> None:

@@ -143,10 +143,6 @@ def test_the_header_says_document_and_model_and_a_card_the_notation(tmp_path: Pa
     assert 'Bees <span class="notation">595.799</span>' in html
 
 
-def test_what_more_documents_may_bring_is_said_with_its_measure(client: TestClient) -> None:
-    assert re.search(r"; 50 more may bring \d+\.\d points of nDCG@5", enter(client).get("/review/documents/1").text)
-
-
 def test_reasons_against_a_label_come_last_and_small_ones_not_at_all() -> None:
     evidence = (Evidence("tfidf", 1, 1.0, (EvidenceSpan(6, 10, 1.0),)), Evidence("dense", 2, 0.5, ()))
     contributions = (Contribution("dense", 3.0), Contribution("tfidf", 1.0), Contribution("label", -2.0),

@@ -22,7 +22,7 @@ def monitor(
 ) -> None:
     """Say what has changed in a log that `serve`, `batch` or `suggest` has written with --monitor FILE.
 
-    The last documents of each version of a tagger are compared with those of its training, or the first ones: words,
+    The last documents of each version of a tagger are compared with those of its training, or the first ones:
     languages, floods of one label, documents without a likely label, mean confidence, acceptance by reviewers.
     """
     from tagwright.monitoring import Watch
@@ -31,21 +31,25 @@ def monitor(
 
     watch = Watch(log, must_exist=True)
     decisions = Decisions(ReviewFile.to_read(reviews)) if reviews else None
-    found = {}
-    for version, each in watch.monitors.items():
+    last = {}
+    for version, followed in watch.monitors.items():
         accepted = decisions.acceptances(version) if decisions else ()
-        found[version] = {name: looks[-1] for name, looks in each.looks(accepted).items() if looks}
+        last[version] = {name: looks[-1] for name, looks in followed.looks(accepted).items() if looks}
     if as_json:
-        content = [_as_json(version, watch.monitors[version], looks) for version, looks in found.items()]
-        print_json({"versions": content})
+        print_json({"versions": [_as_json(version, watch.monitors[version], looks) for version, looks in last.items()]})
         return
-    for version, looks in found.items():
+    for version, looks in last.items():
         _show(version, watch.monitors[version], looks)
 
 
 def _as_json(version: str, monitor: "Monitor", looks: dict[Any, "Look"]) -> dict[str, Any]:
     signals = {name: {**look._asdict(), "alarm": look.is_alarm} for name, look in looks.items()}
-    return {"version": version, "documents": monitor.count, "profile": monitor.profile is not None, "signals": signals}
+    return {
+        "version": version,
+        "documents": monitor.count,
+        "profile": monitor.languages is not None,
+        "signals": signals,
+    }
 
 
 def _show(version: str, monitor: "Monitor", looks: dict[Any, "Look"]) -> None:
@@ -53,10 +57,10 @@ def _show(version: str, monitor: "Monitor", looks: dict[Any, "Look"]) -> None:
     from tagwright.monitoring.monitor import FIRST
 
     print(escaped(f"{version}: {many(monitor.count, 'document')}"))
-    others = "words and languages with the training, all else" if monitor.profile else "the last ones"
+    others = "languages with the training, all else" if monitor.languages else "the last ones"
     print(f"{others} compared with the first {FIRST} documents")
     if not looks:
-        print(f"nothing to show before {monitor.starts('drift')} documents")
+        print(f"nothing to show before {monitor.starts('language')} documents")
         return
     rows = [
         [name, f"{look.before:.1%}", f"{look.value:.1%}", f"{look.p:.1g}", _alarm(look)] for name, look in looks.items()

@@ -1,21 +1,26 @@
 """Write scores and comparisons as one self-contained HTML page without scripts."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
+
+from tagwright import __version__
+from tagwright.core.display import many
 from tagwright.core.outputs import write_output
 from tagwright.evaluation.calibration import Calibration
-from tagwright.evaluation.metrics import Bin
-from tagwright.evaluation.report.examples import Example, Shown
+from tagwright.evaluation.dataset import EvaluationSet
+from tagwright.evaluation.metrics import by_frequency
 from tagwright.evaluation.report.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
-from tagwright.evaluation.report.tables import slice_rows, threshold_rows
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.scores import LabelScore, Scores, split
+from tagwright.evaluation.scores import LabelScore, Scores, per_label, split
 from tagwright.evaluation.significance import MEANING_OF_P, Comparison, Comparisons, comparison_rows
-from tagwright.evaluation.text_tables import Rows, percent
+from tagwright.evaluation.tables import Rows, percent, slice_rows, threshold_rows
+from tagwright.tagger import Tagger
+from tagwright.types import Document, Longs, Run
 
 SENTENCES = {
     "P": "Precision: of the first k suggestions, the share that is right.",
@@ -89,52 +94,154 @@ FEW = 30
 CARDS = ("P@1", "P@5", "F1@5", "nDCG@5", "R@100")
 "The measures at the top of the page."
 
-
 PANELS = ("P@1", "nDCG@5", "R@100")
 "The measures that are drawn slice by slice."
 
-
-@dataclass(frozen=True, slots=True)
-class Details:
-    """Content of a page besides the measures. missed: labels with their names. curves: macro-F1 by label frequency."""
-
-    notes: Mapping[str, str]
-    examples: Sequence[Example] = ()
-    missed: Sequence[tuple[str, LabelScore]] = ()
-    curves: Mapping[str, Sequence[Bin]] | None = None
+FIRST, EXAMPLES, MISSED, WORDS = 5, 10, 10, 3
+"Suggestions that are counted, documents that are shown, labels that are listed, evidence spans of a suggestion."
 
 
-def scores_page(title: str, scores: Scores, details: Details) -> str:
-    """The measures of a run, what they mean, by slices, with examples and the labels that are missed most."""
+def scores_page(scores: Scores, notes: Mapping[str, str], *sections: str) -> str:
+    """The measures of a run, what they mean, and by slices. notes: what was scored. sections: see `run_sections`."""
     first = scores.measures.get("P@1")
     lead = f"The first suggestion is right for {percent(first.value)} of 100 documents." if first else ""
     return _page(
-        title,
+        "How good the suggestions are",
         f'<p class="lead">{lead} {scores.documents:,} documents were scored.</p>',
         _cards({name: scores.measures[name] for name in CARDS if name in scores.measures}),
-        _section("What was scored", _terms(details.notes)),
+        _section("What was scored", _terms(notes)),
         _section("Measures", _beside(interval_table(scores.measures), _terms(explained(scores.measures)))),
-        _calibration(scores.calibration),
-        _slices(scores),
-        _section("Examples", _examples(details.examples)) if details.examples else "",
-        _section("Labels that are missed most", _missed(details.missed)) if details.missed else "",
-        _curves(details.curves),
+        calibration_section(scores.calibration) if scores.calibration else "",
+        slices_section(scores) if scores.slices else "",
+        *sections,
     )
 
 
-def comparison_page(title: str, found: Comparisons, details: Details) -> str:
+def comparison_page(found: Comparisons, notes: Mapping[str, str], *sections: str) -> str:
     """Like `scores_page`, for two or more runs: the differences of every two are drawn, with a line at 0."""
     note = "All p are corrected over the measures and comparisons (Holm); * marks p of 0.05 or less."
     names = list(dict.fromkeys(name for pair in found.pairs for name in pair.measures))
+    tests = (f"<h3>{escape(pair.a)} and {escape(pair.b)}</h3>{_table(comparison_rows(pair))}" for pair in found.pairs)
     return _page(
-        title,
+        "Which suggestions are better",
         f'<p class="lead">{found.documents:,} documents were scored in all runs.</p>',
-        _section("What was compared", _terms(details.notes)),
-        *(_differences(pair) for pair in found.pairs),
+        _section("What was compared", _terms(notes)),
+        *map(_differences, found.pairs),
         _section("Measures", _terms(explained(names))),
-        _section("Test", f"<p>{note}</p>", _terms({"p": MEANING_OF_P}), *map(_tested, found.pairs)),
-        _curves(details.curves),
+        _section("Test", f"<p>{note}</p>", _terms({"p": MEANING_OF_P}), *tests),
+        *sections,
     )
+
+
+def write_page(page: str, path: Path | str) -> None:
+    """Write a page in one step. Raises TagwrightError when it cannot be written."""
+    with write_output(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def origin(task: EvaluationSet, documents: str, labels: str) -> dict[str, str]:
+    """Notes on where the numbers come from. documents, labels: what they are called."""
+    return {
+        "documents": f"{documents}: {len(task.kept):,} scored",
+        "labels": f"{labels}: {len(task.vocabulary):,} labels",
+        "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        "version": f"tagwright {__version__}",
+    }
+
+
+def settings_of(tagger: Tagger | None, settings: Sequence[str]) -> dict[str, str]:
+    """Notes on a tagger: its stages with their weights, and the options that were set."""
+    if tagger is None:
+        return {}
+    notes = {"stages and weights": tagger.combiner.describe(tagger.stages)}
+    return {**notes, "options": ", ".join(settings)} if settings else notes
+
+
+def run_sections(task: EvaluationSet, run: Run, tagger: Tagger | None) -> list[str]:
+    """Examples, labels that are missed most, and rare and common labels. tagger: that of the run, to show evidence."""
+    names = [f"{label.name} {label.notation}".rstrip() for label in task.vocabulary]
+    examples = list[str]()
+    for row in spread(len(task.kept), EXAMPLES).tolist():
+        document = task.corpus[int(task.kept[row])]
+        suggested, gold = run[row][0][:FIRST].tolist(), set(task.gold[row][0].tolist())
+        spans = _spans(tagger, document, suggested) if tagger else [[] for _ in suggested]
+        shown = [(names[label], label in gold, words) for label, words in zip(suggested, spans, strict=True)]
+        missed = [names[label] for label in sorted(gold.difference(suggested))]
+        examples.append(example(document.title or document.id, shown, missed))
+    return [
+        examples_section(examples) if examples else "",
+        missed_section([(names[label.label], label) for label in most_missed(run, task.gold, MISSED)]),
+        curves_section(task, {"this run": run}),
+    ]
+
+
+def curves_section(task: EvaluationSet, runs: Mapping[str, Run]) -> str:
+    """Quality by label frequency in the training documents (DEPL Fig. 1); nothing without training documents."""
+    if not task.train:
+        return ""
+    curves = {name: by_frequency(run, task.gold, task.train) for name, run in runs.items()}
+    return _section("Rare and common labels", f'<div class="wide">{rank_plot(curves)}</div>')
+
+
+def examples_section(examples: Iterable[str]) -> str:
+    """Documents with their suggestions, see `example`."""
+    note = (
+        "<p>Documents at equal distances in the corpus, not selected by hand. &#10003; right, &#10007; not among the "
+        "document's labels; in brackets the words that are evidence.</p>"
+    )
+    return _section("Examples", note, f'<div class="examples">{"".join(examples)}</div>')
+
+
+def example(title: str, suggestions: Iterable[tuple[str, bool, Sequence[str]]], missed: Sequence[str]) -> str:
+    """One document. suggestions: name, whether it is right, words that are evidence. missed: other gold labels."""
+    lines = ""
+    for name, right, words in suggestions:
+        kind, mark = ("right", "&#10003;") if right else ("wrong", "&#10007;")
+        evidence = f' <span class="words">({escape(", ".join(words))})</span>' if words else ""
+        lines += f'<li class="{kind}"><b aria-label="{kind}">{mark}</b> {escape(name)}{evidence}</li>'
+    others = f'<p class="missed">Missed: {escape(", ".join(missed))}</p>' if missed else ""
+    return f"<article><h3>{escape(title)}</h3><ol>{lines or '<li>no suggestion</li>'}</ol>{others}</article>"
+
+
+def missed_section(missed: Sequence[tuple[str, LabelScore]]) -> str:
+    """Labels with their names; nothing if there are none."""
+    note = "<p>How often a label is among the first five suggestions of the documents that have it.</p>"
+    rows = [["label", "documents", "found", "missed", "suggested wrongly"]]
+    rows += [[name, *map(str, (label.tp + label.fn, label.tp, label.fn, label.fp))] for name, label in missed]
+    return _section("Labels that are missed most", note, _table(rows)) if missed else ""
+
+
+def calibration_section(calibration: Calibration) -> str:
+    """Confidences with their two curves, and thresholds."""
+    curves = reliability_plot(calibration.reliability) + risk_coverage_plot(calibration.risk_coverage)
+    measures = _beside(interval_table(calibration.measures), _terms(explained(calibration.measures)))
+    note = (
+        "<p>Which suggestions to accept, so that a further document of the same kind is expected to keep a bound. This "
+        "holds if these documents had no part in how the confidences were learnt (conformal risk control).</p>"
+    )
+    rules = note + _table(threshold_rows(calibration.thresholds)) if calibration.thresholds else ""
+    return _section("How far the confidences can be trusted", measures, f'<div class="panels">{curves}</div>', rules)
+
+
+def slices_section(scores: Scores) -> str:
+    """A panel for each measure, slices below each other; slices of few documents are a line each."""
+    large = {name: part for name, part in scores.slices.items() if part.documents >= FEW}
+    panels = "".join(
+        f"<figure><figcaption>{escape(measure)}</figcaption>"
+        f"{interval_table({name: part.measures[measure] for name, part in large.items()})}</figure>"
+        for measure in PANELS
+        if large and all(measure in part.measures for part in large.values())
+    )
+    terms = {f"{name}, {part.documents:,}": SLICES.get(name, "") for name, part in large.items()}
+    lines = "".join(_line(name, part) for name, part in scores.slices.items() if name not in large)
+    table = f"<details><summary>All measures</summary>{_table(slice_rows(scores))}</details>"
+    panels = f'<div class="panels">{panels}</div>'
+    return _section("Parts of the labels and documents", _terms(terms), panels, lines, table)
+
+
+def _line(name: str, part: Scores) -> str:
+    measures = ", ".join(f"{card} {percent(part.measures[card].value)}" for card in CARDS if card in part.measures)
+    return f"<p>{escape(name)}: {many(part.documents, 'document')}, too few to draw ({escape(measures)})</p>"
 
 
 def _differences(pair: Comparison) -> str:
@@ -142,14 +249,13 @@ def _differences(pair: Comparison) -> str:
     return _section(f"{pair.a} - {pair.b}, in points", f'<div class="wide">{interval_table(differences, "+")}</div>')
 
 
-def _tested(pair: Comparison) -> str:
-    return f"<h3>{escape(pair.a)} and {escape(pair.b)}</h3>{_table(comparison_rows(pair))}"
-
-
-def write_page(page: str, path: Path | str) -> None:
-    """Write a page in one step. Raises TagwrightError when it cannot be written."""
-    with write_output(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+def _cards(measures: Mapping[str, Score]) -> str:
+    cards = (
+        f'<div class="card"><span class="name">{escape(name)}</span><span class="number">{percent(score.value)}</span>'
+        f"<span>{percent(score.low)} to {percent(score.high)}</span><p>{escape(sentence(name))}</p></div>"
+        for name, score in measures.items()
+    )
+    return f'<div class="cards">{"".join(cards)}</div>' if measures else ""
 
 
 def _page(title: str, *parts: str) -> str:
@@ -171,88 +277,9 @@ def _beside(main: str, side: str) -> str:
     return f'<div class="beside"><div class="wide">{main}</div><div>{side}</div></div>'
 
 
-def _cards(measures: Mapping[str, Score]) -> str:
-    cards = (
-        f'<div class="card"><span class="name">{escape(name)}</span><span class="number">{percent(found.value)}</span>'
-        f"<span>{percent(found.low)} to {percent(found.high)}</span><p>{escape(sentence(name))}</p></div>"
-        for name, found in measures.items()
-    )
-    return f'<div class="cards">{"".join(cards)}</div>' if measures else ""
-
-
 def _terms(notes: Mapping[str, str]) -> str:
     lines = (f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in notes.items())
     return f"<dl>{''.join(lines)}</dl>" if notes else ""
-
-
-def _calibration(found: Calibration | None) -> str:
-    """Write the section about confidences with its two curves, if there are any."""
-    if found is None:
-        return ""
-    drawn = f'<div class="panels">{reliability_plot(found.reliability)}{risk_coverage_plot(found.risk_coverage)}</div>'
-    measures = _beside(interval_table(found.measures), _terms(explained(found.measures)))
-    note = (
-        "<p>Which suggestions to accept, so that a further document of the same kind is expected to keep a bound. This "
-        "holds if these documents had no part in how the confidences were learnt (conformal risk control).</p>"
-    )
-    rules = note + _table(threshold_rows(found.thresholds)) if found.thresholds else ""
-    return _section("How far the confidences can be trusted", measures, drawn, rules)
-
-
-def _slices(scores: Scores) -> str:
-    """A panel for each measure, slices below each other; slices of few documents are a line each."""
-    if not scores.slices:
-        return ""
-    large = {name: part for name, part in scores.slices.items() if part.documents >= FEW}
-    few = {name: part for name, part in scores.slices.items() if name not in large}
-    panels = "".join(
-        f"<figure><figcaption>{escape(measure)}</figcaption>"
-        f"{interval_table({name: part.measures[measure] for name, part in large.items()})}</figure>"
-        for measure in PANELS
-        if large and all(measure in part.measures for part in large.values())
-    )
-    terms = {f"{name}, {part.documents:,}": SLICES.get(name, "") for name, part in large.items()}
-    table = f"<details><summary>All measures</summary>{_table(slice_rows(scores))}</details>"
-    lines = "".join(f"<p>{_line(name, part)}</p>" for name, part in few.items())
-    drawn = f'<div class="panels">{panels}</div>'
-    return _section("Parts of the labels and documents", _terms(terms), drawn, lines, table)
-
-
-def _line(name: str, part: Scores) -> str:
-    found = ", ".join(f"{each} {percent(part.measures[each].value)}" for each in CARDS if each in part.measures)
-    documents = f"{part.documents:,} document{'' if part.documents == 1 else 's'}"
-    return f"{escape(name)}: {documents}, too few to draw ({escape(found)})"
-
-
-def _examples(examples: Iterable[Example]) -> str:
-    note = (
-        "<p>Documents at equal distances in the corpus, not selected by hand. &#10003; right, &#10007; not among the "
-        "document's labels; in brackets the words that are evidence.</p>"
-    )
-    return f'{note}<div class="examples">{"".join(map(_example, examples))}</div>'
-
-
-def _example(found: Example) -> str:
-    missed = f'<p class="missed">Missed: {escape(", ".join(found.missed))}</p>' if found.missed else ""
-    shown = "".join(map(_suggestion, found.suggestions)) or "<li>no suggestion</li>"
-    return f"<article><h3>{escape(found.title or found.id)}</h3><ol>{shown}</ol>{missed}</article>"
-
-
-def _suggestion(shown: Shown) -> str:
-    kind, mark, said = ("right", "&#10003;", "right") if shown.right else ("wrong", "&#10007;", "wrong")
-    words = f' <span class="words">({escape(", ".join(shown.words))})</span>' if shown.words else ""
-    return f'<li class="{kind}"><b aria-label="{said}">{mark}</b> {escape(shown.name)}{words}</li>'
-
-
-def _missed(missed: Sequence[tuple[str, LabelScore]]) -> str:
-    note = "<p>How often a label is among the first five suggestions of the documents that have it.</p>"
-    rows = [["label", "documents", "found", "missed", "suggested wrongly"]]
-    rows += [[name, *map(str, (row.tp + row.fn, row.tp, row.fn, row.fp))] for name, row in missed]
-    return note + _table(rows)
-
-
-def _curves(curves: Mapping[str, Sequence[Bin]] | None) -> str:
-    return _section("Rare and common labels", f'<div class="wide">{rank_plot(curves)}</div>') if curves else ""
 
 
 def _table(rows: Rows) -> str:
@@ -262,3 +289,36 @@ def _table(rows: Rows) -> str:
         for row in rows[1:]
     )
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+
+
+def spread(documents: int, count: int) -> Longs:
+    """The rows of `count` documents at equal distances: a sample without selection.
+
+    >>> spread(100, 4).tolist(), spread(2, 4).tolist()
+    ([12, 37, 62, 87], [0, 1])
+    """
+    count = min(count, documents)
+    return np.asarray((np.arange(count) + 0.5) * documents / max(1, count), np.int64)
+
+
+def most_missed(run: Run, gold: Run, count: int) -> list[LabelScore]:
+    """The labels that are missed at most documents, more frequent labels first among equals.
+
+    Label 0 is gold three times and found once; label 1 is gold once and missed; label 2 is found.
+
+    >>> run, gold = Run.from_rows([[0], [2], [2]]), Run.from_rows([[0], [0, 1], [0, 2]])
+    >>> [(label.label, label.fn) for label in most_missed(run, gold, 9)]
+    [(0, 2), (1, 1)]
+    """
+    rows = (row for row in per_label(run, gold, k=FIRST) if row.fn)
+    return sorted(rows, key=lambda row: (-row.fn, -row.tp, row.label))[:count]
+
+
+def _spans(tagger: Tagger, document: Document, labels: Sequence[int]) -> list[list[str]]:
+    """The evidence spans of each label that weigh most; whole sentences are too long to be shown here."""
+    words = list[list[str]]()
+    for evidence in tagger.evidence(document, labels):
+        spans = (document.text[span.start : span.end] for stage in evidence for span in stage.spans)
+        pieces = (" ".join(text.split()).casefold() for text in spans)
+        words.append(list(dict.fromkeys(piece for piece in pieces if len(piece) <= 40))[:WORDS])
+    return words

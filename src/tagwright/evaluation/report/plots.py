@@ -6,7 +6,7 @@ from html import escape
 from tagwright.evaluation.calibration import ReliabilityBin, RiskCoverage
 from tagwright.evaluation.metrics import Bin
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.text_tables import between, percent
+from tagwright.evaluation.tables import between, percent
 
 SPAN, _TALL = 1000, 14
 "Size of the drawing of an interval, in SVG units; it is stretched to the available width."
@@ -54,13 +54,17 @@ FREQUENCY = "macro-F1 by rank of label frequency, rare labels to the left"
 
 def rank_plot(curves: Mapping[str, Sequence[Bin]], caption: str = FREQUENCY) -> str:
     """DEPL Fig. 1: macro-F1 of labels from rare to frequent, or in another order; a line for each run."""
-    top = max((each.macro_f1 for curve in curves.values() for each in curve), default=0.0) or 1.0
+    top = max((bin_.macro_f1 for curve in curves.values() for bin_ in curve), default=0.0) or 1.0
     last = max((curve[-1].last for curve in curves.values() if curve), default=1) or 1
-    lines = []
+    axes = (
+        f'<g fill="currentColor"><text x="0" y="12">{percent(top)}</text><text x="0" y="{_HEIGHT}">0.0</text></g>\n'
+        f'<path d="M{_LEFT} 0V{_HEIGHT}H{_LEFT + _WIDTH}" class="axis"/>'
+    )
+    lines = [axes]
     for number, (name, curve) in enumerate(curves.items()):
         points = " ".join(
-            f"{_LEFT + _WIDTH * (each.first + each.last) / 2 / last:.1f},{_HEIGHT * (1 - each.macro_f1 / top):.1f}"
-            for each in curve
+            f"{_LEFT + _WIDTH * (bin_.first + bin_.last) / 2 / last:.1f},{_HEIGHT * (1 - bin_.macro_f1 / top):.1f}"
+            for bin_ in curve
         )
         colour, y = _COLOURS[number % len(_COLOURS)], 16 + 16 * number
         lines.append(
@@ -68,22 +72,15 @@ def rank_plot(curves: Mapping[str, Sequence[Bin]], caption: str = FREQUENCY) -> 
             f'stroke-width="2"/><text x="{_LEFT + 8}" y="{y}" fill="{colour}">{escape(name)}</text></g>'
         )
     caption = f"{caption}, {last:,} labels"
-    return (
-        f"<figure><figcaption>{escape(caption)}</figcaption>\n"
-        f'<svg viewBox="0 0 {_LEFT + _WIDTH + 60} {_HEIGHT + 20}" role="img" aria-label="{escape(caption)}" '
-        f'class="curves">\n<g fill="currentColor"><text x="0" y="12">{percent(top)}</text>'
-        f'<text x="0" y="{_HEIGHT}">0.0</text></g>\n'
-        f'<path d="M{_LEFT} 0V{_HEIGHT}H{_LEFT + _WIDTH}" class="axis"/>\n' + "\n".join(lines) + "\n</svg></figure>"
-    )
+    return _figure(caption, caption, "curves", _LEFT + _WIDTH + 60, _HEIGHT + 20, "\n".join(lines))
 
 
 def reliability_plot(bins: Sequence[ReliabilityBin]) -> str:
     """Draw a dot for each bin at its mean confidence (x) and its share of right suggestions (y)."""
     dots = "".join(
-        f'<circle cx="{_x(each.confidence)}" cy="{_y(each.right)}" r="4" fill="{_COLOURS[0]}"><title>'
-        f"{each.suggestions:,} suggestions: confidence {percent(each.confidence)}, right {percent(each.right)}"
-        "</title></circle>"
-        for each in bins
+        f'<circle cx="{_x(confidence)}" cy="{_y(right)}" r="4" fill="{_COLOURS[0]}"><title>'
+        f"{suggestions:,} suggestions: confidence {percent(confidence)}, right {percent(right)}</title></circle>"
+        for suggestions, confidence, right in bins
     )
     diagonal = f'<path d="M{_x(0)} {_y(0)}L{_x(1)} {_y(1)}" class="axis" stroke-dasharray="4"/>'
     return _shares("Reliability", "confidence, %", "right suggestions, %", diagonal + dots)
@@ -107,11 +104,16 @@ def _shares(caption: str, along: str, up: str, body: str) -> str:
         f'<text x="{middle:.0f}" y="{below}" text-anchor="middle">{escape(along)}</text>'
         f'<text transform="translate(12 {_SIDE // 2}) rotate(-90)" text-anchor="middle">{escape(up)}</text></g>'
     )
+    axis = f'<path d="M{_LEFT} 0V{_SIDE}H{_LEFT + _SIDE}" class="axis"/>'
     description = f"{caption}: {up}, by {along}"
+    return _figure(caption, description, "shares", _LEFT + _SIDE + 30, _SIDE + 24, f"{axes}\n{axis}\n{body}")
+
+
+def _figure(caption: str, description: str, kind: str, width: int, height: int, body: str) -> str:
     return (
         f"<figure><figcaption>{escape(caption)}</figcaption>\n"
-        f'<svg viewBox="0 0 {_LEFT + _SIDE + 30} {_SIDE + 24}" role="img" aria-label="{escape(description)}" '
-        f'class="shares">\n{axes}\n<path d="M{_LEFT} 0V{_SIDE}H{_LEFT + _SIDE}" class="axis"/>\n{body}\n</svg></figure>'
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(description)}" '
+        f'class="{kind}">\n{body}\n</svg></figure>'
     )
 
 

@@ -1,7 +1,6 @@
 """Plan `train auto`: which stages pay on these data, why, and what they will cost.
 
-`evaluation.advice.STAGES` says from how many labelled documents on a stage is tried, and on which measurement that
-rests.
+`evaluation.advice.STAGES` says from how many labelled documents on a stage is tried.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -126,7 +125,7 @@ class Plan:
         """What will be done and why, and what it costs, for people."""
         rows = {row.name: row for row in STAGES}
         said = [f"the data: {self.holdings}"]
-        said += [f"{name}, about {duration(self.seconds[name])}: {rows[name].measured}" for name in self.stages]
+        said += [f"{name}, about {duration(self.seconds[name])}: {rows[name].why}" for name in self.stages]
         said += [f"without {stage}: {why}" for stage, why in self.left_out.items()]
         total = duration(sum(self.seconds.values()))
         return [*said, f"in all about {total}, {size(self.memory)} of memory, {size(self.disk)} on disk"]

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from tagwright.evaluation.advice import Gain, expected_gain
 from tagwright.review import Order
 from tagwright.review.current import Decision, Verdict
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry, ReviewedDocuments
 from tagwright.review.file import ReviewFile
-from tagwright.review.queue import AT_ONCE, ReviewQueue
+from tagwright.review.queue import ReviewQueue
 from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, drawn_place
 from tagwright.server import current_request
 from tagwright.server.highlighting import Highlighted, highlight
@@ -38,15 +37,11 @@ class Candidate(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Progress of a review. done: number of finished documents. agreement: share of judged suggestions accepted.
-
-    gain: expected gain from labelling more documents, if it was measured.
-    """
+    """Progress of a review. done: number of finished documents. agreement: share of judged suggestions accepted."""
 
     done: int
     documents: int
     agreement: float | None
-    gain: Gain | None
 
 
 class ReviewView(NamedTuple):
@@ -174,9 +169,9 @@ class Review:
         )
 
     def progress(self) -> Progress:
-        """Return progress, and the expected gain from more documents."""
+        """Return progress."""
         done, agreement = self.decisions.totals()
-        return Progress(done, len(self.documents), agreement, expected_gain(done, AT_ONCE))
+        return Progress(done, len(self.documents), agreement)
 
     def labelled(self) -> Labelled:
         """Return all documents with their labels so far, to train on."""

@@ -1,22 +1,59 @@
-"""Lay out slices and thresholds as tables, draw tables for the terminal, and write scores of labels as TSV."""
+"""Lay out scores as rows of text, draw them as tables for the terminal, and write scores of labels as TSV."""
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagwright.core.outputs import write_output
-from tagwright.evaluation.calibration import Threshold
-from tagwright.evaluation.scores import LabelScore, Scores
-from tagwright.evaluation.text_tables import Rows, percent
+from tagwright.evaluation.resampling import Score
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from tagwright.evaluation.calibration import Threshold
+    from tagwright.evaluation.scores import LabelScore, Scores
     from tagwright.types import Label
+
+Rows = Sequence[Sequence[str]]
+"A table as text: the first row names the columns, the first column the rows."
+
+
+def score_rows(measures: Mapping[str, Score]) -> Rows:
+    """Every measure with its interval, in percent.
+
+    >>> score_rows({"P@1": Score(0.5, 0.25, 0.754)})
+    [['%', 'value', '95% interval'], ['P@1', '50.0', '25.0 to 75.4']]
+    """
+    return [
+        ["%", "value", "95% interval"],
+        *([name, percent(estimate.value), between(estimate)] for name, estimate in measures.items()),
+    ]
+
+
+def as_text(rows: Rows) -> str:
+    """Rows as lines of text: the first column to the left, the others to the right, two spaces between.
+
+    >>> print(as_text([["%", "value"], ["P@10", "7.5"]]))
+    %     value
+    P@10    7.5
+    """
+    first, *others = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ([row[0].ljust(first), *map(str.rjust, row[1:], others)] for row in rows)
+    return "\n".join("  ".join(line) for line in lines)
+
+
+def percent(share: float, sign: str = "") -> str:
+    """In percent, with one decimal; no minus sign where it rounds to 0."""
+    return f"{round(100 * share, 1) + 0.0:{sign}.1f}"
+
+
+def between(estimate: Score) -> str:
+    """The interval, in percent."""
+    return f"{percent(estimate.low)} to {percent(estimate.high)}"
 
 
 def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
@@ -25,6 +62,7 @@ def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
     The threshold is rounded to the side on which the bound is kept. Where more labels are missed even if all
     suggestions are accepted, no threshold helps; where any suggestion may be wrong too often, none is accepted.
 
+    >>> from tagwright.evaluation.calibration import Threshold
     >>> for row in threshold_rows([
     ...     Threshold("missed", 0.3, 100, 0.2509, 4.0), Threshold("missed", 0.1, 100, None, 0.0),
     ...     Threshold("wrong", 0.5, 10, None, 0.0),
@@ -38,18 +76,19 @@ def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
     rounding = {"missed": math.floor, "wrong": math.ceil}
     without = {"missed": "more are missed", "wrong": "accept none"}
     rows = [["expected at most", "of the first", "accept from confidence", "labels per document"]]
-    for each in thresholds:
-        least, accepted = without[each.rule], "" if each.rule == "missed" else f"{each.accepted:.1f}"
-        if each.confidence is not None:
-            least, accepted = f"{rounding[each.rule](1000 * each.confidence) / 1000:.3f}", f"{each.accepted:.1f}"
-        rows.append([bounds[each.rule](each.bound), str(each.first), least, accepted])
+    for rule, bound, first, confidence, accepted in thresholds:
+        if confidence is None:
+            cells = [without[rule], "" if rule == "missed" else f"{accepted:.1f}"]
+        else:
+            cells = [f"{rounding[rule](1000 * confidence) / 1000:.3f}", f"{accepted:.1f}"]
+        rows.append([bounds[rule](bound), str(first), *cells])
     return rows
 
 
 def slice_rows(scores: Scores) -> Rows:
     """The measures of every slice, in percent, under the number of its documents; no rows when there are no slices.
 
-    >>> from tagwright.evaluation.resampling import Score
+    >>> from tagwright.evaluation.scores import Scores
     >>> half = {"P@1": Score(0.5, 0.25, 0.75)}
     >>> slice_rows(Scores(9, half, {"tail": Scores(4, half)}))
     [['%', 'tail'], ['documents', '4'], ['P@1', '50.0']]
@@ -81,7 +120,7 @@ def fitting(rows: Rows, width: int) -> list[Rows]:
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     parts: list[list[int]] = [[]]
     for column in range(1, len(widths)):
-        taken = sum(widths[each] for each in [0, *parts[-1], column])
+        taken = sum(widths[i] for i in [0, *parts[-1], column])
         if parts[-1] and taken > width:
             parts.append([])
         parts[-1].append(column)
@@ -110,7 +149,7 @@ def write_per_label(scores: Iterable[LabelScore], labels: Sequence[Label], path:
     """
     with write_output(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerow(["label", "name", *LabelScore._fields[1:], "notation"])
+        writer.writerow(["label", "name", "train", "tp", "fp", "fn", "precision", "recall", "f1", "notation"])
         for row in scores:
             shares = (f"{share:.4f}" for share in (row.precision, row.recall, row.f1))
             label = labels[row.label]
