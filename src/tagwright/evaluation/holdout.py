@@ -57,12 +57,12 @@ class Check:
         return self.trained < self.untrained
 
     def __str__(self) -> str:
-        found = (
+        scores = (
             f"nDCG@{DEPTH} on {self.documents} labelled documents that were not learnt from: "
             f"{100 * self.trained:.1f}, untrained (zero_shot) {100 * self.untrained:.1f}, p = {self.p:.2g}"
         )
         fuse = option("fuse", python="fuse=True")
-        return found + f"; the untrained method is better here: train zero_shot, or add {fuse}" * self.worse
+        return scores + f"; the untrained method is better here: train zero_shot, or add {fuse}" * self.worse
 
 
 def check(
