@@ -17,7 +17,7 @@ import pytest
 from tests.boxes import names, number, save
 
 from tagwright.core import atomic
-from tagwright.core.atomic import check_replaceable, read_whole, replace_file, replace_folder
+from tagwright.core.atomic import check_replaceable, check_writable, read_whole, replace_file, replace_folder
 from tagwright.core.saved import read_array, read_manifest, write_manifest
 from tagwright.errors import ModelError, TagwrightError
 
@@ -344,3 +344,17 @@ def test_nothing_is_put_back_or_locked_where_nothing_can_be_written(
     with pytest.raises(TagwrightError, match=r"cannot be written \(Permission denied\)"):
         check_replaceable(tmp_path / "box", "box")
     assert read_array(tmp_path / ".box.previous", "values").tolist() == [7, 7, 7]
+
+
+@pytest.mark.parametrize(("path", "probed"), [("box", "box"), ("new/deep/box", "new")])
+def test_a_kill_while_it_is_tried_whether_a_place_can_be_written_leaves_what_the_next_writer_removes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, probed: str
+) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr(atomic, "_remove", lambda _: None)  # nothing is tidied up after a kill
+        check_writable(tmp_path / path)
+    left = [file.name for file in tmp_path.iterdir() if not file.name.endswith(".lock")]
+    assert len(left) == 1
+    assert left[0].startswith(f".{probed}.tmp")
+    check_writable(tmp_path / path)
+    assert [*tmp_path.iterdir()] == []

@@ -184,6 +184,14 @@ def test_the_outcome_of_a_training_is_in_the_language_of_the_reader() -> None:
         assert translated(text) == text
 
 
+@pytest.mark.parametrize("happened", ["version was promoted", "model was saved"])
+def test_that_nothing_was_changed_is_said_in_every_language(happened: str) -> None:
+    text = f"Another {happened} meanwhile, so nothing is changed: load it and train again."
+    for language in TRANSLATED:
+        with in_language(language):
+            assert translated(text) != text
+
+
 @pytest.mark.parametrize(
     ("language", "written", "share"),
     [

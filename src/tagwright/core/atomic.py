@@ -117,7 +117,7 @@ def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True, parts:
             return ""
         with locked(place):
             _refuse_others(place, kind, parts, overwrite=overwrite, read=None)
-            check_writable(place)
+            _try_to_write(place)
             if place.exists():
                 replace(place, _previous(place))
                 replace(_previous(place), place)
@@ -126,8 +126,14 @@ def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True, parts:
 
 def check_writable(path: Path) -> None:
     """Raise OSError unless a file can be made, filled and renamed in the folder of a path, or where that would be."""
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
-    one, other = temporary_beside(folder / "output"), temporary_beside(folder / "output")
+    place = path.absolute()
+    place = next(each for each in (place, *place.parents) if each.parent.exists())
+    with locked(place):  # so that who is killed leaves nothing that the next one does not remove
+        _try_to_write(place)
+
+
+def _try_to_write(place: Path) -> None:
+    one, other = temporary_beside(place), temporary_beside(place)
     try:
         one.write_bytes(bytes(1 << 12))
         _sync(one)

@@ -72,6 +72,7 @@ TEXTS = (
     "Trained on %(count)s documents at %(time)s UTC; it is in use, and not saved, so gone when the server ends "
     "(%(reason)s).",
     "Another version was promoted meanwhile, so nothing is changed: load it and train again.",
+    "Another model was saved meanwhile, so nothing is changed: load it and train again.",
     "The model was not trained: internal error; see the server's log.",
     "The model was not trained: %(reason)s",
     "nDCG@5, cross-validated on reviewed documents: %(before)s without the decisions, %(after)s with them.",
