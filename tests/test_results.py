@@ -14,7 +14,7 @@ PAGES = tables.pages()
 RESULTS = [page for page in PAGES if page.parent.name == "results"]
 
 ANEW = """a table is not what results and sources give: python -m benchmarks tables writes it anew.
-Where sources changed that a figure depends on, docs/figures.md then says that the figure is older."""
+Where sources changed that a figure depends on, docs/results/sources.md then says that the figure is older."""
 
 TABLE = re.compile(r"<!-- table .*?<!-- end -->", re.DOTALL)
 DIFFERENCE = re.compile(r"(?<![\w.,-])[+-](\d+\.\d)(?![\d%])")
