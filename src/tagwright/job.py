@@ -328,14 +328,14 @@ def _report_check(tagger: Tagger, documents: Sequence[Document], lesson: Lesson)
     from tagwright.methods import zero_shot
 
     try:
-        found = check(tagger, zero_shot.fit, taken(documents, lesson.rows), lesson.gold.take(lesson.rows))
+        worse, sentence = check(tagger, zero_shot.fit, taken(documents, lesson.rows), lesson.gold.take(lesson.rows))
     except TagwrightError as error:
         _log.warning("not compared with the untrained method: %s", error)
         return
-    if found.worse:
-        _log.warning("%s", found)
+    if worse:
+        _log.warning("%s", sentence)
     else:
-        note(str(found))
+        note(sentence)
 
 
 def _write(tagger: Tagger, folder: Path, steps: Path, *, overwrite: bool, read: str | None = None) -> None:

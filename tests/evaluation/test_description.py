@@ -141,8 +141,10 @@ def test_metadata_that_no_two_documents_share_recommend_nothing() -> None:
 
 
 def test_many_metadata_fields_do_not_hide_the_advice() -> None:
-    found = describe([Document("1", "Bees", metadata={f"m{number}": ("x",) for number in range(9)})], LABELS, None)
-    assert found.brief().advice == found.advice
+    documents = [Document("1", "Bees", metadata={f"m{number}": ("x",) for number in range(9)})]
+    brief, whole = (describe(documents, LABELS, None, brief=brief) for brief in (True, False))
+    assert brief.advice == whole.advice
+    assert len(brief.facts) < len(whole.facts)
 
 
 def test_an_empty_list_of_metadata_links_nothing() -> None:

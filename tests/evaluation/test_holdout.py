@@ -6,7 +6,7 @@ import numpy as np
 
 from tagwright import zero_shot
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.holdout import Check, check, validation, without
+from tagwright.evaluation.holdout import check, validation, without
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
 
@@ -20,13 +20,19 @@ def test_a_tagger_is_compared_with_the_untrained_one_over_its_labels() -> None:
     trained = by_name(Vocabulary(["Bees", "Rain"]))
     documents = [Document("1", "Bees"), Document("2", "Showers")]
     gold = Run.from_rows([[0], [1]])
-    assert check(trained, by_name, documents, gold) == Check(2, 0.5, 0.5, 1.0)
+    assert check(trained, by_name, documents, gold) == (
+        False,
+        "nDCG@5 on 2 labelled documents that were not learnt from: 50.0, untrained (zero_shot) 50.0, p = 1",
+    )
 
 
 def test_a_worse_tagger_is_reported_with_a_remedy() -> None:
-    found = Check(20, trained=0.25, untrained=0.5, p=0.01)
-    assert found.worse
-    assert str(found).endswith("the untrained method is better here: train zero_shot, or add fuse=True")
+    labels = Vocabulary(["Bees", "Rain"])
+    documents = [Document("1", "Bees"), Document("2", "Rain")]
+    without_rain = by_name(Vocabulary(["Bees"]))
+    worse, sentence = check(without_rain, lambda _: by_name(labels), documents, Run.from_rows([[0], [1]]))
+    assert worse
+    assert sentence.endswith("the untrained method is better here: train zero_shot, or add fuse=True")
 
 
 def test_the_documents_of_a_check_are_left_out_of_training() -> None:

@@ -275,8 +275,8 @@ def describe_(
     corpus = inputs.read(docs, reading)
     others = inputs.read(test, reading) if test else None
     vocabulary = to_vocabulary(labels, language, corpus) if labels else None
-    found = describe(corpus, vocabulary, others)
-    render.description(found, as_json=as_json, every=every)
+    found = describe(corpus, vocabulary, others, brief=not (every or as_json))
+    render.description(found, as_json=as_json)
 
 
 @app.command()

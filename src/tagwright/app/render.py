@@ -16,7 +16,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
 from tagwright.evaluation import significance, tables
 from tagwright.evaluation.description import Description
-from tagwright.evaluation.metrics import Ceilings
+from tagwright.evaluation.metrics import DEPTHS
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons
 from tagwright.graph.network import Coverage
@@ -25,6 +25,7 @@ from tagwright.types import Document
 
 if TYPE_CHECKING:
     from tagwright.app.options import Option
+    from tagwright.evaluation.dataset import Ceilings
 
 WIDTH = 100
 "Columns of the lines that people read."
@@ -85,21 +86,16 @@ def comparison(found: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -
     _wrapped(f"p: {significance.MEANING_OF_P}", 0)
 
 
-def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
+def ceilings(found: "Ceilings", vocabulary: Vocabulary, *, as_json: bool) -> None:
     """Print the recall ceiling of each stage, and the gold labels that no stage finds."""
     if as_json:
-        stages = {
-            name: {"mean_size": each.mean_size, **{f"R@{k}": share for k, share in each.recall.items()}, "R": each.all}
-            for name, each in found.stages.items()
-        }
         missed = [{"label": vocabulary[label].id, "times": times} for label, times in found.missed.items()]
-        print_json({"documents": found.documents, "stages": stages, "missed": missed})
+        print_json({"documents": found.documents, "stages": found.stages, "missed": missed})
         return
-    depths = list(next(iter(found.stages.values())).recall)
-    rows = [["stage", *(f"first {k}" for k in depths), "all", "candidates"]]
+    rows = [["stage", *(f"first {k}" for k in DEPTHS), "all", "candidates"]]
     for name, stage in found.stages.items():
-        shares = [*stage.recall.values(), stage.all]
-        rows.append([name, *(f"{100 * share:.1f}" for share in shares), f"{stage.mean_size:,.0f}"])
+        size, *shares = stage.values()
+        rows.append([name, *(f"{100 * share:.1f}" for share in shares), f"{size:,.0f}"])
     show_table(rows, f"{many(found.documents, 'document')}, % of the gold labels found")
     if found.missed:
         distinct, occurrences = many(len(found.missed), "gold label"), many(sum(found.missed.values()), "time")
@@ -108,12 +104,11 @@ def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
         print(escaped(f"  {times:>5} x {one_line(vocabulary[label].name)}  [{one_line(vocabulary[label].id)}]"))
 
 
-def description(found: Description, *, as_json: bool, every: bool = False) -> None:
-    """Print contents, problems and applicable methods; many metadata fields only if asked for."""
+def description(found: Description, *, as_json: bool) -> None:
+    """Print contents, problems and applicable methods."""
     if as_json:
         print_json(found.to_json())
         return
-    found = found if every else found.brief()
     show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in found.facts.items())])
     for title, lines in (("Worth a look", found.warnings), ("Methods", found.methods)):
         print(escaped(f"\n{title}"))

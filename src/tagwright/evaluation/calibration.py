@@ -9,13 +9,13 @@ of one document are right or wrong together.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.acceptance import surest_first, threshold_for_missed, threshold_for_wrong
-from tagwright.evaluation.resampling import Measures, Ratios, Score, estimates
+from tagwright.evaluation.resampling import Measures, Ratios, Score, estimates, to_json
 from tagwright.types import Doubles, Longs, Mask, Run
 
 BINS = 10
@@ -115,6 +115,10 @@ class Calibration:
     reliability: tuple[ReliabilityBin, ...]
     risk_coverage: RiskCoverage
     thresholds: tuple[Threshold, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form: the measures and the thresholds."""
+        return {"calibration": to_json(self.measures), "thresholds": [bound._asdict() for bound in self.thresholds]}
 
 
 def assess(judged: Judged, *, samples: int = 1000, seed: int = 0) -> Calibration | None:

@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from tagwright.data.trec import read_qrels
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import InputError, option
 from tagwright.evaluation import scores
-from tagwright.evaluation.metrics import Ceilings, ancestors, labelled
-from tagwright.evaluation.metrics import ceilings as recall_ceilings
+from tagwright.evaluation.metrics import ancestors, ceiling, labelled, unreached
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons, compare_all
 from tagwright.tagger import BATCH, Tagger
@@ -217,13 +216,21 @@ def read_run(path: Path, task: EvaluationSet) -> Run:
     return task.aligned(run)
 
 
+class Ceilings(NamedTuple):
+    """stages: name -> `metrics.ceiling`. missed: label -> gold occurrences that no stage reaches, most first."""
+
+    documents: int
+    stages: Mapping[str, Mapping[str, float]]
+    missed: Mapping[int, int]
+
+
 def ceilings(tagger: Tagger, task: EvaluationSet) -> Ceilings:
-    """Measure the share of gold labels among the candidates of each retriever, at any rank."""
-    found: dict[str, list[Run]] = {}
+    """Measure the share of gold labels among the candidates of each retriever, and of all together, the union."""
+    parts: dict[str, list[Run]] = {}
     for batch in task.batches():
         pool = tagger.candidates(batch)
         for name, run in {**pool.found, "union": tagger.rank(pool)}.items():
-            found.setdefault(name, []).append(run)
-    runs = {name: task.scored(Run.concat(parts)) for name, parts in found.items()}
-    union = runs.pop("union")
-    return recall_ceilings(runs, union, task.gold, len(task.vocabulary))
+            parts.setdefault(name, []).append(run)
+    runs = {name: task.scored(Run.concat(batches)) for name, batches in parts.items()}
+    stages = {name: ceiling(run, task.gold) for name, run in runs.items()}
+    return Ceilings(len(task.gold), stages, unreached(runs["union"], task.gold, len(task.vocabulary)))

@@ -1,9 +1,9 @@
 """Describe documents and labels: contents, likely problems, and methods that the data allow."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -27,11 +27,6 @@ FEW = 5
 LINKS = frozenset({"reference", "citation"})
 "Metadata fields whose values are documents."
 
-HUBS = "each link more than"
-"The common part of warnings about hubs."
-
-_OF_A_FIELD = ("documents with metadata ", "different values of ")
-
 
 @dataclass(frozen=True, slots=True)
 class Description:
@@ -50,39 +45,37 @@ class Description:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
-        best_at = [each._asdict() for each in self.best_at]
+        best_at = [advice._asdict() for advice in self.best_at]
         return {**asdict(self), "advice": self.advice._asdict(), "best_at": best_at}
 
-    def brief(self) -> "Description":
-        """Return a copy with many metadata fields summarised in two facts."""
-        if len(self.fields) <= FEW:
-            return self
-        facts = {name: value for name, value in self.facts.items() if not name.startswith(_OF_A_FIELD)}
-        joining = [name for name, joins in self.fields.items() if joins]
-        alone = [name for name, joins in self.fields.items() if not joins]
-        facts["metadata fields"] = f"{len(self.fields)}, none of them read as text"
-        facts["fields that join documents"] = _first_of(joining)
-        facts["fields that nothing uses"] = _first_of(alone)
-        hubs = [warning for warning in self.warnings if HUBS in warning]
-        warnings = [warning for warning in self.warnings if warning not in hubs[1:]]
-        methods = [re.sub(r"^(metadata .*: yes, by ).*", rf"\g<1>{_first_of(joining)}", each) for each in self.methods]
-        return Description(facts, tuple(warnings), tuple(methods), self.fields, self.advice, self.best_at)
 
+def describe(
+    documents: Iterable[Document], labels: Vocabulary | None, test: Iterable[Document] | None, *, brief: bool = False
+) -> Description:
+    """Describe the documents in one pass. test: documents that should not be among them.
 
-def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Iterable[Document] | None) -> Description:
-    """Describe the documents in one pass. test: documents that should not be among them."""
+    brief: more than a few metadata fields are summed up, and of the warnings about hubs only the first is kept.
+    """
     survey = Survey()
     for document in documents:
         survey.add(document)
-    facts = {**survey.facts(), **(_label_facts(labels, survey) if labels else {})}
-    warnings = [*survey.warnings(), *(_label_warnings(labels, survey) if labels else ())]
+    joining, alone = (sorted(name for name in survey.values if survey.joins(name) is joins) for joins in (True, False))
+    fields = {**dict.fromkeys(joining, True), **dict.fromkeys(alone, False)}
+    brief = brief and len(fields) > FEW
+    facts = survey.facts() if brief else {**survey.facts(), **survey.field_facts()}
+    warnings = [*survey.warnings(), *islice(survey.hubs(), 1 if brief else None)]
+    if labels:
+        facts |= _label_facts(labels, survey)
+        warnings += _label_warnings(labels, survey)
+    if brief:
+        facts["metadata fields"] = f"{len(fields)}, none of them read as text"
+        facts["fields that join documents"] = _first_of(joining)
+        facts["fields that nothing uses"] = _first_of(alone)
     if test is not None:
         warnings += survey.overlap(test)
-    joining = {name: survey.joins(name) for name in survey.values}
-    fields = dict(sorted(joining.items(), key=lambda each: (not each[1], each[0])))
-    advice = advise(survey.with_["labels"])
-    methods, best = tuple(_methods(survey, labels)), tuple(best_at(survey.held()) if labels else ())
-    return Description(facts, tuple(warnings), methods, fields, advice, best)
+    methods = _methods(survey, labels, _first_of(joining) if brief else ", ".join(joining))
+    best = tuple(best_at(survey.held())) if labels else ()
+    return Description(facts, tuple(warnings), tuple(methods), fields, advise(survey.with_["labels"]), best)
 
 
 _PARTS = ("title", "abstract", "sections", "labels")
@@ -120,18 +113,23 @@ class Survey:
     def facts(self) -> dict[str, int | float | str]:
         """Numbers about the documents."""
         words = np.array(self.words)
-        found: dict[str, int | float | str] = {
+        facts: dict[str, int | float | str] = {
             "documents": len(words),
             **{f"documents with {part}": self.with_[part] for part in _PARTS if self.with_[part]},
             "words per document (median)": int(np.median(words)),
             "words per document (largest)": int(words.max()),
         }
         if labelled := self.with_["labels"]:
-            found["labels per labelled document (mean)"] = sum(self.gold.values()) / labelled
+            facts["labels per labelled document (mean)"] = sum(self.gold.values()) / labelled
+        return facts
+
+    def field_facts(self) -> dict[str, int]:
+        """Numbers about each metadata field."""
+        facts = dict[str, int]()
         for name, values in sorted(self.values.items()):
-            found[f"documents with metadata {name}"] = self.with_[f"metadata {name}"]
-            found[f"different values of {name}"] = len(values)
-        return found
+            facts[f"documents with metadata {name}"] = self.with_[f"metadata {name}"]
+            facts[f"different values of {name}"] = len(values)
+        return facts
 
     def held(self) -> Held:
         """What there is of all that a method may need."""
@@ -155,12 +153,15 @@ class Survey:
         if self.duplicates:
             first, second = self.duplicates[0]
             yield f"{many(len(self.duplicates), 'document')} with the text of another, such as {second} and {first}"
+
+    def hubs(self) -> Iterator[str]:
+        """A warning for each metadata field with values that say little, since too many documents have them."""
         for name, values in sorted(self.values.items()):
-            hubs = [each for each in values.most_common() if each[1] > max(1, HUB * len(self.words))]
-            if hubs:
-                value, count = hubs[0]
+            large = sum(count > max(1, HUB * len(self.words)) for count in values.values())
+            if large:
+                ((value, count),) = values.most_common(1)
                 most = f'"{value}" most: {count:,} ({count / len(self.words):.0%})'
-                yield f"{many(len(hubs), 'value')} of {name} {HUBS} {HUB:.0%} of all documents, {most}"
+                yield f"{many(large, 'value')} of {name} each link more than {HUB:.0%} of all documents, {most}"
 
     def overlap(self, test: Iterable[Document]) -> Iterator[str]:
         """Test documents whose text is among these documents too."""
@@ -171,13 +172,13 @@ class Survey:
 
 def _label_facts(labels: Vocabulary, survey: Survey) -> dict[str, int | float | str]:
     used = {labels.resolve(label) for label in survey.gold} - {None}
-    found: dict[str, int | float | str] = {
+    facts: dict[str, int | float | str] = {
         "labels": len(labels),
         "names per label (mean)": sum(len(label.names) for label in labels) / len(labels),
         "labels without description": sum(not label.description for label in labels),
         "labels with broader": sum(bool(label.broader) for label in labels),
     }
-    return {**found, "labels that occur in the documents": len(used)} if survey.gold else found
+    return {**facts, "labels that occur in the documents": len(used)} if survey.gold else facts
 
 
 def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
@@ -198,13 +199,12 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
         yield f"{many(len(unknown), 'gold label')} not in the vocabulary, such as {min(unknown)}"
 
 
-def _methods(survey: Survey, labels: Vocabulary | None) -> Iterator[str]:
+def _methods(survey: Survey, labels: Vocabulary | None, joining: str) -> Iterator[str]:
     documents = len(survey.words)
     yield "zero_shot: yes, nothing is trained" if labels else "zero_shot: needs a vocabulary (--labels)"
     yield f"text pairs (RTS, MACLR): {_yes(survey.titled_texts, documents, 'a title and a text')}"
-    linked = [name for name in survey.values if survey.joins(name)]
-    names = ", ".join(sorted(linked))
-    yield f"metadata (MICoL): {f'yes, by {names}' if linked else 'no, no metadata value is shared by two documents'}"
+    linked = any(map(survey.joins, survey.values))
+    yield f"metadata (MICoL): {f'yes, by {joining}' if linked else 'no, no metadata value is shared by two documents'}"
     yield f"full text (FuTex): {_yes(survey.with_['sections'], documents, 'sections')}"
     yield f"supervised (DEPL): {_yes(survey.with_['labels'], documents, 'labels')}"
 

@@ -1,7 +1,6 @@
 """Compare a trained tagger with the zero-shot method on labelled documents left out of training."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,35 +41,21 @@ def without(gold: Run, rows: Longs) -> Run:
     return gold.keep(~np.isin(gold.rows, rows))
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """nDCG@5 of the trained and of the untrained tagger on the same documents, and p of the randomisation test."""
-
-    documents: int
-    trained: float
-    untrained: float
-    p: float
-
-    @property
-    def worse(self) -> bool:
-        """Whether training made the tagger worse."""
-        return self.trained < self.untrained
-
-    def __str__(self) -> str:
-        found = (
-            f"nDCG@{DEPTH} on {self.documents} labelled documents that were not learnt from: "
-            f"{100 * self.trained:.1f}, untrained (zero_shot) {100 * self.untrained:.1f}, p = {self.p:.2g}"
-        )
-        fuse = option("fuse", python="fuse=True")
-        return found + f"; the untrained method is better here: train zero_shot, or add {fuse}" * self.worse
-
-
 def check(
     trained: Tagger, untrained: Callable[[Vocabulary], Tagger], documents: Sequence[Document], gold: Run
-) -> Check:
-    """Compare both on the documents, which are in memory. gold: a row for each, with labels."""
+) -> tuple[bool, str]:
+    """Compare both on the documents, which are in memory. gold: a row for each, with labels.
+
+    Returns whether training made the tagger worse, and a sentence with nDCG@5 of both and p of the randomisation test.
+    """
     a, b = (_scores(tagger, documents, gold) for tagger in (trained, untrained(trained.vocabulary)))
-    return Check(len(documents), float(a.mean()), float(b.mean()), paired(a, b))
+    worse, p = bool(a.mean() < b.mean()), paired(a, b)
+    fuse = option("fuse", python="fuse=True")
+    remedy = f"; the untrained method is better here: train zero_shot, or add {fuse}" if worse else ""
+    return worse, (
+        f"nDCG@{DEPTH} on {len(documents)} labelled documents that were not learnt from: {100 * a.mean():.1f}, "
+        f"untrained (zero_shot) {100 * b.mean():.1f}, p = {p:.2g}{remedy}"
+    )
 
 
 def _scores(tagger: Tagger, documents: Sequence[Document], gold: Run) -> Doubles:

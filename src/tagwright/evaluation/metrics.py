@@ -6,7 +6,7 @@ fewer suggestions are no advantage; only F1@k and the hierarchical measures coun
 document without gold labels scores 0.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
@@ -223,7 +223,7 @@ class Extended:
         """
         suggested, right = (_with_ancestors(part, above) for part in (run.top(k), gold))
         shared = suggested.multiply(right)
-        return cls(*(np.asarray(each.sum(axis=1), np.float64).ravel() for each in (suggested, right, shared)))
+        return cls(*(np.asarray(labels.sum(axis=1), np.float64).ravel() for labels in (suggested, right, shared)))
 
 
 def with_ancestors(gold: Run, above: Any) -> Run:
@@ -418,47 +418,28 @@ DEPTHS = (10, 50, 100, 500)
 "Numbers of candidates at which recall is measured."
 
 
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """What one stage can reach. recall: k -> share of all gold labels among its first k candidates.
-
-    all: the same for all its candidates. mean_size: candidates per document.
-    """
-
-    recall: Mapping[int, float]
-    all: float
-    mean_size: float
-
-
-@dataclass(frozen=True, slots=True)
-class Ceilings:
-    """The ceilings of several stages. missed: label -> gold occurrences that no stage reaches, most first."""
-
-    documents: int
-    stages: Mapping[str, Ceiling]
-    missed: Mapping[int, int]
-
-
-def ceiling(candidates: Run, gold: Run, depths: Sequence[int] = DEPTHS) -> Ceiling:
+def ceiling(candidates: Run, gold: Run, depths: Sequence[int] = DEPTHS) -> dict[str, float]:
     """The recall ceiling of one stage; gold: a row per document, with at least one label in all.
+
+    mean_size: candidates per document. R@k: the share of all gold labels among the first k candidates. R: among all.
 
     Of three gold labels, one is the first candidate of its document and another the second:
 
-    >>> found = ceiling(Run.from_rows([{4: 0.9, 2: 0.8}, {1: 0.5}]), Run.from_rows([[2, 4], [3]]), depths=[1])
-    >>> round(found.recall[1], 2), round(found.all, 2), found.mean_size
-    (0.33, 0.67, 1.5)
+    >>> ceiling(Run.from_rows([{4: 0.9, 2: 0.8}, {1: 0.5}]), Run.from_rows([[2, 4], [3]]), depths=[1])
+    {'mean_size': 1.5, 'R@1': 0.3333333333333333, 'R': 0.6666666666666666}
     """
     hits, ranks = candidates.held_by(gold), candidates.ranks
-    recall = {k: float(hits[ranks <= k].sum() / len(gold.labels)) for k in depths}
-    return Ceiling(recall, float(hits.sum() / len(gold.labels)), len(candidates.labels) / len(candidates))
+    recall = {f"R@{k}": float(hits[ranks <= k].sum() / len(gold.labels)) for k in depths}
+    mean_size = len(candidates.labels) / len(candidates)
+    return {"mean_size": mean_size, **recall, "R": float(hits.sum() / len(gold.labels))}
 
 
-def ceilings(stages: Mapping[str, Run], union: Run, gold: Run, labels: int) -> Ceilings:
-    """The ceiling of each stage, and of the union of their candidates. labels: the size of the vocabulary."""
+def unreached(union: Run, gold: Run, labels: int) -> dict[int, int]:
+    """Label -> its gold occurrences that are not among the candidates, most first. labels: size of the vocabulary.
+
+    >>> unreached(Run.from_rows([[0], [2]]), Run.from_rows([[0, 1], [1]]), 3)
+    {1: 2}
+    """
     missed = label_counts(gold.keep(~gold.held_by(union)), labels)
     order = np.argsort(-missed, kind="stable")[: int((missed > 0).sum())]
-    return Ceilings(
-        documents=len(gold),
-        stages={name: ceiling(run, gold) for name, run in {**stages, "union": union}.items()},
-        missed={int(label): int(missed[label]) for label in order},
-    )
+    return {int(label): int(missed[label]) for label in order}

@@ -5,7 +5,7 @@ measure on a bootstrap sample, or on the part of the documents that a randomisat
 Hundreds of samples are one matrix product.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -28,9 +28,9 @@ class Score(float):
     high: float
 
     def __new__(cls, value: float, low: float, high: float) -> Self:  # noqa: D102  # the class says it
-        found = super().__new__(cls, value)
-        found.low, found.high = float(low), float(high)
-        return found
+        score = super().__new__(cls, value)
+        score.low, score.high = float(low), float(high)
+        return score
 
     def __getnewargs__(self) -> tuple[float, float, float]:  # type: ignore[override]  # as __new__ takes them
         return self.value, self.low, self.high
@@ -62,6 +62,11 @@ class Score(float):
     def to_json(self) -> dict[str, float]:
         """The JSON form: value, low, high."""
         return {"value": self.value, "low": self.low, "high": self.high}
+
+
+def to_json(measures: Mapping[str, Score]) -> dict[str, dict[str, float]]:
+    """The JSON form of measures: name -> value, low, high."""
+    return {name: score.to_json() for name, score in measures.items()}
 
 
 class Measures(Protocol):
@@ -137,8 +142,8 @@ class MacroF1:
 
     def values(self, sums: Doubles) -> Doubles:
         """(samples, 1), 0 when no label counts."""
-        found, suggested, gold = np.split(sums, 3, axis=1)
-        scores = f1(found, suggested - found, gold - found).sum(axis=1, keepdims=True)
+        right, suggested, gold = np.split(sums, 3, axis=1)
+        scores = f1(right, suggested - right, gold - right).sum(axis=1, keepdims=True)
         return np.asarray(scores / np.maximum(1, (gold > 0).sum(axis=1, keepdims=True)), np.float64)
 
 
@@ -158,8 +163,8 @@ def values(measures: Sequence[Measures], weights: Doubles) -> Doubles:
 
     Rounded to 12 decimals: the digits beyond depend on the order of summation, and 1 would not equal 1.
     """
-    found = np.hstack([part.values(part.sums(weights)) for part in measures])
-    return np.asarray(found.round(12), np.float64)
+    columns = np.hstack([part.values(part.sums(weights)) for part in measures])
+    return np.asarray(columns.round(12), np.float64)
 
 
 def interval(points: Doubles, drawn: Doubles) -> Doubles:

@@ -36,7 +36,7 @@ from tagwright.evaluation.metrics import (
     success,
     with_ancestors,
 )
-from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates
+from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates, to_json
 from tagwright.evaluation.tables import as_text, score_rows
 from tagwright.types import Doubles, Longs, Mask, Run
 
@@ -84,10 +84,9 @@ class Scores(Mapping[str, Score]):
 
     def __getitem__(self, measure: str) -> Score:
         """One measure over all documents. Raises ConfigError for one that was not computed."""
-        found = self._all
-        if measure not in found:
-            raise ConfigError(f'no measure "{measure}" was computed; the measures are {", ".join(found)}')
-        return found[measure]
+        if measure not in self:
+            raise ConfigError(f'no measure "{measure}" was computed; the measures are {", ".join(self)}')
+        return self._all[measure]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all)
@@ -124,9 +123,9 @@ class Scores(Mapping[str, Score]):
         """The JSON form: documents, measures, the measures of each slice, and of the confidences if there are any."""
         return {
             "documents": self.documents,
-            "measures": _plain(self.measures),
-            "slices": {name: _plain(part.measures) for name, part in self.slices.items()},
-            **({} if self.calibration is None else _confident(self.calibration)),
+            "measures": to_json(self.measures),
+            "slices": {name: to_json(part.measures) for name, part in self.slices.items()},
+            **(self.calibration.to_json() if self.calibration else {}),
         }
 
 
@@ -160,18 +159,18 @@ def evaluate(
     setting = Setting.of([run, gold], measures, train, propensity, above)
     if lengths is not None and len(lengths) != len(gold):
         raise ValueError(f"{len(lengths)} lengths for {len(gold)} documents")
-    found = _estimates(setting, run, gold, samples, seed)
+    whole = _estimates(setting, run, gold, samples, seed)
     if labels:
         share = label_coverage(run, labels, 10)
-        found["coverage@10"] = Score(share, share, share)  # a count of this run, not an estimate
-    by_document = replace(setting, names=setting.sliced)
+        whole["coverage@10"] = Score(share, share, share)  # a count of this run, not an estimate
+    by_document = replace(setting, names=tuple(name for name in setting.names if split(name)[0] in _SLICED))
     parts = {
         name: Scores(len(part_gold), _estimates(by_document, part, part_gold, samples, seed))
         for name, part, part_gold in _slices(run, gold, setting.counts, lengths)
     }
     sure, right = run.confidences, with_ancestors(gold, above) if broad else gold
     calibration = None if sure is None else assess(Judged.of(run, sure, right), samples=samples, seed=seed)
-    return Scores(len(gold), found, parts, calibration)
+    return Scores(len(gold), whole, parts, calibration)
 
 
 def check(gold: Run, *runs: Run) -> None:
@@ -225,32 +224,20 @@ class Setting:
         reward = inverse_propensity(counts, len(train), *propensity)
         return cls(names=tuple(names), counts=counts, reward=reward, above=above)
 
-    @property
-    def macro_f1(self) -> dict[str, Mask | None]:
-        """Return the requested macro-F1 measures, and the labels to average over if not all."""
-        tail = None if self.counts is None else np.isin(self.counts, TAIL)
-        among = {"macro-F1": None, "macro-F1-tail": tail}
-        return {name: among[split(name)[0]] for name in self.names if split(name)[0] in among}
-
-    @property
-    def ratios(self) -> tuple[str, ...]:
-        """The other measures, which are means and ratios of sums over documents."""
-        return tuple(name for name in self.names if name not in self.macro_f1)
-
-    @property
-    def sliced(self) -> tuple[str, ...]:
-        """Those of them that slices have."""
-        return tuple(name for name in self.ratios if split(name)[0] not in _ON_EXTENDED)
-
 
 def panel(setting: Setting, run: Run, gold: Run) -> list[Measures]:
     """The measures of a run in a form that can be sampled."""
-    found: list[Measures] = []
-    if setting.ratios:
-        columns = _columns(setting, run, gold)
-        parts, wholes = (np.column_stack(side) for side in zip(*columns, strict=True))
-        found.append(Ratios(setting.ratios, parts, wholes))
-    return found + [MacroF1.of(name, run, gold, split(name)[1], among) for name, among in setting.macro_f1.items()]
+    measures: list[Measures] = []
+    ratios = tuple(name for name in setting.names if split(name)[0] not in _MACRO)
+    if ratios:
+        parts, wholes = (np.column_stack(side) for side in zip(*_columns(setting, ratios, run, gold), strict=True))
+        measures.append(Ratios(ratios, parts, wholes))
+    tail = None if setting.counts is None else np.isin(setting.counts, TAIL)
+    for name in setting.names:
+        kind, k = split(name)
+        if kind in _MACRO:
+            measures.append(MacroF1.of(name, run, gold, k, tail if kind == "macro-F1-tail" else None))
+    return measures
 
 
 def split(name: str) -> tuple[str, int]:
@@ -342,8 +329,10 @@ _ON_EXTENDED: dict[str, Callable[[Extended], tuple[Doubles, Doubles]]] = {
     "hR": hierarchical_recall,
     "hF": hierarchical_f1,
 }
+_MACRO = ("macro-F1", "macro-F1-tail")
+_SLICED = (*_ON_HITS, "F1", "answered", *_ON_GAINS)
 _NEED_TRAIN = {*_ON_GAINS, "macro-F1-tail"}
-_KINDS = (*_ON_HITS, "F1", *_ON_GAINS, "macro-F1", "macro-F1-tail", *_ON_EXTENDED)
+_KINDS = (*_ON_HITS, "F1", *_ON_GAINS, *_MACRO, *_ON_EXTENDED)
 _OTHERS: Mapping[str, str] = {
     "precision": "P", "prec": "P", "p": "P", "accuracy": "P", "acc": "P", "recall": "R", "r": "R", "f": "F1",
     "fscore": "F1", "microf1": "F1", "samplef1": "F1", "macrof": "macro-F1", "dcg": "nDCG", "map": "nDCG", "ap": "nDCG",
@@ -367,7 +356,7 @@ def check_names(names: Sequence[str]) -> None:
 
 def _nearest(kind: str, k: str) -> str:
     """The measure that is probably meant."""
-    known = {**_OTHERS, **{_folded(each): each for each in (*_KINDS, "answered")}}
+    known = {**_OTHERS, **{_folded(name): name for name in (*_KINDS, "answered")}}
     near = known[difflib.get_close_matches(_folded(kind), known, 1, cutoff=0.0)[0]]
     return near if near == "answered" else f"{near}@{int(k) if k.isdecimal() and int(k) else 5}"
 
@@ -385,12 +374,11 @@ def _check_known(name: str, *, trained: bool, hierarchical: bool) -> None:
         raise ConfigError(f"{name} needs a vocabulary whose labels have broader ones; give one: {option('labels')}")
 
 
-def _columns(setting: Setting, run: Run, gold: Run) -> list[tuple[Doubles, Doubles]]:
+def _columns(setting: Setting, names: Sequence[str], run: Run, gold: Run) -> list[tuple[Doubles, Doubles]]:
     """For each measure the numerators and the denominators of its ratio of sums, (documents,) each."""
-    names, reward = setting.ratios, setting.reward
-    on_gains = [name for name in names if split(name)[0] in _NEED_TRAIN]
+    on_gains = [name for name in names if split(name)[0] in _ON_GAINS]
     hits = Hits.of(run, gold, depth(names))
-    gains = None if reward is None else Gains.of(run, gold, reward, depth(on_gains))
+    gains = None if setting.reward is None else Gains.of(run, gold, setting.reward, depth(on_gains))
     extended = cache(partial(Extended.of, run, gold, setting.above))
 
     def column(name: str) -> tuple[Doubles, Doubles]:
@@ -423,8 +411,8 @@ def depth(names: Sequence[str]) -> int:
 
 
 def _estimates(setting: Setting, run: Run, gold: Run, samples: int, seed: int) -> dict[str, Score]:
-    found = estimates(panel(setting, run, gold), len(gold), samples, seed)
-    return {name: found[name] for name in setting.names}
+    estimated = estimates(panel(setting, run, gold), len(gold), samples, seed)
+    return {name: estimated[name] for name in setting.names}
 
 
 def _slices(
@@ -442,14 +430,3 @@ def _slices(
     for name, mask in ({} if lengths is None else length_groups(lengths)).items():
         if mask.any():
             yield name, run.take(np.flatnonzero(mask)), gold.take(np.flatnonzero(mask))
-
-
-def _confident(found: Calibration) -> dict[str, Any]:
-    return {
-        "calibration": _plain(found.measures),
-        "thresholds": [threshold._asdict() for threshold in found.thresholds],
-    }
-
-
-def _plain(measures: Mapping[str, Score]) -> dict[str, dict[str, float]]:
-    return {name: score.to_json() for name, score in measures.items()}

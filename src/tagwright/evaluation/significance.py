@@ -82,15 +82,15 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
 
     def __getitem__(self, key: Any) -> Any:
         """One comparison by the names of its runs, or, of two runs alone, one measure. Raises ConfigError."""
-        found = {(each.a, each.b): each for each in self.pairs}
-        if key in found:
-            return found[key]
+        pairs = {(pair.a, pair.b): pair for pair in self.pairs}
+        if key in pairs:
+            return pairs[key]
         if len(self.pairs) == 1 and key in self.pairs[0].measures:
             return self.pairs[0].measures[key]
-        raise ConfigError(f"no comparison {key!r}; there are {', '.join(map(repr, found))}")
+        raise ConfigError(f"no comparison {key!r}; there are {', '.join(map(repr, pairs))}")
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        return ((each.a, each.b) for each in self.pairs)
+        return ((pair.a, pair.b) for pair in self.pairs)
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -111,7 +111,7 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
         """The JSON form: that of the comparison of two runs; of more, documents and a list of comparisons."""
         if len(self.pairs) == 1:
             return self.pairs[0].to_json()
-        pairs = [{"a": each.a, "b": each.b, "measures": each.to_json()["measures"]} for each in self.pairs]
+        pairs = [{"a": pair.a, "b": pair.b, "measures": pair.to_json()["measures"]} for pair in self.pairs]
         return {"documents": self.documents, "comparisons": pairs}
 
     def __repr__(self) -> str:
@@ -219,11 +219,11 @@ def _tested(
     a: Sequence[Measures], b: Sequence[Measures], documents: int, permutations: int, seed: int
 ) -> dict[str, float]:
     """Measure -> p."""
-    found = dict[str, float]()
+    p = dict[str, float]()
     for part_a, part_b in zip(a, b, strict=True):
         times = max(1, permutations // 10) if isinstance(part_a, MacroF1) else permutations
-        found |= zip(part_a.names, randomisation(part_a, part_b, documents, times, seed).tolist(), strict=True)
-    return found
+        p |= zip(part_a.names, randomisation(part_a, part_b, documents, times, seed).tolist(), strict=True)
+    return p
 
 
 def randomisation(a: Measures, b: Measures, documents: int, permutations: int, seed: int) -> Doubles:

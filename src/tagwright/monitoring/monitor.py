@@ -6,7 +6,7 @@ hold for documents of any distribution, as long as their order says nothing.
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from statistics import fmean
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -15,7 +15,6 @@ import numpy as np
 
 from tagwright.combining.confidence import LIKELY
 from tagwright.monitoring.record import Record
-from tagwright.types import Doubles, Longs
 
 Signal: TypeAlias = Literal["language", "label", "unsure", "confidence", "accepted"]
 SIGNALS: tuple[Signal, ...] = get_args(Signal)
@@ -192,13 +191,17 @@ def most_changed(
     >>> round(70 * p, 6), change, round(70 * most_changed({"a": 4}, 4, {"b": 4}, 4, rises=True)[0], 6)
     (4.0, ['a', 0.0, 1.0], 2.0)
     """
+    from scipy.stats import hypergeom
+
     names = sorted({*now, *before})
     counts = np.array([[sample.get(name, 0) for name in names] for sample in (now, before)])
     shares = counts / [[documents], [others]]
     risen = shares[0] - shares[1]
     tested = np.argsort(-risen if rises else -abs(risen), kind="stable")[:MOST]
-    more, fewer = _tails(counts[0, tested], documents, counts[:, tested].sum(axis=0), documents + others)
-    p = more if rises else 2 * np.minimum(more, fewer)
+    drawn = hypergeom(documents + others, counts[:, tested].sum(axis=0), documents)
+    p = drawn.sf(counts[0, tested] - 1)
+    if not rises:
+        p = 2 * np.minimum(p, drawn.cdf(counts[0, tested]))
     best = int(np.argmin(p))
     was, is_ = shares[::-1, tested[best]].tolist()
     return min(1.0, float(p[best]) * len(names)), names[tested[best]], was, is_
@@ -210,36 +213,6 @@ def ranks_differ(now: Sequence[float], before: Sequence[float]) -> float:
     >>> ranks_differ([1.0, 1.0], [1.0]), ranks_differ(range(50), range(100, 150)) < 1e-15
     (1.0, True)
     """
-    from scipy.special import ndtr
+    from scipy.stats import mannwhitneyu
 
-    both, n, m = np.array([*now, *before], float), len(now), len(before)
-    _, places, ties = np.unique(both, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(ties) - (ties - 1) / 2)[places]
-    variance = n * m / 12 * (n + m + 1 - float((ties**3 - ties).sum()) / ((n + m) * (n + m - 1)))
-    if variance <= 0:
-        return 1.0
-    distance = abs(float(ranks[:n].sum()) - n * (n + m + 1) / 2) - 0.5
-    return min(1.0, 2 * float(ndtr(-distance / np.sqrt(variance))))
-
-
-def _tails(seen: Longs, drawn: int, marked: Longs, total: int) -> tuple[Doubles, Doubles]:
-    """Probability of at least, and at most, `seen` marked among those drawn from all: hypergeometric.
-
-    seen, marked: (categories,). scipy.stats has it too, but takes seconds to load.
-    """
-    x, k = np.arange(drawn + 1), marked[:, None]
-    logs = _log_factorials(total)
-    possible = (x <= k) & (drawn - x <= total - k)
-    left, rest = np.maximum(k - x, 0), np.maximum(total - k - drawn + x, 0)
-    ways = logs[k] - logs[x] - logs[left] + logs[total - k] - logs[drawn - x] - logs[rest]
-    ways -= logs[total] - logs[drawn] - logs[total - drawn]
-    p = np.where(possible, np.exp(np.where(possible, ways, 0.0)), 0.0)
-    return (p * (x >= seen[:, None])).sum(axis=1), (p * (x <= seen[:, None])).sum(axis=1)
-
-
-@lru_cache
-def _log_factorials(most: int) -> Doubles:
-    from scipy.special import gammaln
-
-    logs: Doubles = gammaln(np.arange(most + 1) + 1.0)
-    return logs
+    return float(mannwhitneyu(now, before, method="asymptotic").pvalue)

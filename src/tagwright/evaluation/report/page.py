@@ -117,16 +117,18 @@ def scores_page(scores: Scores, notes: Mapping[str, str], *sections: str) -> str
     )
 
 
-def comparison_page(found: Comparisons, notes: Mapping[str, str], *sections: str) -> str:
+def comparison_page(comparisons: Comparisons, notes: Mapping[str, str], *sections: str) -> str:
     """Like `scores_page`, for two or more runs: the differences of every two are drawn, with a line at 0."""
     note = "All p are corrected over the measures and comparisons (Holm); * marks p of 0.05 or less."
-    names = list(dict.fromkeys(name for pair in found.pairs for name in pair.measures))
-    tests = (f"<h3>{escape(pair.a)} and {escape(pair.b)}</h3>{_table(comparison_rows(pair))}" for pair in found.pairs)
+    names = list(dict.fromkeys(name for pair in comparisons.pairs for name in pair.measures))
+    tests = (
+        f"<h3>{escape(pair.a)} and {escape(pair.b)}</h3>{_table(comparison_rows(pair))}" for pair in comparisons.pairs
+    )
     return _page(
         "Which suggestions are better",
-        f'<p class="lead">{found.documents:,} documents were scored in all runs.</p>',
+        f'<p class="lead">{comparisons.documents:,} documents were scored in all runs.</p>',
         _section("What was compared", _terms(notes)),
-        *map(_differences, found.pairs),
+        *map(_differences, comparisons.pairs),
         _section("Measures", _terms(explained(names))),
         _section("Test", f"<p>{note}</p>", _terms({"p": MEANING_OF_P}), *tests),
         *sections,
