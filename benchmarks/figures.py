@@ -63,8 +63,8 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
 What only carries data (core, readers of documents) counts where it was measured itself.
 """
 
-CHOICES = ("fuse-choice", "zeroshot-choice")
-"Results files by which a default was chosen: they tell of that day, and are made anew when it is chosen anew."
+CHOICES = ("fuse-choice", "monitor", "parents", "rankers", "sample", "zeroshot-choice")
+"Results files by which a default was chosen: records of that day, whose programs are in the history of this project."
 
 State = Mapping[str, Any]
 "`day` and, where they were recorded, `sources`: part -> digest."

@@ -95,7 +95,9 @@ def commands() -> Iterator[Line]:
         "`tagwright train futex`",
     )
     yield Line(
-        "`tagwright --help`", f"{found['tagwright --help, processor seconds']} s of processor time", _of("startup")
+        "`tagwright --help`",
+        f"{found['tagwright --help, processor seconds']} s of processor time",
+        "`tagwright --help`",
     )
 
 

@@ -24,19 +24,13 @@ class Made(NamedTuple):
 
 COMMANDS = {
     "weights --corpora tib": Made("weights", ("zero-shot",)),
-    "zeroshot table --corpora tib": Made("zeroshot", ("stages",)),
-    "zeroshot choose --corpora tib": Made("zeroshot-choice", ("zero-shot choice",)),
+    "zeroshot --corpora tib": Made("zeroshot", ("stages",)),
     "encode quality --corpora tib": Made("encode", ("precision",)),
     "names --made-up 1000": Made("names", ("speed",)),
     "curve --corpora tib --sizes 20 --draws 1": Made("curve", ("few labels",)),
     "curve_methods --corpora tib --sizes 0 20": Made("curve-methods", ("single methods",)),
     "auto_draws --corpora tib --sizes 10 --draws 0 --work WORK": Made("auto-draws", ("auto draws",)),
-    "rankers --corpora tib --sizes 50 --rankers 'logistic regression'": Made("rankers", ("rankers",)),
-    "sample epmc --seeds 1": Made("sample", ()),
     "calibration fit": Made("calibration", ("label-free",)),
-    "calibration maps": Made("calibration", ("score maps",)),
-    "monitor --streams 1 --turns 1": Made("monitor", ()),
-    "parents --draws 0 --stages exact_match tfidf": Made("parents", ("parents",)),
     "supervised --corpora tib --rows SVM omikuji --work WORK": Made(
         "supervised", ("supervised, tib, static", "intervals of supervised, tib, static")
     ),
