@@ -1,38 +1,40 @@
-"""What an attack costs others: `python -m benchmarks attack`.
+"""Attacks on the server, and what they cost others: `python -m benchmarks attack`.
 
-The server: eight honest clients beside bodies of 20 MB that are cheap to send and dear to read, files that never end,
-bodies whose last byte is withheld, and silent connections; with and without the attack in turns, so that both figures
-are of one run. The readers: how the time grows when a file of each format is doubled. Written to results/attack.json.
-For Linux.
+Damaged requests, kills while reviewers decide, slow clients; and eight honest clients beside bodies of 20 MB that are
+cheap to send and dear to read, files that never end, bodies whose last byte is withheld, and silent connections, with
+and without these in turns. After each part results/attack.json has what was tried and what was lost; started again, it
+goes on there. For Linux.
 """
 
 from __future__ import annotations
 
 import argparse
 import http.client
-import importlib.util
 import io
 import json
 import multiprocessing
-import os
 import random
 import re
-import resource
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
-from benchmarks import figures
+from benchmarks import attack_fuzz, attack_slow, figures
+from benchmarks.attack_fuzz import Server, started
+from benchmarks.attack_kills import Siege
 from benchmarks.attack_requests import FORM, JSON, MULTIPART, Request
+from benchmarks.serve_load import processor_seconds
+
+AT_ONCE = {"requests": 5000, "requests without a token": 5000, "kills": 25}
+"How many of a kind are tried between two writings."
 
 MB = 1024 * 1024
 HONEST, SILENT, WITHHELD, FILES = 8, 400, 40, 256
@@ -45,20 +47,76 @@ Answer = tuple[str, str, int, str, float]
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks attack", description=__doc__)
-    parser.add_argument("--only", choices=["server", "readers"])
-    parser.add_argument("--seconds", type=float, default=20, help="of each turn with and without the attack")
-    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--requests", type=int, default=80_000, help="damaged, with an admin token")
+    parser.add_argument("--without-token", type=int, default=20_000, help="damaged, of somebody who has no token")
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--slow", type=int, default=250, help="slow clients of each kind")
+    parser.add_argument("--seconds", type=float, default=20, help="of each turn with and without heavy bodies")
+    parser.add_argument("--turns", type=int, default=3, help="0: no heavy bodies")
     parser.add_argument("--results", type=Path, default=figures.RESULTS / "attack.json")
     options = parser.parse_args(arguments)
     found = figures.read(options.results)
-    if options.only != "readers":
-        with tempfile.TemporaryDirectory() as folder:
+    wanted = {"requests": options.requests, "requests without a token": options.without_token, "kills": options.kills}
+    for kind, count in wanted.items():
+        while (done := found.get(kind, {}).get("tried", 0)) < count:
+            numbers = range(done, min(count, done + AT_ONCE[kind]))
+            found[kind] = added(found.get(kind, {}), PARTS[kind], numbers)
+            figures.write(options.results, found)
+            print(f"{kind}: {found[kind]['tried']:,} tried, {len(found[kind]['lost'])} lost", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        if options.slow and "slow clients" not in found:
+            found["slow clients"] = attack_slow.slow(Path(folder), options.slow, seconds=135)
+            figures.write(options.results, found)
+        if options.turns and "beside honest clients" not in found:
             found["beside honest clients"] = measured(Path(folder), options.seconds, options.turns)
-        figures.write(options.results, found)
-        _print(found["beside honest clients"])
-    if options.only != "server" and importlib.util.find_spec("benchmarks.attack_readers"):
-        found["doubled files"] = importlib.import_module("benchmarks.attack_readers").doubling()
-        figures.write(options.results, found)
+            figures.write(options.results, found)
+    sys.exit(1 if any(found[kind]["lost"] for kind in wanted if kind in found) else 0)
+
+
+def added(before: Mapping[str, Any], part: Part, numbers: range) -> dict[str, Any]:
+    """What was found so far with these numbers tried as well."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        counts, lost = part(Path(folder), numbers)
+    return {
+        "tried": numbers.stop,
+        "lost": [*before.get("lost", []), *lost],
+        "seconds": round(before.get("seconds", 0) + time.monotonic() - begun),
+        **{name: dict(Counter(before.get(name, {})) + count) for name, count in counts.items()},
+    }
+
+
+Found = tuple[dict[str, Counter[str]], list[str]]
+"Counts of what was seen, and what was lost, in a line each."
+
+Part = Callable[[Path, range], Found]
+"Tries the disturbances with these numbers in an empty folder."
+
+
+def requests(folder: Path, numbers: range) -> Found:
+    tally, tracebacks = attack_fuzz.with_access(folder, numbers)
+    return {"answers": tally.answers, "tracebacks in the log": tracebacks}, tally.lost
+
+
+def without_token(folder: Path, numbers: range) -> Found:
+    tally, tracebacks = attack_fuzz.without_token(folder, numbers)
+    return {"answers": tally.answers, "tracebacks in the log": tracebacks}, tally.lost
+
+
+def kills(folder: Path, numbers: range) -> Found:
+    """All of these kills on one file, which must hold at the end what was acknowledged at the beginning."""
+    siege, lost = Siege(folder / "reviews.sqlite"), dict[str, None]()
+    for number in numbers:
+        lost |= {f"kill {number}: {each}": None for each in siege.kill(f"kill {number}")}
+    if not siege.is_whole():
+        lost[f"kills {numbers.start} to {numbers.stop}: the file is damaged"] = None
+    said = siege.said
+    counts = Counter({"verdicts": said.verdicts.total(), "notes": len(said.notes), "documents": len(said.learnt),
+                      "undone": said.undone.total()})  # fmt: skip
+    return {"acknowledged": counts}, list(lost)
+
+
+PARTS: Mapping[str, Part] = {"requests": requests, "requests without a token": without_token, "kills": kills}
 
 
 def bodies(size: int = 20 * MB - 4096) -> Mapping[str, Request]:
@@ -104,17 +162,17 @@ def measured(folder: Path, seconds: float, turns: int) -> dict[str, Any]:
     """Latency of honest clients with and without an attack, in turns; memory; and what the refusals say."""
     sent, quiet, loud, answers, idle = bodies(), list[float](), list[float](), list[Answer](), list[float]()
     used = [0.0, 0.0]
-    with serving(folder) as server:
+    with busy(folder) as server:
         honest(server.address, 2)
         rest = server.memory()
         with server.watched() as peak:
             for _ in range(turns):
-                begun = server.processor()
+                begun = processor_seconds(server.process.pid)
                 quiet += honest(server.address, seconds)
-                between = server.processor()
+                between = processor_seconds(server.process.pid)
                 with attack(server.address, sent, seconds) as collected:
                     loud += honest(server.address, seconds)
-                    used = [used[0] + between - begun, used[1] + server.processor() - between]
+                    used = [used[0] + between - begun, used[1] + processor_seconds(server.process.pid) - between]
                     idle.append(_health(server.address))
                 answers += collected
         log = server.log.read_text(encoding="utf-8", errors="replace")
@@ -128,63 +186,15 @@ def measured(folder: Path, seconds: float, turns: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-class Server(NamedTuple):
-    """A running server."""
-
-    process: subprocess.Popen[str]
-    address: tuple[str, int]
-    log: Path
-
-    def memory(self) -> int:
-        """Bytes of the process that are in memory."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-        found = re.search(r"VmRSS:\s+(\d+) kB", status)
-        assert found
-        return 1024 * int(found[1])
-
-    def processor(self) -> float:
-        """Seconds of the processor that the process has used."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    @contextmanager
-    def watched(self) -> Iterator[list[int]]:
-        """Look at the memory every few milliseconds."""
-        seen, ended = [self.memory()], threading.Event()
-
-        def watch() -> None:
-            while not ended.wait(0.02):
-                seen.append(self.memory())
-
-        thread = threading.Thread(target=watch)
-        thread.start()
-        yield seen
-        ended.set()
-        thread.join()
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[Server]:
+def busy(folder: Path) -> AbstractContextManager[Server]:
     """A server over 2,000 labels, exact match and TF-IDF, which may open few files."""
-    rng, tokens = random.Random(0), folder / "tokens"
+    rng = random.Random(0)
     labels = (f"{_word(rng)} {_word(rng)}" for _ in range(2000))
     (folder / "labels.txt").write_text("\n".join(dict.fromkeys(labels)) + "\n", encoding="utf-8")
-    tokens.write_text("".join(f"{token} suggest {name}\n" for name, token in TOKENS.items()), encoding="utf-8")
-    command = [sys.executable, "-m", "tagwright", "serve", "--labels", "labels.txt", "--port", "0", "--quiet",
-               "--language", "en", "--tokens", "tokens", "--set", "stages=['exact_match', 'tfidf']"]  # fmt: skip
-    with (folder / "log").open("w", encoding="utf-8") as log:
-        process = subprocess.Popen(
-            command, cwd=folder, env={**os.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=log,
-            text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES)),
-        )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        said = re.search(r"http://([^/:]+):(\d+)", process.stdout.readline())
-        assert said, (folder / "log").read_text(encoding="utf-8")
-        yield Server(process, (said[1], int(said[2])), folder / "log")
-    finally:
-        process.kill()
-        process.communicate()
+    tokens = "".join(f"{token} suggest {name}\n" for name, token in TOKENS.items())
+    (folder / "tokens").write_text(tokens, encoding="utf-8")
+    words = ("--labels", "labels.txt", "--set", "stages=['exact_match', 'tfidf']")
+    return started(folder, *words, "--tokens", "tokens", files=FILES)
 
 
 def _word(rng: random.Random) -> str:
@@ -343,12 +353,3 @@ def _answers(answers: Sequence[Answer]) -> list[dict[str, Any]]:
             "example": own[0][3],
         })  # fmt: skip
     return rows
-
-
-def _print(found: Mapping[str, Any]) -> None:
-    for name, value in found.items():
-        if name != "attacks":
-            print(f"{name}: {value}")
-    for each in found["attacks"]:
-        how = f"{each['statuses']}, {each['latest answer, s']} s; {each['example']}"
-        print(f"{each['attack']} (token: {each['token']}): {how}")

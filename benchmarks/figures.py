@@ -63,7 +63,7 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
 What only carries data (core, readers of documents) counts where it was measured itself.
 """
 
-CHOICES = ("fuse-choice", "monitor", "parents", "rankers", "sample", "zeroshot-choice")
+CHOICES = ("fuse-choice", "monitor", "parents", "rankers", "ray_nodes", "sample", "zeroshot-choice")
 "Results files by which a default was chosen: records of that day, whose programs are in the history of this project."
 
 State = Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""A short attack: what `python -m benchmarks attack_server` tries a hundred thousand times."""
+"""A short attack: what `python -m benchmarks attack` tries a hundred thousand times."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks import attack_fuzz, attack_server
+from benchmarks import attack, attack_fuzz
 from benchmarks.attack_kills import Siege
 from benchmarks.attack_slow import slow
 from starlette.applications import Starlette
@@ -55,11 +55,11 @@ def test_others_are_answered_while_slow_clients_are_there(tmp_path: Path) -> Non
 
 
 def test_an_attack_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
-    def part(_: Path, numbers: range) -> attack_server.Found:
+    def part(_: Path, numbers: range) -> attack.Found:
         return {"answers": Counter({"200": len(numbers)})}, [f"request {numbers.start}"]
 
-    found = attack_server.added({}, part, range(3))
-    found = attack_server.added(found, part, range(3, 5))
+    found = attack.added({}, part, range(3))
+    found = attack.added(found, part, range(3, 5))
     assert (found["tried"], found["answers"], found["lost"]) == (5, {"200": 5}, ["request 0", "request 3"])
 
 
