@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, figures, machine
-from benchmarks.markdown import change, probability
 from benchmarks.zeroshot import own_labels, without
 
 from tagwright.data.vocabulary import Vocabulary
@@ -69,12 +68,12 @@ def main(arguments: list[str]) -> None:
         for name, variables in machine.levels().items():
             found = elsewhere(variables, arguments)
             write(options.output, "speed" if threads() > 1 else ONE_THREAD, name, found)
-            show_speed(name, found)
+            print(name, json.dumps(found), flush=True)
     else:
         for name in options.corpora:
             found = quality(name, options.documents or 1000, options.labels)
             write(options.output, "quality", name, found)
-            show_quality(name, found)
+            print(name, json.dumps(found), flush=True)
 
 
 def elsewhere(variables: Mapping[str, str], arguments: Sequence[str]) -> dict[str, Any]:
@@ -168,24 +167,3 @@ def write(output: Path, job: str, name: str, found: Mapping[str, Any]) -> None:
     part = result.setdefault(job, {})
     part |= {"machine": machine.describe(), "load": round(os.getloadavg()[0], 1), name: found}
     figures.write(output, result)
-
-
-def show_speed(name: str, found: Mapping[str, Any]) -> None:
-    for kind in ("documents", "labels"):
-        for way, row in found[kind].items():
-            if isinstance(row, Mapping):
-                speed, least = row["times_as_fast"], row["cosine"]["least"]
-                auto = " (auto)" if way == found["auto"] else ""
-                print(
-                    f"{name:18} {kind:10} {way + auto:22} {row['tokens_per_second']:8,.0f} tokens/s, "
-                    f"{speed['median']:.1f} [{speed['least']:.1f}, {speed['most']:.1f}] times as fast, "
-                    f"least cosine {least:.4f}"
-                )
-
-
-def show_quality(name: str, found: Mapping[str, Any]) -> None:
-    for way in WAYS:
-        for key, row in found[way].items():
-            against = row.get("against float32")
-            test = f"{change(against['nDCG@5'])}, {probability(against['nDCG@5'])}" if against else ""
-            print(f"{name:6} {way:14} {key:10} nDCG@5 {100 * row['nDCG@5']['value']:.2f} {test}", flush=True)

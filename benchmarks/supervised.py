@@ -1,6 +1,6 @@
 """Quality of what is learnt from labels: `python -m benchmarks supervised --work DIR [--corpora ...] [--rows ...]`.
 
-DEPL's Tables 3, 5, 6, 7 and Figures 1, 3, 4. Every row learns from the labels of the train documents and is measured on
+DEPL's Tables 3, 5, 6, 7 and Figures 3, 4. Every row learns from the labels of the train documents and is measured on
 dev; nothing is chosen there. Rows are written as they come, and what they were measured with stays in --work: a run
 that was interrupted goes on there. The rows of DEPL share the SVM and the classifier of theirs, whose
 seconds they do not count.
@@ -19,9 +19,6 @@ from typing import Any, TypeVar
 from benchmarks import corpora, figures, rows
 
 from tagwright.core.steps import Steps
-from tagwright.evaluation.metrics import by_frequency
-from tagwright.evaluation.report.page import write_page
-from tagwright.evaluation.report.plots import FREQUENCY, rank_plot
 from tagwright.methods import auto, depl, svm
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
@@ -158,10 +155,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--documents", type=int, default=0, help="learn from so many train documents; 0: all")
     parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
     parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
-    parser.add_argument("--curves", type=Path, help="an HTML page: macro-F1 by label frequency (Fig. 1)")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
-    figures: list[str] = []
     for name in options.corpora:
         task = Task(name, options.work, options.encoder, options.documents, options.max_length)
         for row in options.rows:
@@ -171,10 +166,6 @@ def main(arguments: list[str]) -> None:
                 measure(task, row)
             about = {"documents": len(task.material)}
             rows.add(options.output, task, row, task.heading, about, ROWS[row][1], TESTED, train=task.known)
-        if options.curves:
-            figures.append(curves(task))
-    if options.curves:
-        write_page("\n".join(figures), options.curves)
 
 
 def measure(task: Task, row: str) -> None:
@@ -185,10 +176,3 @@ def measure(task: Task, row: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     rows.measure(task, row, lambda: ROWS[row][0](task, folder), MEASURES, train=task.known)
     shutil.rmtree(folder)
-
-
-def curves(task: Task) -> str:
-    """DEPL Fig. 1 over the rows that are there."""
-    there = [row for row in (SVM, CLASSIFIER, DE_RET, DEPL, CLS) if task.is_measured(row)]
-    lines = {row: by_frequency(task.run(row), task.gold, task.known, k=K) for row in there}
-    return rank_plot(lines, f"{task.heading}: {FREQUENCY}")
