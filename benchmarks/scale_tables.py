@@ -192,7 +192,7 @@ def _storms() -> Iterator[list[str]]:
         yield [
             what,
             f"{', '.join(tried)} ({each}), {lost:,} lost",
-            "`python -m benchmarks storm --results FILE`",
+            "`python -m tests.storm --results FILE`",
         ]
 
 

@@ -19,7 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.attack_requests import FORM, Request, damaged, samples
+from benchmarks.serve_load import entered
+from tests.attack.requests import Request, damaged, samples
 
 HIDDEN = "Xanthoparmelia"
 "A word in the labels and in the documents, which nobody may see who has no token."
@@ -111,21 +112,6 @@ def serving(folder: Path, **more: Any) -> AbstractContextManager[Server]:
     words = ("--labels", "labels.jsonl", "--set", "stages=['exact_match']", "--set", "weights=[1.0]")
     reviews = ("--reviews", "reviews.sqlite", "--documents", "documents.jsonl", "--learn")
     return started(folder, *words, *reviews, **more)
-
-
-def entered(address: tuple[str, int], name: str = "Ann", token: str = "") -> tuple[str, str]:
-    """Cookie and CSRF token of a reviewer who comes in."""
-    connection = http.client.HTTPConnection(*address, timeout=60)
-    connection.request("POST", "/review/enter", f"name={name}&token={token}", {"Content-Type": FORM})
-    answer = connection.getresponse()
-    answer.read()
-    cookie = answer.headers["set-cookie"].partition(";")[0]
-    connection.request("GET", "/review/overview", headers={"Cookie": cookie})
-    page = connection.getresponse().read().decode()
-    connection.close()
-    csrf = re.search(r'name="csrf" value="(\w+)"', page)
-    assert csrf
-    return cookie, csrf[1]
 
 
 @dataclass
