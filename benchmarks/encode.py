@@ -14,8 +14,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -56,7 +54,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks encode", description=__doc__)
     parser.add_argument("job", choices=("speed", "here", "quality"), nargs="?", default="speed")
     parser.add_argument("--documents", type=int, help="of each corpus: 16 for speed, 1000 for quality")
-    parser.add_argument("--labels", type=int, help="speed: of mdn and of tib, 150; quality: at most so many, all")
+    parser.add_argument("--labels", type=int, default=150, help="speed: of mdn and of tib")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--output", type=Path, default=DEFAULT)
@@ -66,28 +64,20 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(here(options)))
     elif options.job == "speed":
         for name, variables in machine.levels().items():
-            found = elsewhere(variables, arguments)
+            asked = [argument for argument in arguments if argument != "speed"]
+            found = machine.in_own_process("encode", "here", *asked, variables=variables)
             write(options.output, "speed" if threads() > 1 else ONE_THREAD, name, found)
             print(name, json.dumps(found), flush=True)
     else:
         for name in options.corpora:
-            found = quality(name, options.documents or 1000, options.labels)
+            found = quality(name, options.documents or 1000)
             write(options.output, "quality", name, found)
             print(name, json.dumps(found), flush=True)
 
 
-def elsewhere(variables: Mapping[str, str], arguments: Sequence[str]) -> dict[str, Any]:
-    """What `here` measures in a process with these variables."""
-    kept = [argument for argument in arguments if argument != "speed"]
-    child = [sys.executable, "-m", "benchmarks", "encode", "here", *kept]
-    done = subprocess.run(child, env={**os.environ, **variables}, stdout=subprocess.PIPE, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 def here(options: argparse.Namespace) -> dict[str, Any]:
     """Ratios to the other side in each precision that this processor computes fast, of documents and of labels."""
-    documents, labels, rounds = options.documents or 16, options.labels or 150, options.rounds
+    documents, labels, rounds = options.documents or 16, options.labels, options.rounds
     texts = {
         "documents": [d.text for name in options.corpora[:3] for d in corpora.documents(name, "dev", documents)],
         "labels": [label.text for name in options.corpora[:2] for label in corpora.labels(name)[:labels]],
@@ -124,10 +114,9 @@ def timed(encode: Callable[[], Floats]) -> float:
     return time.perf_counter() - start
 
 
-def quality(name: str, documents: int, labels: int | None) -> dict[str, Any]:
+def quality(name: str, documents: int) -> dict[str, Any]:
     """nDCG@5 of each way in each precision, and what the test says of it against float32."""
-    dev = corpora.documents(name, "dev")
-    vocabulary = some_labels(corpora.labels(name), dev, labels)
+    vocabulary, dev = corpora.labels(name), corpora.documents(name, "dev")
     gold, own = vocabulary.gold(dev, unknown="ignore"), own_labels(dev, vocabulary, name == "mdn")
     kept = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:documents])
     dev, gold, own = [dev[i] for i in kept], gold.take(kept), own[kept]
@@ -149,16 +138,6 @@ def tag(vocabulary: Vocabulary, documents: Sequence[Document], config: zero_shot
 def precisions() -> list[Precision]:
     """float32, and those that this machine computes fast."""
     return ["float32", *(name for name in FAST if trial.speeds().get(name, 0) >= GAIN)]
-
-
-def some_labels(vocabulary: Vocabulary, documents: Sequence[Document], count: int | None) -> Vocabulary:
-    """The labels of the documents, and others drawn with seed 0, until there are so many; None: all."""
-    if count is None or count >= len(vocabulary):
-        return vocabulary
-    gold = {label for document in documents for label in document.labels}
-    rest = np.random.default_rng(0).permutation(len(vocabulary)).tolist()
-    order = sorted(rest, key=lambda i: vocabulary[i].id not in gold)
-    return Vocabulary([vocabulary[i] for i in sorted(order[:count])])
 
 
 def write(output: Path, job: str, name: str, found: Mapping[str, Any]) -> None:

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -185,19 +183,12 @@ def speed(options: argparse.Namespace) -> None:
             encoder = str(Path(folder) / "static")
             distil(Path(encoder))
         for times in (1, 2, 4):
-            arguments, cache = [str(times * options.documents), encoder], {"TAGWRIGHT_CACHE": f"{folder}/{times}"}
+            one = partial(machine.in_own_process, "fulltext", "child", str(times * options.documents), encoder)
+            cache = {"TAGWRIGHT_CACHE": f"{folder}/{times}"}
             papers = f"{times * options.documents} papers"
-            result[papers] = {state: child(arguments, cache) for state in ("cold", "warm")}
+            result[papers] = {state: one(variables=cache) for state in ("cold", "warm")}
     print(json.dumps(result, indent=1))
     figures.write(options.output, {**figures.read(options.output), f"speed, {options.encoder}": result})
-
-
-def child(arguments: Sequence[str], settings: Mapping[str, str]) -> dict[str, Any]:
-    """The figures of one measurement, from a process of its own."""
-    command = [sys.executable, "-m", "benchmarks", "fulltext", "child", *arguments]
-    done = subprocess.run(command, env={**os.environ, **settings}, stdout=subprocess.PIPE, check=True)
-    figures: dict[str, Any] = json.loads(done.stdout)
-    return figures
 
 
 def timed(papers: int, name: str) -> dict[str, Any]:
