@@ -90,7 +90,7 @@ def overview() -> Iterator[str]:
     supervised = result("supervised")
     columns = _corpora(weights)
     zero_shot = {corpus: {m: each["a"] for m, each in weights[corpus]["titles"].items()} for corpus in columns}
-    words = {corpus: {m: each["a"] for m, each in _words(weights[corpus]).items()} for corpus in columns}
+    words = {corpus: {m: each["a"] for m, each in weights[corpus]["exact_match, tfidf"].items()} for corpus in columns}
 
     def of(found: Mapping[str, Any], heading: str, row: str) -> list[Any]:
         return [found.get(heading.format(corpus), {}).get(row) for corpus in columns]
@@ -416,11 +416,6 @@ def _corpora(found: Mapping[str, Any], among: Sequence[str] = CORPORA) -> list[s
 
 def _sizes(found: Mapping[str, Any], corpora: Sequence[str]) -> list[list[str]]:
     return [[key, *(f"{found[corpus][key]:,}" for corpus in corpora)] for key in ("documents", "labels")]
-
-
-def _words(found: Mapping[str, Any]) -> Any:
-    """Exact match and TF-IDF alone, as the row is called now, or as it was."""
-    return found.get("exact_match, tfidf") or found["names, tfidf"]
 
 
 def _compared(tests: Mapping[str, Any], row: str) -> str:

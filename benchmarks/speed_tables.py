@@ -127,8 +127,7 @@ def encoding() -> Iterator[Line]:
 def name_matching() -> Iterator[Line]:
     """Names of labels found in texts."""
     found = result("names")
-    ours = found.get("ExactMatch") or found["Names"]
-    made_up = found.get("made up") or {"names": 1_000_000, **found["Names, a million"]}
+    ours, made_up = found["ExactMatch"], found["made up"]
     yield Line(
         f"finding {found['names']:,} names in full papers, one core",
         f"{ours['MB/s']:.0f} MB/s; a dictionary of n-grams {found['dictionary of n-grams']['MB/s']} MB/s; "
