@@ -31,6 +31,7 @@ COMMANDS = {
     "curve_methods --corpora tib --sizes 0 20": Made("curve-methods", ("single methods",)),
     "auto_draws --corpora tib --sizes 10 --draws 0 --work WORK": Made("auto-draws", ("auto draws",)),
     "calibration fit": Made("calibration", ("label-free",)),
+    "parents --draws 0 --stages exact_match tfidf": Made("parents", ("parents",)),
     "supervised --corpora tib --rows SVM omikuji --work WORK": Made(
         "supervised", ("supervised, tib, static", "intervals of supervised, tib, static")
     ),
