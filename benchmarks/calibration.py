@@ -1,11 +1,10 @@
-"""How far confidences can be trusted: `python -m benchmarks calibration [fit | maps | combiner] [--output FILE]`.
+"""How far confidences can be trusted: `python -m benchmarks calibration [fit | combiner] [--output FILE]`.
 
 fit: the confidence of a tagger that has seen no label (combining/label_free.py). The two models are fitted on four
 corpora and measured on the dev documents of the fifth; then those of the package are fitted on all five and written
 to src/tagwright/combining/label_free.json. Labels of train documents are read for the fit (of epmc, which has too few,
 those of dev); those of a corpus never for the measurement on it, but for how many labels its documents have on
 average, where that is taken to be known.
-maps: the maps that are learnt from labels (combining/confidence.py), from 50, 100, 300 and 1,000 train documents.
 combiner: the confidences of the learned combiner (methods/combined.py) with 50 and 300 labelled documents of train,
 measured on 800 dev documents; of epmc on those dev documents that were not drawn. The draws are those of `curve`.
 """
@@ -27,10 +26,7 @@ from sklearn.linear_model import LogisticRegression
 
 import tagwright.combining
 from tagwright.combining.confidence import (
-    FIRST,
     fit_curve,
-    fit_isotonic,
-    fit_platt,
     fit_score_map,
     ranks_within,
 )
@@ -52,9 +48,6 @@ RANKS = 20
 
 ALL = (*corpora.NAMES, "kirja")
 "The corpora of the fit; that the encoder does not know the language of kirja is a case of its own."
-
-SIZES, DRAWS = (50, 100, 300, 1000), 5
-"maps: labelled documents, and how often they are drawn anew."
 
 LABELLED, FITS, SCORED, KNOWN = (50, 300), 3, 800, 1500
 "combiner: labelled documents; how often they are drawn; dev documents that are scored; unlabelled ones it knows."
@@ -93,7 +86,7 @@ class Sample:
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks calibration", description=__doc__)
-    parser.add_argument("job", choices=("fit", "maps", "combiner"), nargs="?", default="fit")
+    parser.add_argument("job", choices=("fit", "combiner"), nargs="?", default="fit")
     parser.add_argument("--corpora", nargs="+", choices=ALL, default=ALL)
     parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
     options = parser.parse_args(arguments)
@@ -102,7 +95,7 @@ def main(arguments: list[str]) -> None:
         for name in options.corpora:
             _keep(options.output, {"combiner": learned(name)})
     else:
-        _keep(options.output, fit() if options.job == "fit" else maps())
+        _keep(options.output, fit())
 
 
 def fit() -> dict[str, Any]:
@@ -124,25 +117,6 @@ def fit() -> dict[str, Any]:
     ) as file:
         file.write_text(json.dumps(_shipped(learnt, found), indent=1) + "\n", encoding="utf-8")
     return {"label-free": found}
-
-
-def maps() -> dict[str, Any]:
-    """Isotonic regression and the logistic curve on the zero-shot scores, from n labelled documents; mean of draws."""
-    found: dict[str, Any] = {}
-    for name in corpora.NAMES:
-        if name == "epmc":  # the first half of its dev documents to learn from, the other half to measure
-            whole = sample(name, "dev", fitting=False)
-            half = whole.documents // 2
-            train, dev = part(whole, np.arange(whole.documents) < half), part(whole, np.arange(whole.documents) >= half)
-        else:
-            train, dev = sample(name, "train", fitting=False), sample(name, "dev", fitting=False)
-        for size in SIZES:
-            if size > train.documents:
-                continue
-            errors = np.mean([_errors(train, dev, size, seed) for seed in range(DRAWS)], axis=0).round(4).tolist()
-            found[f"{name} {size}"] = dict(zip(("isotonic", "platt"), errors, strict=True))
-            print(f"{name:6} {size:5} documents: ECE@5 isotonic {errors[0]:.3f}, platt {errors[1]:.3f}")
-    return {"maps": found}
 
 
 def learned(name: str) -> dict[str, Any]:
@@ -221,13 +195,6 @@ def measured(dev: Sample, confidence: Any) -> dict[str, Any]:
     return {"documents": dev.documents, "P@5": round(float(dev.right[dev.first(5)].mean()), 4), **scores}
 
 
-def part(whole: Sample, documents: Mask) -> Sample:
-    """Some documents of a sample."""
-    kept = documents[whole.run.rows]
-    run = whole.run.take(np.flatnonzero(documents))
-    return Sample(whole.gold[documents], run, whole.right[kept], whole.table[kept])
-
-
 def _candidates(tagger: Tagger, batch: list[Document], own: Longs, *, fitting: bool) -> tuple[Run, Doubles]:
     pool = tagger.candidates(batch)
     run = tagger.rank(pool)
@@ -236,18 +203,6 @@ def _candidates(tagger: Tagger, batch: list[Document], own: Longs, *, fitting: b
     table = features(run, named_bits(pool, run), text_lengths(pool))
     kept = (run.labels != own[run.rows]) & (run.ranks <= RANKS + 1)
     return run.keep(kept).top(RANKS), table[kept][run.keep(kept).ranks <= RANKS]
-
-
-def _errors(train: Sample, dev: Sample, size: int, seed: int) -> tuple[float, float]:
-    """ECE@5 on dev of the two maps, from the standard scores of the first candidates of `size` documents."""
-    drawn = np.zeros(train.documents, np.bool_)
-    drawn[np.random.default_rng(seed).permutation(train.documents)[:size]] = True
-    chosen = drawn[train.run.rows] & train.first(FIRST)
-    scores, right, weights = train.table[chosen, 1], train.right[chosen], 1 / np.log2(1 + train.run.ranks[chosen])
-    asked = dev.first(5)
-    found = (fit_isotonic(scores, right, weights, size), fit_platt(scores, right, weights))
-    isotonic, platt = (calibration_error(each(dev.table[asked, 1]), dev.right[asked]) for each in found)
-    return isotonic, platt
 
 
 def _shipped(learnt: Mapping[str, Sample], measured_: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What labelled documents bring: `python -m benchmarks curve [--quick] [--corpora ...] [--output FILE]`.
+"""What labelled documents bring: `python -m benchmarks curve [--corpora ...] [--output FILE]`.
 
 nDCG@5, P@1, P@5 and R@100 of the zero-shot method and of the combiner that is learned from n labelled documents, over
 n; means and deviations of the draws, and in how many of them nDCG@5 is significantly above or below the zero-shot
@@ -31,7 +31,6 @@ from tagwright.types import Document, Longs, Run
 NAMES = ("mdn", "tib", "epmc", "arxiv", "kirja")
 SIZES = (10, 20, 50, 100, 300, 1000, 3000)
 DRAWS = 5
-QUICK = {"sizes": (10, 50, 300), "draws": 3, "documents": 500}
 UNLABELLED = combine.Config.corpus
 "Train documents that are looked at without their labels."
 
@@ -68,11 +67,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--documents", type=int, help="score only N dev documents, drawn with seed 0")
     parser.add_argument("--unlabelled", type=int, default=UNLABELLED, help="train documents that are known")
-    parser.add_argument("--quick", action="store_true", help="fewer sizes, draws and documents")
     parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
-    if options.quick:
-        options = argparse.Namespace(**{**vars(options), **QUICK})
     corpora.require(tuple(options.corpora))
     settings = {"documents": options.documents, "unlabelled": options.unlabelled}
     result = {**figures.read(options.output), **settings}

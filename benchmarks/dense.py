@@ -1,4 +1,4 @@
-"""Speed and recall of the label indexes: `python -m benchmarks dense [LABELS]`, a million by default. Prints JSON.
+"""Speed and recall of the index of labels: `python -m benchmarks dense [LABELS]`, a million by default. Prints JSON.
 
 The labels are sentences and phrases of the training texts of three corpora, the queries titles and abstracts of their
 held-out documents. To be done in minutes, both are embedded by the mean of the packaged encoder's word vectors (without
@@ -52,22 +52,15 @@ def main(arguments: list[str]) -> None:
     queries = embed(query_texts())
     vectors = Vectors.of(labels, "float16")
     exact = Vectors.of(labels, "float32").nearest(queries, 100)
-    stores = {"float16": recall(vectors.nearest(queries, 10), exact.top(10))}
     del labels
     report = {
         "cores used by a search": 1,
         "load": os.getloadavg()[0],
         "labels": f"{len(vectors):,} x {vectors.codes.shape[1]}",
-        "recall@10 of exact search by storage": stores,
         "exact, float16": searched(lambda few: vectors.nearest(few, 10), queries[:64]),
     }
     name = str(index_name("ivf", size))
-    for index in (name, name.replace("SQ8", "SQfp16")):
-        report[index] = measure(vectors, index, queries, exact, efforts=[8, 16, 32, 64, 128, 256])
-    tenth = Vectors(vectors.codes[: size // 10])  # more would take HNSW many minutes
-    report["labels for HNSW"] = len(tenth)
-    for index in ("HNSW32,SQ8", "HNSW32,SQfp16"):
-        report[index] = measure(tenth, index, queries, tenth.nearest(queries, 100), efforts=[16, 32, 64, 128, 256])
+    report[name] = measure(vectors, name, queries, exact, efforts=[8, 16, 32, 64, 128, 256])
     report["peak memory GB"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 1)
     print(json.dumps(report, indent=1))
     figures.write(options.output, report)

@@ -14,8 +14,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +23,6 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, figures, machine
-from benchmarks.markdown import change, probability
 from benchmarks.zeroshot import own_labels, without
 
 from tagwright.data.vocabulary import Vocabulary
@@ -57,7 +54,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks encode", description=__doc__)
     parser.add_argument("job", choices=("speed", "here", "quality"), nargs="?", default="speed")
     parser.add_argument("--documents", type=int, help="of each corpus: 16 for speed, 1000 for quality")
-    parser.add_argument("--labels", type=int, help="speed: of mdn and of tib, 150; quality: at most so many, all")
+    parser.add_argument("--labels", type=int, default=150, help="speed: of mdn and of tib")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--output", type=Path, default=DEFAULT)
@@ -67,28 +64,20 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(here(options)))
     elif options.job == "speed":
         for name, variables in machine.levels().items():
-            found = elsewhere(variables, arguments)
+            asked = [argument for argument in arguments if argument != "speed"]
+            found = machine.in_own_process("encode", "here", *asked, variables=variables)
             write(options.output, "speed" if threads() > 1 else ONE_THREAD, name, found)
-            show_speed(name, found)
+            print(name, json.dumps(found), flush=True)
     else:
         for name in options.corpora:
-            found = quality(name, options.documents or 1000, options.labels)
+            found = quality(name, options.documents or 1000)
             write(options.output, "quality", name, found)
-            show_quality(name, found)
-
-
-def elsewhere(variables: Mapping[str, str], arguments: Sequence[str]) -> dict[str, Any]:
-    """What `here` measures in a process with these variables."""
-    kept = [argument for argument in arguments if argument != "speed"]
-    child = [sys.executable, "-m", "benchmarks", "encode", "here", *kept]
-    done = subprocess.run(child, env={**os.environ, **variables}, stdout=subprocess.PIPE, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+            print(name, json.dumps(found), flush=True)
 
 
 def here(options: argparse.Namespace) -> dict[str, Any]:
     """Ratios to the other side in each precision that this processor computes fast, of documents and of labels."""
-    documents, labels, rounds = options.documents or 16, options.labels or 150, options.rounds
+    documents, labels, rounds = options.documents or 16, options.labels, options.rounds
     texts = {
         "documents": [d.text for name in options.corpora[:3] for d in corpora.documents(name, "dev", documents)],
         "labels": [label.text for name in options.corpora[:2] for label in corpora.labels(name)[:labels]],
@@ -125,10 +114,9 @@ def timed(encode: Callable[[], Floats]) -> float:
     return time.perf_counter() - start
 
 
-def quality(name: str, documents: int, labels: int | None) -> dict[str, Any]:
+def quality(name: str, documents: int) -> dict[str, Any]:
     """nDCG@5 of each way in each precision, and what the test says of it against float32."""
-    dev = corpora.documents(name, "dev")
-    vocabulary = some_labels(corpora.labels(name), dev, labels)
+    vocabulary, dev = corpora.labels(name), corpora.documents(name, "dev")
     gold, own = vocabulary.gold(dev, unknown="ignore"), own_labels(dev, vocabulary, name == "mdn")
     kept = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:documents])
     dev, gold, own = [dev[i] for i in kept], gold.take(kept), own[kept]
@@ -152,40 +140,9 @@ def precisions() -> list[Precision]:
     return ["float32", *(name for name in FAST if trial.speeds().get(name, 0) >= GAIN)]
 
 
-def some_labels(vocabulary: Vocabulary, documents: Sequence[Document], count: int | None) -> Vocabulary:
-    """The labels of the documents, and others drawn with seed 0, until there are so many; None: all."""
-    if count is None or count >= len(vocabulary):
-        return vocabulary
-    gold = {label for document in documents for label in document.labels}
-    rest = np.random.default_rng(0).permutation(len(vocabulary)).tolist()
-    order = sorted(rest, key=lambda i: vocabulary[i].id not in gold)
-    return Vocabulary([vocabulary[i] for i in sorted(order[:count])])
-
-
 def write(output: Path, job: str, name: str, found: Mapping[str, Any]) -> None:
     """Set one part of the result file; what else is in it stays."""
     result = figures.read(output)
     part = result.setdefault(job, {})
     part |= {"machine": machine.describe(), "load": round(os.getloadavg()[0], 1), name: found}
     figures.write(output, result)
-
-
-def show_speed(name: str, found: Mapping[str, Any]) -> None:
-    for kind in ("documents", "labels"):
-        for way, row in found[kind].items():
-            if isinstance(row, Mapping):
-                speed, least = row["times_as_fast"], row["cosine"]["least"]
-                auto = " (auto)" if way == found["auto"] else ""
-                print(
-                    f"{name:18} {kind:10} {way + auto:22} {row['tokens_per_second']:8,.0f} tokens/s, "
-                    f"{speed['median']:.1f} [{speed['least']:.1f}, {speed['most']:.1f}] times as fast, "
-                    f"least cosine {least:.4f}"
-                )
-
-
-def show_quality(name: str, found: Mapping[str, Any]) -> None:
-    for way in WAYS:
-        for key, row in found[way].items():
-            against = row.get("against float32")
-            test = f"{change(against['nDCG@5'])}, {probability(against['nDCG@5'])}" if against else ""
-            print(f"{name:6} {way:14} {key:10} nDCG@5 {100 * row['nDCG@5']['value']:.2f} {test}", flush=True)

@@ -63,8 +63,11 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
 What only carries data (core, readers of documents) counts where it was measured itself.
 """
 
-CHOICES = ("fuse-choice", "zeroshot-choice")
-"Results files by which a default was chosen: they tell of that day, and are made anew when it is chosen anew."
+CHOICES = ("fuse-choice", "rankers", "sample", "zeroshot-choice")
+"Results files by which a default was chosen: they tell of that day. Their programs are in the history of the project."
+
+ONCE = ("monitor", "ray_nodes")
+"Results files whose programs are there too: what they say may be older than the sources, and nothing measures it anew."
 
 State = Mapping[str, Any]
 "`day` and, where they were recorded, `sources`: part -> digest."
@@ -169,7 +172,7 @@ def table() -> Iterator[str]:
         made = read(COMMITTED / f"{name}.json")["made"]
         days = ", ".join(sorted({each["day"] for each in made}))
         since = "a choice of that day" if name in CHOICES else compared(made, {part: now[part] for part in parts})
-        yield f"| `results/{name}.json` | {days} | {since} |"
+        yield f"| `results/{name}.json` | {days} | {'measured once; ' * (name in ONCE)}{since} |"
 
 
 TABLES = {"results files": table}

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, figures, machine, rows
-from benchmarks.opinions import CROSS, MENTIONS, OPINIONS, POOLS, TUNED, Task
+from benchmarks.opinions import CROSS, MENTIONS, OPINIONS, Task
 
 from tagwright.combining.fusion import append_labels
 from tagwright.data.corpus import Corpus
@@ -51,13 +49,12 @@ RESULT = figures.RESULTS / "fulltext.json"
 
 @dataclass(frozen=True)
 class Row:
-    """A ranking of candidates. pool: in POOLS; opinions: in OPINIONS or CROSS, their reciprocal ranks are added.
+    """A ranking of candidates. opinions: in OPINIONS, MENTIONS or CROSS, their reciprocal ranks are added.
 
     learn: options of the classifier that learns from the first of them, if there is one. against: rows to test
     against, besides the first.
     """
 
-    pool: str
     opinions: tuple[str, ...]
     learn: Mapping[str, Any] | None = None
     against: tuple[str, ...] = ()
@@ -70,87 +67,21 @@ AGAINST = {"epmc": (BASE,), "mdn": (BASE, ENCODER)}
 FUTEX = "FuTex"
 BOTH = ("cross", "tree")
 "What the paper adds up."
-MENTIONED = ("mentions in the abstract", "mentions")
-DEFAULT, TUNED_DEFAULT = (*MENTIONED, "abstract"), (*MENTIONED, TUNED + "abstract")
-"What `train futex` adds up, before and after fine-tuning."
+DEFAULT = (*MENTIONS, "abstract")
+"What `train futex` adds up."
 
 ROWS: Mapping[str, Row] = {
-    BASE: Row("exact_match", ("abstract",)),
-    **{f"re-ranked on: {name}": Row("exact_match", (name,)) for name in OPINIONS if name != "abstract"},
-    "abstract and tree": Row("exact_match", ("abstract", "tree")),
-    "abstract and best 3": Row("exact_match", ("abstract", "best 3")),
-    **{f"re-ranked on: {name}": Row("exact_match", (name,)) for name in MENTIONS},
-    **{
-        f"{' and '.join(opinions)}": Row("exact_match", opinions)
-        for opinions in (
-            ("mentions", "abstract"),
-            ("mentions", "tree"),
-            ("mentions", "best 3"),
-            MENTIONED,
-            DEFAULT,
-            (*DEFAULT, "tree"),
-            (*DEFAULT, "best 3"),
-            TUNED_DEFAULT,
-            (*MENTIONED, CROSS),
-            ("mentions", "abstract", "tree"),
-            ("mentions", "abstract", "best 3"),
-        )
-    },
-    "names in the full text: mentions": Row("names in the full text", ("mentions",)),
-    "re-ranked on: cross": Row("exact_match", (CROSS,)),
-    "re-ranked on: tuned abstract": Row("exact_match", (TUNED + "abstract",)),
-    "re-ranked on: tuned tree": Row("exact_match", (TUNED + "tree",)),
-    "FuTex-NoSelfTrain": Row("exact_match", BOTH),
-    FUTEX: Row("exact_match", BOTH, {}, ("FuTex-NoSelfTrain",)),
-    "FuTex-NoNetwork": Row("exact_match", ("abstract", "tree"), {}, (FUTEX,)),
-    "FuTex-NoHierarchy": Row("exact_match", (CROSS,), {}, (FUTEX,)),
-    "FuTex, append": Row("exact_match", BOTH, {"order": "append"}, (FUTEX,)),
-    **{
-        f"FuTex, {'N' if name == 'pseudo_labels' else name} = {n}, {order}": Row(
-            "exact_match", BOTH, {name: n, "order": order}
-        )
-        for name, usual in (("pseudo_labels", 5), ("trees", 3))
-        for n in (1, 3, 5, 10)
-        for order in ("example", "append")
-        if n != usual
-    },
-    "FuTex, best 3 for the tree, append": Row("exact_match", (CROSS, "best 3"), {"order": "append"}, (FUTEX,)),
-    "FuTex, tuned both": Row("exact_match", (TUNED + "abstract", TUNED + "tree"), {}, (FUTEX,)),
-    "FuTex, tuned both, append": Row(
-        "exact_match", (TUNED + "abstract", TUNED + "tree"), {"order": "append"}, (FUTEX,)
-    ),
-    "FuTex, with mentions, append": Row("exact_match", (*MENTIONED, *BOTH), {"order": "append"}, (FUTEX,)),
-    **{
-        f"with mentions, {order}, {'N' if name == 'pseudo_labels' else name} = {n}": Row(
-            "exact_match", DEFAULT, {name: n, "order": order}, (" and ".join(DEFAULT),)
-        )
-        for name in ("pseudo_labels", "trees")
-        for n in (1, 3, 5, 10)
-        for order in ("example", "append")
-        if (name, n) != ("trees", 3)  # that is N = 5
-    },
-    "with mentions, tuned, append": Row(
-        "exact_match", TUNED_DEFAULT, {"order": "append"}, (" and ".join(TUNED_DEFAULT),)
-    ),
-    **{
-        f"with mentions, {pool}, append": Row(pool, DEFAULT, {"order": "append"}, (" and ".join(DEFAULT),))
-        for pool in POOLS
-        if pool != "exact_match"
-    },
-    "FuTex-NoNetwork, append": Row("exact_match", ("abstract", "tree"), {"order": "append"}, (FUTEX,)),
-    "FuTex-NoNetwork, best 3, append": Row("exact_match", ("abstract", "best 3"), {"order": "append"}, (FUTEX,)),
-    **{
-        f"{pool}: {' and '.join(opinions)}": Row(pool, opinions, against=(f"{pool}: abstract",))
-        for pool in POOLS
-        if pool != "exact_match"
-        for opinions in (("abstract",), ("abstract", "tree"), ("abstract", "best 3"), DEFAULT)
-    },
-    **{
-        f"FuTex-NoNetwork, {pool}, append": Row(pool, ("abstract", "best 3"), {"order": "append"}, (FUTEX,))
-        for pool in POOLS
-        if pool != "exact_match"
-    },
+    BASE: Row(("abstract",)),
+    "abstract and tree": Row(("abstract", "tree")),
+    **{f"re-ranked on: {name}": Row((name,)) for name in (*OPINIONS, *MENTIONS, CROSS) if name != "abstract"},
+    "FuTex-NoSelfTrain": Row(BOTH),
+    FUTEX: Row(BOTH, {}, ("FuTex-NoSelfTrain",)),
+    "FuTex-NoNetwork": Row(("abstract", "tree"), {}, (FUTEX,)),
+    "FuTex-NoHierarchy": Row((CROSS,), {}, (FUTEX,)),
+    " and ".join(DEFAULT): Row(DEFAULT),
+    "with mentions, append, N = 5": Row(DEFAULT, {"pseudo_labels": 5, "order": "append"}, (" and ".join(DEFAULT),)),
 }
+"The paper's and ours; results/fulltext.json also has rows by which ours was chosen."
 
 
 def encoded(name: str, task: Task) -> Retriever:
@@ -167,9 +98,7 @@ SINGLE: Mapping[str, Callable[[Task], Retriever]] = {
         task.labels, LexicalOptions(weighting="tfidf", text_field="title_and_abstract")
     ),
     "all labels: TF-IDF": lambda task: Lexical(task.labels, LexicalOptions(weighting="tfidf")),
-    **{
-        f"all labels: encoder on {name}": partial(encoded, name) for name in ("abstract", "tree", "best 3", "first 512")
-    },
+    **{f"all labels: encoder on {name}": partial(encoded, name) for name in OPINIONS},
 }
 "Stages alone, over all labels: the baselines of Table 2 for whatever encoder is named."
 
@@ -217,11 +146,11 @@ def measure(task: Task, row: str) -> None:
 
 def ranked(task: Task, row: Row) -> Run:
     """The ranking of a row over dev, with what a classifier adds if there is one."""
-    found = task.ranking(row.pool, row.opinions, "dev")
+    found = task.ranking(row.opinions, "dev")
     if row.learn is None:
         return found
     config = futex.Config(**{"suggestions": rows.DEPTH + 20, "order": "example", **row.learn})
-    pseudo = Run.concat([task.ranking(row.pool, row.opinions, "train"), found]).top(config.pseudo_labels)
+    pseudo = Run.concat([task.ranking(row.opinions, "train"), found]).top(config.pseudo_labels)
     trees = futex.classifier(task.labels, *task.words, pseudo, config)
     head = found.top(config.pseudo_labels) if config.order == "example" else found
     return append_labels(append_labels(head, trees(task.dev)), found)
@@ -254,19 +183,12 @@ def speed(options: argparse.Namespace) -> None:
             encoder = str(Path(folder) / "static")
             distil(Path(encoder))
         for times in (1, 2, 4):
-            arguments, cache = [str(times * options.documents), encoder], {"TAGWRIGHT_CACHE": f"{folder}/{times}"}
+            one = partial(machine.in_own_process, "fulltext", "child", str(times * options.documents), encoder)
+            cache = {"TAGWRIGHT_CACHE": f"{folder}/{times}"}
             papers = f"{times * options.documents} papers"
-            result[papers] = {state: child(arguments, cache) for state in ("cold", "warm")}
+            result[papers] = {state: one(variables=cache) for state in ("cold", "warm")}
     print(json.dumps(result, indent=1))
     figures.write(options.output, {**figures.read(options.output), f"speed, {options.encoder}": result})
-
-
-def child(arguments: Sequence[str], settings: Mapping[str, str]) -> dict[str, Any]:
-    """The figures of one measurement, from a process of its own."""
-    command = [sys.executable, "-m", "benchmarks", "fulltext", "child", *arguments]
-    done = subprocess.run(command, env={**os.environ, **settings}, stdout=subprocess.PIPE, check=True)
-    figures: dict[str, Any] = json.loads(done.stdout)
-    return figures
 
 
 def timed(papers: int, name: str) -> dict[str, Any]:

@@ -12,8 +12,6 @@ import argparse
 import json
 import os
 import resource
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, figures
+from benchmarks.machine import in_own_process
 
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
@@ -63,7 +62,7 @@ def main(arguments: list[str]) -> None:
         return
     result: dict[str, Any] = {"corpus": "tib"}
     for subset in options.subsets:
-        result[subset] = {name: in_own_process(subset, name) for name in rows(subset)}
+        result[subset] = {name: in_own_process("linear", "--row", subset, name) for name in rows(subset)}
         if "scikit-learn" in result[subset]:
             result[subset]["times faster"] = ratios(result[subset]["scikit-learn"], result[subset]["SVM"])
         figures.write(options.output, result)
@@ -159,9 +158,3 @@ def processor_seconds() -> float:
 
 def ratios(slow: dict[str, Any], fast: dict[str, Any]) -> dict[str, float]:
     return {name: round(slow[name] / fast[name], 1) for name in ("seconds", "processor seconds")}
-
-
-def in_own_process(subset: str, name: str) -> Any:
-    program = f"from benchmarks.linear import main; main({['--row', subset, name]!r})"
-    done = subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout.splitlines()[-1])

@@ -1,13 +1,17 @@
-"""What the figures were measured on."""
+"""What the figures were measured on, and measurements in a process of their own."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import subprocess
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 LEVELS: Mapping[str, Mapping[str, str]] = {
     "as it is": {},
@@ -44,3 +48,10 @@ def processor() -> str:
     found = {key.strip(): value.strip() for key, value in fields.items()}
     flags = [flag for flag in ("amx_bf16", "avx512_bf16", "avx512_vnni") if flag in found.get("flags", "").split()]
     return f"{found.get('model name', platform.processor())}{f' ({chr(44).join(flags)})' if flags else ''}"
+
+
+def in_own_process(name: str, *arguments: str, variables: Mapping[str, str] | None = None) -> Any:
+    """What the command of this name prints last, as JSON; variables: of its environment, besides those of this one."""
+    command = [sys.executable, "-m", "benchmarks", name, *arguments]
+    done = subprocess.run(command, env={**os.environ, **(variables or {})}, stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout.splitlines()[-1])

@@ -1,37 +1,31 @@
 """Quality of what is learnt from metadata: `python -m benchmarks metadata --work DIR [--corpora ...] [--rows ...]`.
 
 The candidates are always those of names and BM25; the rows differ in what ranks them. A row is named by the encoder it
-starts from and by what it learns from: "static", freshly distilled; "minilm"; "blank", MiniLM with its last layers
-re-initialised; "cross", a cross-encoder that starts as MiniLM with a fresh head. Text and metadata of train and dev are
-learnt from, labels are read for the scores alone. With --without-dev nothing is learnt from dev: then the agreement
-with the keywords of its authors is evidence for what to choose, and no gold label has a part in it. A transformer sees
---pairs pairs once, a static encoder what `micol.Config` says. A row whose meta-path the data do not have is left out,
-saying so. --paths measures every meta-path of the paper beside EDA and UDA with the static encoder, as a table of its
-own.
+starts from and by what it learns from: "static", freshly distilled; "minilm"; "cross", a cross-encoder that starts as
+MiniLM with a fresh head. Text and metadata of train and dev are learnt from, labels are read for the scores alone. With
+--without-dev nothing is learnt from dev: then the agreement with the keywords of its authors is evidence for what to
+choose, and no gold label has a part in it. A transformer sees --pairs pairs once, a static encoder what `micol.Config`
+says. A row whose meta-path the data do not have is left out, saying so. --paths measures every meta-path of the paper
+beside EDA and UDA with the static encoder, as a table of its own.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmarks import corpora, figures, rows
 from benchmarks.augmentation import eda_pairs, near_words, uda_pairs
 
-from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError
-from tagwright.graph.meta_path_selection import rank_paths
-from tagwright.graph.network import Graph
 from tagwright.methods import micol
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
@@ -39,17 +33,13 @@ from tagwright.training.cross_encoder import with_negatives
 from tagwright.training.metadata_pairs import mixed
 from tagwright.types import Run
 
-if TYPE_CHECKING:
-    import torch
-
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "nDCG@10")
 PROPENSITY = ("PSP@1", "PSP@3", "PSP@5", "PSnDCG@3", "PSnDCG@5")
 TESTED = ("P@1", "P@3", "P@5", "nDCG@5")
 RESULT = figures.RESULTS / "metadata.json"
 
-STARTS = ("static", "blank", "minilm", "cross")
+STARTS = ("static", "minilm", "cross")
 UNTRAINED, MIXED, EDA, UDA = "untrained", "mixed", "EDA", "UDA"
-BLANK_LAYERS = 2
 PAIRS = 1000
 "Pairs of a transformer's row; a tenth more are drawn and held out."
 
@@ -62,11 +52,6 @@ SOURCES: Mapping[str, Mapping[str, Any]] = {
     EDA: {},
     UDA: {},
     **{path: {"pairs": "metadata", "meta_path": path} for path in PATHS},
-    "auto, by value": {"pairs": "metadata", "by_value": True},
-    "P->P<-P + P-A-P": {"pairs": "metadata", "meta_path": "P->P<-P + P-A-P"},
-    "keywords": {"pairs": "values"},
-    "names": {"pairs": "names"},
-    "RTS": {"pairs": "rts"},
     MIXED: {"pairs": "mixed"},
 }
 "What is learnt from -> options of MICoL."
@@ -110,32 +95,8 @@ class Task(rows.Task):
         options = {"rank": "encoder", **options}
         if start != "static":
             options |= {"count": self.pairs + self.pairs // 10, "training": TrainingConfig(epochs=1.0)}
-        encoder = str(self.blank) if start == "blank" else {"cross": "minilm"}.get(start, start)
+        encoder = "minilm" if start == "cross" else start
         return micol.Config(encoder=encoder, architecture="cross" if start == "cross" else "bi", **options)
-
-    @cached_property
-    def blank(self) -> Path:
-        """MiniLM with its last layers as they are before any training."""
-        folder = self.work / "blank"
-        if not folder.is_dir():
-            model = BiEncoder.load().model.cpu()  # where the random numbers are drawn
-            inner: Any = model.transformers_model
-            start_anew(inner.encoder.layer[-BLANK_LAYERS:], inner.config.initializer_range)
-            model.save(str(folder), create_model_card=False)
-        return folder
-
-
-def start_anew(layers: torch.nn.Module, deviation: float) -> None:
-    """Give linear layers and norms the weights that a BERT has before any training (the library spares loaded ones)."""
-    import torch
-
-    rng = torch.Generator().manual_seed(0)
-    for module in layers.modules():
-        if isinstance(module, torch.nn.Linear):
-            torch.nn.init.normal_(module.weight, std=deviation, generator=rng)
-            torch.nn.init.zeros_(module.bias)
-        elif isinstance(module, torch.nn.LayerNorm):
-            module.reset_parameters()
 
 
 def untrained(task: Task, start: str) -> Tagger:
@@ -170,9 +131,6 @@ def fused(task: Task, start: str) -> Tagger:
     return replace(tagger, combiner=WeightedSum(weights=micol.WEIGHTS))
 
 
-SUMS = tuple(f"minilm: {UNTRAINED} + cross: {path}" for path in ("auto", "P->P"))
-"Both rankings, their reciprocal ranks added."
-
 ROWS: Mapping[str, tuple[Callable[[Task], Tagger], tuple[str, ...]]] = {
     **{f"{start}: {UNTRAINED}": (partial(untrained, start=start), ()) for start in STARTS if start != "cross"},
     **{
@@ -198,7 +156,7 @@ OF_PATHS = tuple(f"static: {what}" for what in (*BASELINES, *PATHS) if what != "
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks metadata")
     parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["epmc", "mdn", "arxiv", "tib"])
-    parser.add_argument("--rows", nargs="+", choices=(*ROWS, *SUMS), default=[*ROWS, *SUMS], metavar="ROW")
+    parser.add_argument("--rows", nargs="+", choices=[*ROWS], default=[*ROWS], metavar="ROW")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs that a transformer is trained on")
     parser.add_argument("--without-dev", action="store_true", help="learn from train alone, so that keywords are new")
     parser.add_argument("--paths", action="store_true", help="the rows of every meta-path, static")
@@ -211,8 +169,6 @@ def main(arguments: list[str]) -> None:
         task = Task(name, work, options.pairs, options.without_dev, options.paths)
         for row in OF_PATHS if options.paths else options.rows:
             add(options.output, task, row)
-        if not options.without_dev:
-            add_paths(options.output, task)
 
 
 def add(output: Path, task: Task, row: str) -> None:
@@ -223,45 +179,12 @@ def add(output: Path, task: Task, row: str) -> None:
     except (ConfigError, InputError) as error:
         print(f"{task.name:5} {row:34} left out: {error}", file=sys.stderr, flush=True)
         return
-    others = ROWS[row][1] if row in ROWS else tuple(row.split(" + "))
     about = {"documents": len(task.dev), "transformers' pairs": task.pairs}
-    rows.add(output, task, row, task.heading, about, others, TESTED)
+    rows.add(output, task, row, task.heading, about, ROWS[row][1], TESTED)
 
 
 def measure(task: Task, row: str) -> None:
-    measures: tuple[str, ...] = (*MEASURES, *PROPENSITY)
-    train_gold: Run | None = task.train_gold
-    if not task.has_propensities:
-        measures, train_gold = MEASURES, None
-    if row in ROWS:
-        rows.measure(task, row, partial(ROWS[row][0], task), measures, train_gold)
-        return
-    parts = row.split(" + ")
-    for part in parts:
-        if not task.is_measured(part):
-            measure(task, part)
-    start = time.perf_counter()
-    run = reciprocal_ranks([task.run(part) for part in parts])
-    rows.store(task, row, run, time.perf_counter() - start, measures, train_gold)
-
-
-def add_paths(output: Path, task: Task) -> None:
-    """Write what `auto` knows of each meta-path, and what it would know with the gold labels, best first."""
-    path = task.folder("paths") / "paths.json"
-    if not path.is_file():
-        graph, config = Graph.of(task.documents), task.config("static")
-        finders = micol.retrievers(task.documents, task.labels, config)
-        gold = task.without_self(task.documents, task.labels.gold(task.documents, unknown="ignore"))
-        found = {
-            "estimated": plain(micol.choose_path(task.documents, task.labels, graph, finders)),
-            "with gold labels": plain(rank_paths(graph, gold)),
-        }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(found), encoding="utf-8")
-    result = figures.read(output)
-    result[task.heading]["meta-paths"] = json.loads(path.read_text(encoding="utf-8"))
-    figures.write(output, result)
-
-
-def plain(estimates: Sequence[Any]) -> list[dict[str, Any]]:
-    return [asdict(estimate) for estimate in estimates]
+    if task.has_propensities:
+        rows.measure(task, row, partial(ROWS[row][0], task), (*MEASURES, *PROPENSITY), task.train_gold)
+    else:
+        rows.measure(task, row, partial(ROWS[row][0], task), MEASURES)

@@ -32,22 +32,10 @@ CHUNK = 256
 Part = Literal["dev", "train"]
 
 
-POOLS: Mapping[str, futex.Config] = {
-    "exact_match": futex.Config(),
-    "names in the full text": futex.Config(text_field="text"),
-    "exact_match, bm25": futex.Config(retrievers=("exact_match", "bm25")),
-    "exact_match, dense": futex.Config(retrievers=("exact_match", "dense")),
-}
-
 OPINIONS: Mapping[str, FullTextOptions] = {
     "abstract": FullTextOptions(aggregate="abstract"),
     "tree": FullTextOptions(),
-    "tree, abstract half": FullTextOptions(abstract="half"),
-    "tree, abstract and conclusion first": FullTextOptions(weights={"abstract": 4.0, "conclusion": 2.0}),
-    "sections": FullTextOptions(aggregate="sections"),
-    "paragraphs": FullTextOptions(aggregate="paragraphs"),
     "first 512": FullTextOptions(aggregate="first"),
-    **{f"best {m}": FullTextOptions(aggregate="best", best=m) for m in (1, 3, 5, 10)},
 }
 
 MENTIONS: Mapping[str, ExactMatchOptions] = {
@@ -56,8 +44,8 @@ MENTIONS: Mapping[str, ExactMatchOptions] = {
 }
 "How often, how early and how specifically a label is named."
 
-CROSS, TUNED = "cross", "tuned "
-"The fine-tuned cross-encoder on the abstract; before the name of an opinion: that of the fine-tuned bi-encoder."
+CROSS = "cross"
+"The fine-tuned cross-encoder on the abstract."
 
 
 @dataclass(frozen=True)
@@ -101,17 +89,15 @@ class Task(rows.Task):
     @cached_property
     def plain(self) -> Dense:
         """The labels under the encoder as it comes."""
-        return self._dense(BiEncoder.load("static") if self.encoder == "static" else BiEncoder.load(self.encoder))
-
-    @cached_property
-    def tuned(self) -> Dense:
-        """The labels under the bi-encoder that has learnt from the network."""
-        return self._dense(self._fine_tune("bi")[1])
+        return Dense(self.labels, BiEncoder.load(self.encoder), DenseOptions(k=rows.DEPTH))
 
     @cached_property
     def cross(self) -> CrossEncoder:
         """The cross-encoder that has learnt from the network."""
-        found = self._fine_tune("cross")[0]
+        folder = self.work / self.name / "tuned"
+        folder.mkdir(parents=True, exist_ok=True)
+        config = futex.Config(encoder=self.encoder, network="cross", **self.tuning)
+        found, _ = futex.fine_tune(self.everything, config, Steps(folder, resume=True))
         assert found is not None
         return found
 
@@ -119,55 +105,43 @@ class Task(rows.Task):
         """Train or dev."""
         return self.dev if part == "dev" else self.train
 
-    def pool(self, name: str, part: Part) -> Run:
-        """The candidates of a pool."""
-        config = POOLS[name]
+    def candidates(self, part: Part) -> Run:
+        """The labels whose names stand in the abstract."""
 
         def find(documents: Sequence[Document], _: slice) -> Run:
-            stages = futex.retrievers(self.labels, config, lambda: FullText(self.plain)).values()
+            stages = futex.retrievers(self.labels, futex.Config(), lambda: FullText(self.plain)).values()
             return self.without_self(documents, Run.union([stage(documents) for stage in stages]))
 
-        return self._kept(f"pool {name}", part, find)
+        return self._kept("candidates", part, find)
 
-    def opinion(self, name: str, pool: str, part: Part) -> Run:
+    def opinion(self, name: str, part: Part) -> Run:
         """The candidates as one ranker sees them."""
-        candidates = self.pool(pool, part)
+        candidates = self.candidates(part)
 
         def judge(documents: Sequence[Document], span: slice) -> Run:
             mine = candidates.take(np.arange(len(candidates))[span])
             stage = self._stage(name)
             return mine.rescored(stage.score(stage.read(documents), mine))
 
-        return self._kept(f"{pool}, {name}", part, judge)
+        return self._kept(name, part, judge)
 
-    def ranking(self, pool: str, opinions: Sequence[str], part: Part) -> Run:
+    def ranking(self, opinions: Sequence[str], part: Part) -> Run:
         """The candidates by the reciprocal ranks of all opinions (Eq. 9); one alone keeps its scores.
 
         A label that is not mentioned gets nothing for that, as in a tagger.
         """
-        found = {name: self.opinion(name, pool, part) for name in opinions}
+        found = {name: self.opinion(name, part) for name in opinions}
         if len(found) == 1:
             return found[opinions[0]]
         ranked = [run.keep(run.scores > 0) if name in MENTIONS else run for name, run in found.items()]
-        return reciprocal_ranks(ranked, k=0, candidates=self.pool(pool, part))
+        return reciprocal_ranks(ranked, k=0, candidates=self.candidates(part))
 
     def _stage(self, name: str) -> Stage:
         if name in MENTIONS:
             return ExactMatch(self.labels, MENTIONS[name])
         if name == CROSS:
             return CrossEncoderReranker(self.labels, self.cross)
-        if name.startswith(TUNED):
-            return FullText(self.tuned, OPINIONS[name.removeprefix(TUNED)])
         return FullText(self.plain, OPINIONS[name])
-
-    def _fine_tune(self, network: Literal["cross", "bi"]) -> tuple[CrossEncoder | None, BiEncoder]:
-        folder = self.work / self.name / "tuned"
-        folder.mkdir(parents=True, exist_ok=True)
-        config = futex.Config(encoder=self.encoder, network=network, **self.tuning)
-        return futex.fine_tune(self.everything, config, Steps(folder, resume=True))
-
-    def _dense(self, encoder: BiEncoder) -> Dense:
-        return Dense(self.labels, encoder, DenseOptions(k=rows.DEPTH))
 
     def _kept(self, name: str, part: Part, make: Callable[[Sequence[Document], slice], Run]) -> Run:
         """Made piece by piece, each kept in a file."""

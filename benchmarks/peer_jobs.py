@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, peer_environments
-from benchmarks.curve import measures, sampled
+from benchmarks import curve_methods, peer_environments
+from benchmarks.curve import measures
 
 from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import Vocabulary
@@ -29,11 +29,6 @@ from tagwright.types import Document
 
 DEPTH = 101
 "Labels asked for: on mdn the document itself is taken out, and R@100 is measured."
-
-SMALL = 300
-"Up to so many labelled documents are drawn as `curve` draws them, from the first POOL; more are drawn from all."
-
-POOL = 600
 
 MEMORY = 6 * 2**30
 
@@ -95,17 +90,10 @@ class Task:
 
 def prepare(name: str, size: int | None, draw: int, documents: int, known: int) -> Task:
     """A task with the labels of so many documents, None for all; known: others that are known without labels."""
-    labels = corpora.labels(name)
-    dev = [each for each in sampled(corpora.documents(name, "dev"), documents) if each.labels]
-    train = sampled(corpora.documents(name, "train"), None)
-    pool = dev if name in corpora.FROM_DEV else [each for each in train if each.labels]
-    if size is not None and size <= SMALL:
-        pool = pool[:POOL]
-    drawn = [pool[place] for place in np.random.default_rng(draw).permutation(len(pool))[:size].tolist()]
-    ids = {each.id for each in drawn}
-    others = [replace(each, labels=()) for each in train[:known] if each.id not in ids]
-    kept = [replace(each, labels=tuple(label for label in each.labels if label in labels.index)) for each in drawn]
-    return Task(name, labels, [*kept, *others], [each for each in dev if each.id not in ids])
+    drawn = curve_methods.Task(name, documents, known, Path()).draw("all" if size is None else str(size), draw)
+    labels = drawn.task.labels
+    kept = [replace(d, labels=tuple(label for label in d.labels if label in labels.index)) for d in drawn.labelled]
+    return Task(name, labels, [*kept, *drawn.others], drawn.scored)
 
 
 def measure(peer: Peer, task: Task, folder: Path, minutes: float) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def overview() -> Iterator[str]:
     supervised = result("supervised")
     columns = _corpora(weights)
     zero_shot = {corpus: {m: each["a"] for m, each in weights[corpus]["titles"].items()} for corpus in columns}
-    words = {corpus: {m: each["a"] for m, each in _words(weights[corpus]).items()} for corpus in columns}
+    words = {corpus: {m: each["a"] for m, each in weights[corpus]["exact_match, tfidf"].items()} for corpus in columns}
 
     def of(found: Mapping[str, Any], heading: str, row: str) -> list[Any]:
         return [found.get(heading.format(corpus), {}).get(row) for corpus in columns]
@@ -108,8 +108,7 @@ def overview() -> Iterator[str]:
         "`svm`, all labels": of(supervised, "{}, static", "SVM"),
         "`svm` and `depl_cls` fused, all labels": of(supervised, "{}, static", "SVM and DEPL+cls, fused"),
     }
-    body = [[name, *(slashed(each, ("P@1", "nDCG@5")) for each in row)] for name, row in rows.items()]
-    yield from table(["P@1 / nDCG@5, %", *columns], body)
+    yield from side_by_side(("P@1", "nDCG@5"), columns, rows, unit=", %")
 
 
 def zero_shot() -> Iterator[str]:
@@ -132,24 +131,22 @@ def zero_shot() -> Iterator[str]:
 def stages() -> Iterator[str]:
     """Stage by stage, and the differences of the default from each."""
     found = result("zeroshot")
-    corpora, measures = _corpora(found), ("P@1", "P@5", "nDCG@5", "R@100")
-    yield from table(
-        [" / ".join(measures), *corpora],
-        [
-            *_sizes(found, corpora),
-            *(
-                [
-                    "**zero_shot, the default**" if row == "zeroshot" else said(row),
-                    *(slashed(found[corpus][row], measures) for corpus in corpora),
-                ]
-                for row in _rows(found[corpora[0]])
-            ),
-        ],
-    )
+    corpora = _corpora(found)
+    names = {row: "**zero_shot, the default**" if row == "zeroshot" else said(row) for row in _rows(found[corpora[0]])}
+    rows = {name: [found[corpus][row] for corpus in corpora] for row, name in names.items()}
+    yield from side_by_side(("P@1", "P@5", "nDCG@5", "R@100"), corpora, rows, _sizes(found, corpora))
     yield from ("", conditions(found, "zeroshot"), "", "Zero-shot less each stage:", "")
     for corpus in corpora:
         for row, tests in found[corpus]["zeroshot against"].items():
             yield f"- {corpus}, {said(row)}: " + _differences(tests)
+
+
+def side_by_side(
+    measures: Sequence[str], columns: Sequence[str], rows: Mapping[str, Sequence[Any]], before: Any = (), unit: str = ""
+) -> Iterator[str]:
+    """Several measures in each cell. rows: name -> what was measured for each column, None for nothing."""
+    body = ([name, *(slashed(cell, measures) for cell in cells)] for name, cells in rows.items())
+    yield from table([" / ".join(measures) + unit, *columns], [*before, *body])
 
 
 def choice(name: str) -> Iterator[str]:
@@ -164,24 +161,24 @@ def choice(name: str) -> Iterator[str]:
 
 def unsupervised() -> Iterator[str]:
     """Without labels: the rows of both corpora, and RTS on MiniLM."""
-    found, measures = result("unsupervised"), ("P@1", "nDCG@5", "R@100")
+    found = result("unsupervised")
     corpora = [corpus for corpus in CORPORA if f"{corpus}, static" in found]
     static, minilm = ([found.get(f"{corpus}, {encoder}", {}) for corpus in corpora] for encoder in ("static", "minilm"))
-    rows = [[said(row), *(slashed(each.get(row), measures) for each in static)] for row in _rows(static[0])]
+    rows = {said(row): [each.get(row) for each in static] for row in _rows(static[0])}
     for row, name in (("RTS", "RTS on MiniLM, 20,000 pairs"), (MACLR, "MACLR on MiniLM")):
         if any(row in each for each in minilm):
-            rows.append([name, *(slashed(each.get(row), measures) for each in minilm)])
-    yield from table([" / ".join(measures), *corpora], rows)
+            rows[name] = [each.get(row) for each in minilm]
+    yield from side_by_side(("P@1", "nDCG@5", "R@100"), corpora, rows)
 
 
 def metadata() -> Iterator[str]:
     """MICoL's pairs on four corpora, the encoder alone but for `fused`."""
-    found, measures = result("metadata"), ("P@1", "P@3", "P@5")
+    found = result("metadata")
     corpora = _corpora(found, ("epmc", "mdn", "arxiv", "tib"))
     rows = dict.fromkeys(row for corpus in corpora for row in _rows(found[corpus]))
     order = sorted(rows, key=lambda row: ("static", "minilm", "blank", "cross").index(row.partition(":")[0]))
-    body = ([row, *(slashed(found[corpus].get(row), measures) for corpus in corpora)] for row in order)
-    yield from table([" / ".join(measures), *corpora], body)
+    body = {row: [found[corpus].get(row) for corpus in corpora] for row in order}
+    yield from side_by_side(("P@1", "P@3", "P@5"), corpora, body)
 
 
 def full_papers(heading: str) -> Iterator[str]:
@@ -211,13 +208,18 @@ def supervised(heading: str) -> Iterator[str]:
 
 def descriptions() -> Iterator[str]:
     """Labels without descriptions, and with keywords that an SVM learnt from guesses."""
-    found, measures = result("descriptions"), ("P@1", "P@5", "nDCG@5", "R@100")
+    found = result("descriptions")
     corpora = _corpora(found, ("tib", "epmc"))
-    columns = [(corpus, more) for corpus in corpora for more in ("", ", described")]
-    head = [corpus + more.replace("described", "with keywords") for corpus, more in columns]
-    rows = ("tfidf", "dense", "zeroshot")
-    body = ([said(row), *(slashed(found[corpus][row + more], measures) for corpus, more in columns)] for row in rows)
-    yield from table([" / ".join(measures), *head], body)
+    columns = {
+        f"{corpus}{how}": (corpus, more)
+        for corpus in corpora
+        for how, more in (("", ""), (", with keywords", ", described"))
+    }
+    rows = {
+        said(row): [found[corpus][row + more] for corpus, more in columns.values()]
+        for row in ("tfidf", "dense", "zeroshot")
+    }
+    yield from side_by_side(("P@1", "P@5", "nDCG@5", "R@100"), [*columns], rows)
     yield from ("", *(f"- {corpus}: {conditions(found[corpus], 'descriptions')}" for corpus in corpora))
 
 
@@ -416,11 +418,6 @@ def _corpora(found: Mapping[str, Any], among: Sequence[str] = CORPORA) -> list[s
 
 def _sizes(found: Mapping[str, Any], corpora: Sequence[str]) -> list[list[str]]:
     return [[key, *(f"{found[corpus][key]:,}" for corpus in corpora)] for key in ("documents", "labels")]
-
-
-def _words(found: Mapping[str, Any]) -> Any:
-    """Exact match and TF-IDF alone, as the row is called now, or as it was."""
-    return found.get("exact_match, tfidf") or found["names, tfidf"]
 
 
 def _compared(tests: Mapping[str, Any], row: str) -> str:

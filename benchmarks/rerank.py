@@ -10,6 +10,7 @@ rates do not; rates per second of processor time suffer less.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import time
@@ -20,8 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from benchmarks import corpora, figures
-from rich.console import Console
-from rich.table import Table
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -69,7 +68,7 @@ def main(arguments: list[str]) -> None:
         report[name] = compare(rank, pairs, getattr(published, name), options.published, options.rounds)
         report[name]["wanted"] = WANTED[name]
     report["load"] = round(os.getloadavg()[0], 1)
-    show(report)
+    print(json.dumps(report, indent=1))
     figures.write(options.output, report)
 
 
@@ -183,19 +182,3 @@ def timed(rank: Callable[[], Floats]) -> tuple[float, float]:
     clock, processor = time.perf_counter(), time.process_time()
     rank()
     return time.perf_counter() - clock, time.process_time() - processor
-
-
-def show(report: dict[str, Any]) -> None:
-    rows = Table("", "pairs/s", "published way", "times as fast", "of processor time", "wanted")
-    for name in WANTED:
-        result = report[name]
-        speeds = (result[way]["pairs_per_second"] for way in ("tagwright", "published"))
-        times = result["times_as_fast"]
-        rows.add_row(
-            name,
-            *(f"{speed:,.1f}" for speed in speeds),
-            f"{times['median']:.1f} ({times['least']:.1f} to {times['most']:.1f})",
-            f"{times['of_processor_time']:.1f}",
-            str(result["wanted"]),
-        )
-    Console(width=130).print(f"{report['path']}, load {report['load']}", rows, sep="\n")

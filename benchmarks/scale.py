@@ -12,22 +12,20 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import figures
+from benchmarks import figures, machine
 from benchmarks.scale_measures import FIXED, MEASURES, Clock, peak_memory
 from benchmarks.scale_texts import texts
 
 RESULTS = figures.RESULTS / "scale.json"
 SIZES = (10_000, 100_000, 1_000_000)
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
-ENVIRONMENT = {**os.environ, **ONE_THREAD, "TAGWRIGHT_CACHE_LIMIT": "0"}
+ENVIRONMENT = {**ONE_THREAD, "TAGWRIGHT_CACHE_LIMIT": "0"}
 
 
 def main(arguments: list[str]) -> None:
@@ -58,20 +56,8 @@ def add(output: Path, name: str, size: int, work: Path) -> None:
     axis = MEASURES[name][0]
     source = texts(work, "documents", size if axis == "documents" else FIXED["labels"])
     texts(work, "labels", size if axis == "labels" else FIXED["documents"])
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks",
-        "scale",
-        "--measure",
-        name,
-        "--sizes",
-        str(size),
-        "--work",
-        str(work),
-    ]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=ENVIRONMENT)
-    rows[str(size)] = json.loads(done.stdout.splitlines()[-1])
+    asked = ("--measure", name, "--sizes", str(size), "--work", str(work))
+    rows[str(size)] = machine.in_own_process("scale", *asked, variables=ENVIRONMENT)
     result |= {"words": source, "slopes": slopes(result["rows"])}
     print(f"{name:28} {size:10,} {rows[str(size)]} slope {result['slopes'].get(name)}", file=sys.stderr, flush=True)
     figures.write(output, result)

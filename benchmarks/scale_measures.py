@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -198,17 +198,29 @@ def svm(documents: Path, _: Path, clock: Clock) -> None:
 
 def graph(documents: Path, _: Path, clock: Clock) -> None:
     """Citations and authors of as many made-up documents; a pair of each along two meta-paths."""
-    from benchmarks.graph import citing
-
     from tagwright.graph.network import Graph
 
     count = int(documents.stem.partition("-")[2])
     clock("")
-    network = Graph.of(citing(count))
+    network = Graph.of(_citing(count))
     clock("build")
     for path in ("P->P<-P", "P-A-P"):
         network.follow(path).sample(count, seed=0)
     clock("draw a pair for each")
+
+
+def _citing(count: int, references: int = 10, authors: int = 4) -> Iterator[Any]:
+    """References to works of the corpus and twice as many outside, skewed to the early ones; authors skewed too."""
+    import numpy as np
+
+    from tagwright.types import Document
+
+    rng = np.random.default_rng(0)
+    for number in range(count):
+        cited = (3 * count * rng.random(references) ** 3).astype(int).tolist()
+        wrote = (count * rng.random(authors) ** 2).astype(int).tolist()
+        metadata = {"reference": tuple(f"W{work}" for work in cited), "author": tuple(f"A{one}" for one in wrote)}
+        yield Document(f"W{number}", metadata=metadata)
 
 
 def exact_match(documents: Path, labels: Path, clock: Clock) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from benchmarks.markdown import result, table
-from benchmarks.ray_nodes import MOMENTS
 from benchmarks.scale import slopes as fit
 from benchmarks.scale_measures import MEASURES, RECALL
 
@@ -27,6 +26,16 @@ ALONE = {
 }
 BUILT = ("read the vocabulary", "build", "index vectors", "save")
 "What is done once for a vocabulary."
+
+MOMENTS = {
+    "none": "no node dies",
+    "start": "one is killed while the actors start",
+    "middle": "one is killed in the middle",
+    "end": "one is killed near the end",
+    "cable": "one is cut off in the middle",
+    "head": "the one with the command and its model is killed, and both are started again",
+}
+"When one of two nodes of a Ray cluster dies -> what is said of it."
 
 DISTURBANCES = {
     "train": "`train` killed and resumed: the saved tagger is that of an undisturbed training",
@@ -155,7 +164,7 @@ def _nodes() -> Iterator[list[str]]:
         seconds = "; seconds an actor takes for a shard: " * bool(paces) + ", ".join(paces).removeprefix("after ")
         if moment != "none" and (gaps := [run["after"]["longest"] for run in found if "after" in run]):
             seconds += f"; then at most {max(gaps):.0f} s without a shard"
-        yield [what, f"{same} of {len(found)} complete and the same{seconds}", "`python -m benchmarks ray_nodes`"]
+        yield [what, f"{same} of {len(found)} complete and the same{seconds}", "recorded once"]
 
 
 def _pace(runs: Iterable[Mapping[str, Any]], name: str) -> str:
@@ -183,7 +192,7 @@ def _storms() -> Iterator[list[str]]:
         yield [
             what,
             f"{', '.join(tried)} ({each}), {lost:,} lost",
-            "`python -m benchmarks storm --results FILE`",
+            "`python -m tests.storm --results FILE`",
         ]
 
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import corpora
-from benchmarks.attack_fuzz import entered
-from benchmarks.serve_load import Service, milliseconds
+from benchmarks.serve_load import Service, entered, milliseconds
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.label_search import kept_index

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import threading
 import time
 from collections import Counter
@@ -44,6 +45,21 @@ def batches(project: str, texts: Sequence[str], size: int = 32) -> Ask:
     groups = [texts[start : start + size] for start in range(0, len(texts) - size + 1, size)]
     bodies = [json.dumps({"documents": [{"text": text} for text in group]}).encode() for group in groups]
     return Ask(f"/v1/projects/{project}/suggest-batch", bodies, JSON, size)
+
+
+def entered(address: tuple[str, int], name: str = "Ann", token: str = "") -> tuple[str, str]:
+    """Cookie and CSRF token of a reviewer who comes in."""
+    connection = http.client.HTTPConnection(*address, timeout=60)
+    connection.request("POST", "/review/enter", f"name={name}&token={token}", FORM)
+    answer = connection.getresponse()
+    answer.read()
+    cookie = answer.headers["set-cookie"].partition(";")[0]
+    connection.request("GET", "/review/overview", headers={"Cookie": cookie})
+    page = connection.getresponse().read().decode()
+    connection.close()
+    csrf = re.search(r'name="csrf" value="(\w+)"', page)
+    assert csrf
+    return cookie, csrf[1]
 
 
 @dataclass

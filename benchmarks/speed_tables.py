@@ -95,7 +95,9 @@ def commands() -> Iterator[Line]:
         "`tagwright train futex`",
     )
     yield Line(
-        "`tagwright --help`", f"{found['tagwright --help, processor seconds']} s of processor time", _of("startup")
+        "`tagwright --help`",
+        f"{found['tagwright --help, processor seconds']} s of processor time",
+        "`tagwright --help`",
     )
 
 
@@ -125,8 +127,7 @@ def encoding() -> Iterator[Line]:
 def name_matching() -> Iterator[Line]:
     """Names of labels found in texts."""
     found = result("names")
-    ours = found.get("ExactMatch") or found["Names"]
-    made_up = found.get("made up") or {"names": 1_000_000, **found["Names, a million"]}
+    ours, made_up = found["ExactMatch"], found["made up"]
     yield Line(
         f"finding {found['names']:,} names in full papers, one core",
         f"{ours['MB/s']:.0f} MB/s; a dictionary of n-grams {found['dictionary of n-grams']['MB/s']} MB/s; "

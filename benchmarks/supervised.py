@@ -1,6 +1,6 @@
 """Quality of what is learnt from labels: `python -m benchmarks supervised --work DIR [--corpora ...] [--rows ...]`.
 
-DEPL's Tables 3, 5, 6, 7 and Figures 1, 3, 4. Every row learns from the labels of the train documents and is measured on
+DEPL's Tables 3, 5, 6, 7 and Figures 3, 4. Every row learns from the labels of the train documents and is measured on
 dev; nothing is chosen there. Rows are written as they come, and what they were measured with stays in --work: a run
 that was interrupted goes on there. The rows of DEPL share the SVM and the classifier of theirs, whose
 seconds they do not count.
@@ -10,23 +10,16 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-from benchmarks import bound, corpora, figures, rows
+from benchmarks import corpora, figures, rows
 
 from tagwright.core.steps import Steps
-from tagwright.evaluation.metrics import Bin, Contingency, by_frequency, f1
-from tagwright.evaluation.report.page import write_page
-from tagwright.evaluation.report.plots import FREQUENCY, rank_plot
 from tagwright.methods import auto, depl, svm
-from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
 
@@ -39,9 +32,6 @@ MEASURES = (
 )
 TESTED = ("P@1", "P@3", "P@5", "nDCG@5", "R@100", "PSP@1", "PSP@3", "PSP@5", "macro-F1@5", "macro-F1-tail@5")
 RESULT = figures.RESULTS / "supervised.json"
-
-BLOCK, KEYWORDS = 256, 20
-"Documents that the bound is computed for together, and keywords of a label that it compares with all its words."
 
 
 @dataclass(frozen=True)
@@ -165,11 +155,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--documents", type=int, default=0, help="learn from so many train documents; 0: all")
     parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
     parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
-    parser.add_argument("--curves", type=Path, help="an HTML page: macro-F1 by label frequency (Fig. 1), and by bound")
-    parser.add_argument("--bound", action="store_true", help="what Theorem 3 says of each label")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
-    figures: list[str] = []
     for name in options.corpora:
         task = Task(name, options.work, options.encoder, options.documents, options.max_length)
         for row in options.rows:
@@ -179,12 +166,6 @@ def main(arguments: list[str]) -> None:
                 measure(task, row)
             about = {"documents": len(task.material)}
             rows.add(options.output, task, row, task.heading, about, ROWS[row][1], TESTED, train=task.known)
-        if options.curves:
-            figures.append(curves(task))
-        if options.bound:
-            figures.append(add_bound(task, options.output))
-    if options.curves:
-        write_page("\n".join(figures), options.curves)
 
 
 def measure(task: Task, row: str) -> None:
@@ -195,87 +176,3 @@ def measure(task: Task, row: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     rows.measure(task, row, lambda: ROWS[row][0](task, folder), MEASURES, train=task.known)
     shutil.rmtree(folder)
-
-
-def curves(task: Task) -> str:
-    """DEPL Fig. 1 over the rows that are there."""
-    there = [row for row in (SVM, CLASSIFIER, DE_RET, DEPL, CLS) if task.is_measured(row)]
-    lines = {row: by_frequency(task.run(row), task.gold, task.known, k=K) for row in there}
-    return rank_plot(lines, f"{task.heading}: {FREQUENCY}")
-
-
-def add_bound(task: Task, output: Path, documents: int = 4000, dim: int = 256) -> str:
-    """The share of labels that Theorem 3 says anything of, and how the SVM and DEPL fare from small to large margins.
-
-    Returns a plot of the latter.
-    """
-    stage = task.tagger(SVM).stages["svm"]
-    assert isinstance(stage, Linear)
-    bounds = bounds_of(task, stage, documents, dim)
-    asked = np.bincount(task.gold.labels, minlength=len(task.labels)) > 0
-    order = sorted((each for each in bounds if asked[each.label]), key=lambda each: each.margin - each.loss)
-    values = {}
-    for row in (SVM, DEPL):
-        table = Contingency.of(task.run(row), task.gold, len(task.labels), K)
-        values[row] = f1(table.tp, table.fp, table.fn)[[each.label for each in order]]
-
-    def parts(count: int) -> list[tuple[int, int]]:
-        ends = [len(order) * i // count for i in range(count + 1)]
-        return list(pairwise(ends))
-
-    result = figures.read(output)
-    result.setdefault(task.heading, {})["Theorem 3"] = {
-        "labels": len(bounds),
-        "share with a bound below 1": bound.share_bounded(bounds),
-        "fifths of the labels, by margin less loss": [
-            {
-                "margin - loss, at most": round(order[end - 1].margin - order[end - 1].loss, 4),
-                "labels": end - start,
-                **{f"macro-F1@{K} of {row}": round(float(each[start:end].mean()), 4) for row, each in values.items()},
-            }
-            for start, end in parts(5)
-        ],
-        "hardest": [{"name": task.labels[each.label].name, **asdict_of(each)} for each in order[:10]],
-    }
-    figures.write(output, result)
-    print(f"{task.name}: the bound is below 1 for {bound.share_bounded(bounds):.1%} of the labels", file=sys.stderr)
-    lines = {
-        row: [Bin(start, end, 0, float(each[start:end].mean())) for start, end in parts(50)]
-        for row, each in values.items()
-    }
-    return rank_plot(lines, f"{task.heading}: macro-F1@{K} by margin less loss (Theorem 3), hard labels to the left")
-
-
-def asdict_of(each: bound.LabelBound) -> dict[str, float]:
-    return {name: round(float(value), 4) for name, value in each._asdict().items() if name != "label"}
-
-
-def bounds_of(task: Task, stage: Linear, documents: int, dim: int) -> list[bound.LabelBound]:
-    """Over a sample of the train documents, with the bias as a word that every document and every label has.
-
-    Keywords have no negative weights, so that wrong labels gain by them too. Hence the loss here is what the margin
-    loses, over all wrong labels that it is about: the proof (Lemma 5) uses just the margin that is left.
-    """
-    from scipy.sparse import csr_matrix
-
-    weights, bias, known = stage.model.weights, stage.model.bias, stage.model.known
-    squares = np.asarray(weights.multiply(weights).sum(axis=1)).ravel()[known] + bias[known] ** 2
-    scale = 1 / np.sqrt(2 * squares.max())  # of documents, the bias's word included, and of the longest label: norm 1
-    words = [stage.model.keywords(label, KEYWORDS) for label in known.tolist()]
-    places = np.repeat(known, [len(each) for each in words]), np.concatenate(words)
-    kept = csr_matrix((np.asarray(weights[places]).ravel(), places), weights.shape)
-    full, short = (each[known].T.tocsr() for each in (weights, kept))
-    sample = np.random.default_rng(0).permutation(len(task.material))[:documents]
-    parts: list[tuple[Any, ...]] = []
-    for start in range(0, len(sample), BLOCK):
-        block = sample[start : start + BLOCK]
-        features = stage.bag.transform(task.material[i].text for i in block)
-        gold = task.known.take(block)
-        scores, by_keywords = ((features @ each).toarray() + bias[known] for each in (full, short))
-        right = np.zeros(scores.shape, np.bool_)
-        right[gold.rows, np.searchsorted(known, gold.labels)] = True
-        found = bound.margins(scores, right)
-        left = bound.margins_left(scores, by_keywords, right)
-        parts.append((known[found.labels], found.margin * scale, (found.margin - left) * scale, found.below))
-    labels, margin, lost, below = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return bound.by_label(labels, margin, lost, below, dim)

@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import resource
-import subprocess
 import sys
 import time
 from itertools import chain, count, islice
@@ -20,6 +19,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks import corpora, figures
+from benchmarks.machine import in_own_process
 from sentence_transformers import SentenceTransformer
 
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -33,6 +33,7 @@ from tagwright.training.trainable_encoder import trainable_encoder
 from tagwright.types import Pair
 
 BATCH = {"transformer": 192, "static": 1024}
+LOOPS = ("ours", "plain")
 STEPS = {"transformer": 3, "static": 60}
 "One step to warm up and the others to be timed; a few are enough, since they take seconds."
 
@@ -44,7 +45,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kind", choices=BATCH, action="append", help="what to train; both by default")
     parser.add_argument("--output", type=Path, default=figures.RESULTS / "train.json")
-    parser.add_argument("--loop", choices=["ours", "plain", "once"], help="do one measurement in this process")
+    parser.add_argument("--loop", choices=LOOPS, help="do one measurement in this process")
     options = parser.parse_args(arguments)
     corpora.require(("mdn",))
     kinds = options.kind or list(BATCH)
@@ -61,20 +62,12 @@ def main(arguments: list[str]) -> None:
 
 def compare(kind: str, rounds: int) -> dict[str, Any]:
     """Medians over the rounds; the ratio is the median of the rounds' own, which noise of the machine hits less."""
-    loops = ["ours", "plain", "once"] if kind == "transformer" else ["ours", "plain"]
-    found = [{loop: in_own_process(kind, loop) for loop in loops} for _ in range(rounds)]
+    found = [{loop: in_own_process("train", "--kind", kind, "--loop", loop) for loop in LOOPS} for _ in range(rounds)]
     report: dict[str, Any] = {
-        loop: {name: median(one[loop][name] for one in found) for name in found[0][loop]} for loop in loops
+        loop: {name: median(one[loop][name] for one in found) for name in found[0][loop]} for loop in LOOPS
     }
     ratios = [one["ours"]["pairs_per_second"] / one["plain"]["pairs_per_second"] for one in found]
     return {**report, "rounds": rounds, "ours / plain": round(median(ratios), 2), "load": round(os.getloadavg()[0], 1)}
-
-
-def in_own_process(kind: str, loop: str) -> Figures:
-    command = [sys.executable, "-c", "import sys; from benchmarks.train import main; main(sys.argv[1:])"]
-    done = subprocess.run([*command, "--kind", kind, "--loop", loop], check=True, stdout=subprocess.PIPE, text=True)
-    figures: Figures = json.loads(done.stdout.splitlines()[-1])
-    return figures
 
 
 def measure(kind: str, loop: str) -> Figures:
@@ -86,7 +79,7 @@ def measure(kind: str, loop: str) -> Figures:
         pairs = taken(source, kind)
         seconds = plain(model, pairs, BATCH[kind])
     else:
-        seconds = ours(model, source, kind, 10**9 if loop == "once" else None)
+        seconds = ours(model, source, kind)
         pairs = taken(source, kind)
     trained = BATCH[kind] * (STEPS[kind] - 1)
     figures = {"pairs_per_second": round(trained / seconds, 1), "peak_mb": memory_mb(), "mb_before": before}
@@ -105,13 +98,12 @@ def taken(source: Source, kind: str) -> list[Pair]:
     return list(islice(chain.from_iterable(map(source, count())), BATCH[kind] * STEPS[kind]))
 
 
-def ours(model: SentenceTransformer, source: Source, kind: str, activation_token_budget: int | None) -> float:
+def ours(model: SentenceTransformer, source: Source, kind: str) -> float:
     training = TrainingPlan(
         batch=BATCH[kind],
         steps=STEPS[kind],
         validation=0.0,
         log_every=1,
-        activation_token_budget=activation_token_budget,
         learning_rate=1e-4,
     )
     history = train(model, source, Contrastive(lambda a, p, groups: info_nce(a, p, groups=groups)), training)
@@ -181,7 +173,3 @@ def memory_mb(*, since_now: bool = False) -> int:
 
 def _to(value: Any, model: SentenceTransformer) -> Any:
     return value.to(model.device) if hasattr(value, "to") else value
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

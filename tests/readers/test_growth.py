@@ -1,11 +1,11 @@
-"""`benchmarks attack_readers` measures how the time grows with a file; here each of its files is read once, small."""
+"""`python -m tests.readers.strange_files` measures how time grows with a file; here each file is read once, small."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from benchmarks.attack_readers import SHAPES, once
+from tests.readers.strange_files import SHAPES, once
 
 from tagwright.errors import InputError
 from tagwright.readers.documents.files import READERS, guess_format

@@ -1,4 +1,4 @@
-"""A short attack: what `python -m benchmarks attack_server` tries a hundred thousand times."""
+"""A short attack: what `python -m tests.attack` tries a hundred thousand times."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks import attack_fuzz, attack_server
-from benchmarks.attack_kills import Siege
-from benchmarks.attack_slow import slow
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from tests.attack import fuzz, parts
+from tests.attack.kills import Siege
+from tests.attack.slow import slow
 from tests.server.conftest import word_tagger
 
 from tagwright.review.file import ReviewFile
@@ -27,8 +27,8 @@ from tagwright.types import Document
 TOKEN = "a long enough token"
 
 
-@pytest.mark.parametrize("part", [attack_fuzz.with_access, attack_fuzz.without_token])
-def test_damaged_requests_are_answered_or_refused(tmp_path: Path, part: attack_fuzz.Attack) -> None:
+@pytest.mark.parametrize("part", [fuzz.with_access, fuzz.without_token])
+def test_damaged_requests_are_answered_or_refused(tmp_path: Path, part: fuzz.Attack) -> None:
     tally, tracebacks = part(tmp_path, range(150))
     assert tally.answers.total() == 150
     assert tally.lost == []
@@ -55,11 +55,11 @@ def test_others_are_answered_while_slow_clients_are_there(tmp_path: Path) -> Non
 
 
 def test_an_attack_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
-    def part(_: Path, numbers: range) -> attack_server.Found:
+    def part(_: Path, numbers: range) -> parts.Found:
         return {"answers": Counter({"200": len(numbers)})}, [f"request {numbers.start}"]
 
-    found = attack_server.added({}, part, range(3))
-    found = attack_server.added(found, part, range(3, 5))
+    found = parts.added({}, part, range(3))
+    found = parts.added(found, part, range(3, 5))
     assert (found["tried"], found["answers"], found["lost"]) == (5, {"200": 5}, ["request 0", "request 3"])
 
 

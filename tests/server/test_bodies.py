@@ -12,12 +12,12 @@ from typing import Any
 from urllib.parse import parse_qsl, quote_plus, urlencode
 
 import pytest
-from benchmarks import attack
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from tests.attack import heavy
 from tests.server.conftest import word_tagger
 
 import tagwright.server
@@ -71,7 +71,7 @@ def many_parts(count: int) -> bytes:
 
 
 FORMS: Mapping[str, tuple[str, bytes]] = {
-    **{name: (dict(each.headers)["Content-Type"], each.body) for name, each in attack.bodies(1_200_000).items()},
+    **{name: (dict(each.headers)["Content-Type"], each.body) for name, each in heavy.bodies(1_200_000).items()},
     "parts": (f"{MULTIPART}; boundary=limit", many_parts(PARTS + 1)),
     "deep lists": (JSON, b"[" * (DEPTH + 1) + b"]" * (DEPTH + 1)),
     "deep objects": (JSON, b'{"text":' * 3000),

@@ -3,7 +3,7 @@
 LambdaMART (Burges 2010): every tree follows the gradient of nDCG on top of the scores so far, which may be those of a
 linear model. On mdn they are above logistic regression alone by 1.8 to 2.6 points of nDCG@5 and, with 300 labelled
 documents, above scikit-learn's boosting, which knows neither ranking nor a score to begin with. LightGBM's are level
-with them, and bring an OpenMP library of their own beside torch's. See `python -m benchmarks rankers`.
+with them, and bring an OpenMP library of their own beside torch's. See benchmarks/results/rankers.json.
 """
 
 from collections.abc import Callable, Iterator, Sequence

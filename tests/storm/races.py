@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.storm_processes import REFUSED, finish, private_folder, start
-from benchmarks.storm_tally import Tried
+from tests.storm.processes import REFUSED, finish, private_folder, start
+from tests.storm.tally import Tried
 
 from tagwright import zero_shot
 from tagwright.core.versions import Versions

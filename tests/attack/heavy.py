@@ -1,38 +1,26 @@
-"""What an attack costs others: `python -m benchmarks attack`.
-
-The server: eight honest clients beside bodies of 20 MB that are cheap to send and dear to read, files that never end,
-bodies whose last byte is withheld, and silent connections; with and without the attack in turns, so that both figures
-are of one run. The readers: how the time grows when a file of each format is doubled. Written to results/attack.json.
-For Linux.
-"""
+"""Honest clients beside heavy bodies, files that never end, withheld bytes and silent connections: what they wait."""
 
 from __future__ import annotations
 
-import argparse
 import http.client
-import importlib.util
 import io
 import json
 import multiprocessing
-import os
 import random
 import re
-import resource
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
-from benchmarks import figures
-from benchmarks.attack_requests import FORM, JSON, MULTIPART, Request
+from benchmarks.serve_load import processor_seconds
+from tests.attack.fuzz import Server, started
+from tests.attack.requests import FORM, JSON, MULTIPART, Request
 
 MB = 1024 * 1024
 HONEST, SILENT, WITHHELD, FILES = 8, 400, 40, 256
@@ -41,24 +29,6 @@ HONEST, SILENT, WITHHELD, FILES = 8, 400, 40, 256
 TOKENS = {name: f"a-long-enough-token-of-{name}" for name in ("honest", "bodies", "files", "withheld")}
 Answer = tuple[str, str, int, str, float]
 "Attack, with which token, status, what the refusal says, and seconds until it came."
-
-
-def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks attack", description=__doc__)
-    parser.add_argument("--only", choices=["server", "readers"])
-    parser.add_argument("--seconds", type=float, default=20, help="of each turn with and without the attack")
-    parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--results", type=Path, default=figures.RESULTS / "attack.json")
-    options = parser.parse_args(arguments)
-    found = figures.read(options.results)
-    if options.only != "readers":
-        with tempfile.TemporaryDirectory() as folder:
-            found["beside honest clients"] = measured(Path(folder), options.seconds, options.turns)
-        figures.write(options.results, found)
-        _print(found["beside honest clients"])
-    if options.only != "server" and importlib.util.find_spec("benchmarks.attack_readers"):
-        found["doubled files"] = importlib.import_module("benchmarks.attack_readers").doubling()
-        figures.write(options.results, found)
 
 
 def bodies(size: int = 20 * MB - 4096) -> Mapping[str, Request]:
@@ -104,17 +74,17 @@ def measured(folder: Path, seconds: float, turns: int) -> dict[str, Any]:
     """Latency of honest clients with and without an attack, in turns; memory; and what the refusals say."""
     sent, quiet, loud, answers, idle = bodies(), list[float](), list[float](), list[Answer](), list[float]()
     used = [0.0, 0.0]
-    with serving(folder) as server:
+    with busy(folder) as server:
         honest(server.address, 2)
         rest = server.memory()
         with server.watched() as peak:
             for _ in range(turns):
-                begun = server.processor()
+                begun = processor_seconds(server.process.pid)
                 quiet += honest(server.address, seconds)
-                between = server.processor()
+                between = processor_seconds(server.process.pid)
                 with attack(server.address, sent, seconds) as collected:
                     loud += honest(server.address, seconds)
-                    used = [used[0] + between - begun, used[1] + server.processor() - between]
+                    used = [used[0] + between - begun, used[1] + processor_seconds(server.process.pid) - between]
                     idle.append(_health(server.address))
                 answers += collected
         log = server.log.read_text(encoding="utf-8", errors="replace")
@@ -128,63 +98,15 @@ def measured(folder: Path, seconds: float, turns: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-class Server(NamedTuple):
-    """A running server."""
-
-    process: subprocess.Popen[str]
-    address: tuple[str, int]
-    log: Path
-
-    def memory(self) -> int:
-        """Bytes of the process that are in memory."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-        found = re.search(r"VmRSS:\s+(\d+) kB", status)
-        assert found
-        return 1024 * int(found[1])
-
-    def processor(self) -> float:
-        """Seconds of the processor that the process has used."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    @contextmanager
-    def watched(self) -> Iterator[list[int]]:
-        """Look at the memory every few milliseconds."""
-        seen, ended = [self.memory()], threading.Event()
-
-        def watch() -> None:
-            while not ended.wait(0.02):
-                seen.append(self.memory())
-
-        thread = threading.Thread(target=watch)
-        thread.start()
-        yield seen
-        ended.set()
-        thread.join()
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[Server]:
+def busy(folder: Path) -> AbstractContextManager[Server]:
     """A server over 2,000 labels, exact match and TF-IDF, which may open few files."""
-    rng, tokens = random.Random(0), folder / "tokens"
+    rng = random.Random(0)
     labels = (f"{_word(rng)} {_word(rng)}" for _ in range(2000))
     (folder / "labels.txt").write_text("\n".join(dict.fromkeys(labels)) + "\n", encoding="utf-8")
-    tokens.write_text("".join(f"{token} suggest {name}\n" for name, token in TOKENS.items()), encoding="utf-8")
-    command = [sys.executable, "-m", "tagwright", "serve", "--labels", "labels.txt", "--port", "0", "--quiet",
-               "--language", "en", "--tokens", "tokens", "--set", "stages=['exact_match', 'tfidf']"]  # fmt: skip
-    with (folder / "log").open("w", encoding="utf-8") as log:
-        process = subprocess.Popen(
-            command, cwd=folder, env={**os.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=log,
-            text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES)),
-        )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        said = re.search(r"http://([^/:]+):(\d+)", process.stdout.readline())
-        assert said, (folder / "log").read_text(encoding="utf-8")
-        yield Server(process, (said[1], int(said[2])), folder / "log")
-    finally:
-        process.kill()
-        process.communicate()
+    tokens = "".join(f"{token} suggest {name}\n" for name, token in TOKENS.items())
+    (folder / "tokens").write_text(tokens, encoding="utf-8")
+    words = ("--labels", "labels.txt", "--set", "stages=['exact_match', 'tfidf']")
+    return started(folder, *words, "--tokens", "tokens", files=FILES)
 
 
 def _word(rng: random.Random) -> str:
@@ -343,12 +265,3 @@ def _answers(answers: Sequence[Answer]) -> list[dict[str, Any]]:
             "example": own[0][3],
         })  # fmt: skip
     return rows
-
-
-def _print(found: Mapping[str, Any]) -> None:
-    for name, value in found.items():
-        if name != "attacks":
-            print(f"{name}: {value}")
-    for each in found["attacks"]:
-        how = f"{each['statuses']}, {each['latest answer, s']} s; {each['example']}"
-        print(f"{each['attack']} (token: {each['token']}): {how}")

@@ -1,4 +1,4 @@
-"""Inputs that are guided by coverage against what parses bodies and uploads: `python -m benchmarks attack_parsers`.
+"""Inputs that are guided by coverage against what parses bodies and uploads: `python -m tests.attack.parsers`.
 
 Needs atheris, which is no dependency: run it with a Python that has it, and this project's packages on its path. What
 is found is printed with the input and ends it; the number of inputs is added to results/attack.json.
@@ -34,7 +34,7 @@ LARGEST = 20_000
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks attack_parsers", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.attack.parsers", description=__doc__)
     parser.add_argument("target", choices=("bodies", "uploads"))
     parser.add_argument("--inputs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> None:
     for number, content in enumerate(beginnings(options.target)):
         (seeds / str(number)).write_bytes(content)
     flags = [f"-atheris_runs={options.inputs}", f"-seed={options.seed}", f"-max_len={LARGEST}", "-timeout=20"]
-    atheris.Setup(["attack_parsers", *flags, str(seeds)], one)
+    atheris.Setup(["parsers", *flags, str(seeds)], one)
     atheris.Fuzz()
 
 
@@ -74,8 +74,8 @@ def note(path: Path, target: str, found: dict[str, int]) -> None:
 
 def beginnings(target: str) -> list[bytes]:
     """Good inputs, from which the others are made: a byte that chooses, then the content."""
-    from benchmarks.attack_requests import samples
-    from benchmarks.storm_readers import LABELS, SAMPLES
+    from tests.attack.requests import samples
+    from tests.storm.readers import LABELS, SAMPLES
 
     if target == "bodies":
         requests = samples("bees", "Bees")
@@ -86,7 +86,7 @@ def beginnings(target: str) -> list[bytes]:
 
 def bodies() -> Callable[[bytes], None]:
     """The whole application, without a network: an input is the number of a sample, and a body in its place."""
-    from benchmarks.attack_requests import samples
+    from tests.attack.requests import samples
 
     from tagwright.api import zero_shot
     from tagwright.server.application import application

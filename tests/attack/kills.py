@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from benchmarks.attack_fuzz import entered
-from benchmarks.attack_requests import FORM, JSON
+from benchmarks.serve_load import entered
+from tests.attack.requests import FORM, JSON
 
 from tagwright import zero_shot
 from tagwright.review.decisions import Decisions
@@ -182,5 +182,5 @@ def _serve(path: Path, port: int) -> None:
 @cache
 def _context() -> Any:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["benchmarks.attack_kills"])
+    context.set_forkserver_preload(["tests.attack.kills"])
     return context

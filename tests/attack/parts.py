@@ -1,7 +1,9 @@
-"""Damaged requests, slow clients and kills against the server: `python -m benchmarks attack_server`.
+"""Attacks on the server, and what they cost others: `python -m tests.attack`.
 
-Tries what is asked for in parts, writes after each what was tried and what was lost to results/attack.json, and goes on
-there when it is started again. For Linux and macOS.
+Damaged requests, kills while reviewers decide, slow clients; and eight honest clients beside bodies of 20 MB that are
+cheap to send and dear to read, files that never end, bodies whose last byte is withheld, and silent connections, with
+and without these in turns. After each part results/attack.json has what was tried and what was lost; started again, it
+goes on there. For Linux.
 """
 
 from __future__ import annotations
@@ -15,22 +17,23 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import attack_fuzz, attack_slow, figures
-from benchmarks.attack_kills import Siege
-
-RESULTS = figures.RESULTS / "attack.json"
+from benchmarks import figures
+from tests.attack import fuzz, heavy, slow
+from tests.attack.kills import Siege
 
 AT_ONCE = {"requests": 5000, "requests without a token": 5000, "kills": 25}
 "How many of a kind are tried between two writings."
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks attack_server", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
     parser.add_argument("--requests", type=int, default=80_000, help="damaged, with an admin token")
     parser.add_argument("--without-token", type=int, default=20_000, help="damaged, of somebody who has no token")
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--slow", type=int, default=250, help="slow clients of each kind")
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--seconds", type=float, default=20, help="of each turn with and without heavy bodies")
+    parser.add_argument("--turns", type=int, default=3, help="0: no heavy bodies")
+    parser.add_argument("--results", type=Path, default=figures.RESULTS / "attack.json")
     options = parser.parse_args(arguments)
     found = figures.read(options.results)
     wanted = {"requests": options.requests, "requests without a token": options.without_token, "kills": options.kills}
@@ -40,10 +43,13 @@ def main(arguments: list[str]) -> None:
             found[kind] = added(found.get(kind, {}), PARTS[kind], numbers)
             figures.write(options.results, found)
             print(f"{kind}: {found[kind]['tried']:,} tried, {len(found[kind]['lost'])} lost", flush=True)
-    if options.slow and "slow clients" not in found:
-        with tempfile.TemporaryDirectory() as folder:
-            found["slow clients"] = attack_slow.slow(Path(folder), options.slow, seconds=135)
-        figures.write(options.results, found)
+    with tempfile.TemporaryDirectory() as folder:
+        if options.slow and "slow clients" not in found:
+            found["slow clients"] = slow.slow(Path(folder), options.slow, seconds=135)
+            figures.write(options.results, found)
+        if options.turns and "beside honest clients" not in found:
+            found["beside honest clients"] = heavy.measured(Path(folder), options.seconds, options.turns)
+            figures.write(options.results, found)
     sys.exit(1 if any(found[kind]["lost"] for kind in wanted if kind in found) else 0)
 
 
@@ -68,12 +74,12 @@ Part = Callable[[Path, range], Found]
 
 
 def requests(folder: Path, numbers: range) -> Found:
-    tally, tracebacks = attack_fuzz.with_access(folder, numbers)
+    tally, tracebacks = fuzz.with_access(folder, numbers)
     return {"answers": tally.answers, "tracebacks in the log": tracebacks}, tally.lost
 
 
 def without_token(folder: Path, numbers: range) -> Found:
-    tally, tracebacks = attack_fuzz.without_token(folder, numbers)
+    tally, tracebacks = fuzz.without_token(folder, numbers)
     return {"answers": tally.answers, "tracebacks in the log": tracebacks}, tally.lost
 
 

@@ -1,4 +1,4 @@
-"""How the time to read a file grows with it: `python -m benchmarks attack_readers [--formats tex,html] [--shape x]`.
+"""How the time to read a file grows with it: `python -m tests.readers.strange_files [--shape x]`.
 
 Files of every format that are as hard to read as a stranger could make them are doubled from a fifth of a second on,
 four times: the last step takes at most three times the one before it, the least of three runs. What is refused in the
@@ -45,35 +45,24 @@ class Growth(NamedTuple):
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks attack_readers", description=__doc__)
-    parser.add_argument("--formats", default="", help="suffixes, between commas; all by default")
+    """Measure each shape of each format and print a line for it."""
+    parser = argparse.ArgumentParser(prog="python -m tests.readers.strange_files", description=__doc__)
+    parser.add_argument("--formats", nargs="+", choices=[*SHAPES], default=[*SHAPES])
     parser.add_argument("--shape", default="", help="only shapes whose name holds this")
     options = parser.parse_args(arguments)
-    found = doubling(options.formats.split(",") if options.formats else None, options.shape)
-    if too_fast := [
-        f"{suffix} {shape}" for suffix, shapes in found.items() for shape, each in shapes.items() if not each["linear"]
-    ]:
-        sys.exit(f"grows faster than its file: {', '.join(too_fast)}")
-
-
-def doubling(formats: list[str] | None = None, part: str = "") -> dict[str, dict[str, Any]]:
-    """Measure each shape of each format and print a line for it. Returns the figures by format and shape."""
     os.environ["TAGWRIGHT_MAX_READING_SECONDS"] = "100000"
     logging.disable(logging.WARNING)
-    found: dict[str, dict[str, Any]] = {}
-    print(f"{'format':9} {'shape':34} {'bytes':>12} {'seconds':>16} {'times':>6}")
-    for suffix, shapes in SHAPES.items():
-        for name, shape in shapes.items() if formats is None or suffix in formats else ():
-            if part in name:
+    faster = []
+    for suffix in options.formats:
+        for name, shape in SHAPES[suffix].items():
+            if options.shape in name:
                 growth = measured(suffix, shape)
-                linear = growth.ratio <= MOST
                 seconds = " -> ".join(f"{each:.2f}" for each in growth.seconds)
-                print(
-                    f"{suffix:9} {name:34} {growth.size:12,} {seconds:>16} {growth.ratio:6.1f}{'' if linear else ' !'}",
-                    flush=True,
-                )
-                found.setdefault(suffix, {})[name] = {**growth._asdict(), "linear": linear}
-    return found
+                said = f"{suffix:9} {name:34} {growth.size:12,} bytes, {seconds} s, {growth.ratio:.1f} times"
+                print(said, flush=True)  # noqa: T201
+                if growth.ratio > MOST:
+                    faster.append(f"{suffix} {name}")
+    sys.exit(f"grows faster than its file: {', '.join(faster)}" if faster else 0)
 
 
 def measured(suffix: str, shape: Shape) -> Growth:
@@ -467,3 +456,7 @@ SHAPES: Mapping[str, Mapping[str, Shape]] = {
     ),
 }
 """Suffix -> name of a shape -> the shape."""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

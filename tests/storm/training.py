@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.storm_processes import Length, Moment, command, finish, kill, measure, private_folder, start
-from benchmarks.storm_tally import Tried
+from tests.storm.processes import Length, Moment, command, finish, kill, measure, private_folder, start
+from tests.storm.tally import Tried
 
 from tagwright.core.saved import check_files
 
@@ -38,7 +38,7 @@ HEAVY = (
     "torch",
     "transformers.models.bert.modeling_bert",
 )
-"What trainings import, for `storm_processes.preload`."
+"What trainings import, for `processes.preload`."
 
 TRAINING = ("batch=4", "steps=6", "validation=0.2", "checkpoint_seconds=0")
 "A checkpoint after every step."

@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 
-from benchmarks.storm_tally import Tried
+from tests.storm.tally import Tried
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 
-from benchmarks.storm_processes import (
+from tests.storm.processes import (
     SCRATCH,
     Child,
     Length,
@@ -25,7 +25,7 @@ from benchmarks.storm_processes import (
     private_folder,
     start,
 )
-from benchmarks.storm_tally import Tried
+from tests.storm.tally import Tried
 
 NAMES = ("Bees", "Banks", "Rain", "Rivers", "Honey", "Flowers", "Stocks", "Money")
 DOCUMENTS = 400

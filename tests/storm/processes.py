@@ -164,7 +164,7 @@ def private_folder(name: str) -> Path:
 
 
 _numbers = count()
-_preloaded = ["benchmarks.storm"]
+_preloaded = ["tests.storm.rounds"]
 
 
 @cache

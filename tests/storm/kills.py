@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from benchmarks.storm_processes import REFUSED, Length, Moment, finish, kill, measure, private_folder, start
-from benchmarks.storm_tally import Tried
+from tests.storm.processes import REFUSED, Length, Moment, finish, kill, measure, private_folder, start
+from tests.storm.tally import Tried
 
 from tagwright import zero_shot
 from tagwright.core.cache import Cache

@@ -6,18 +6,21 @@ import http.client
 import os
 import random
 import re
+import resource
 import socket
 import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from benchmarks.attack_requests import FORM, Request, damaged, samples
+from benchmarks.serve_load import entered
+from tests.attack.requests import Request, damaged, samples
 
 HIDDEN = "Xanthoparmelia"
 "A word in the labels and in the documents, which nobody may see who has no token."
@@ -58,18 +61,40 @@ class Server(NamedTuple):
             found[re.sub(r"\d+", "0", ends[-1][:200]) if ends else "?"] += 1
         return found
 
+    def memory(self) -> int:
+        """Bytes of the process that are in memory."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        assert found
+        return 1024 * int(found[1])
+
+    @contextmanager
+    def watched(self) -> Iterator[list[int]]:
+        """Look at the memory every few milliseconds."""
+        seen, ended = [self.memory()], threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(0.02):
+                seen.append(self.memory())
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        yield seen
+        ended.set()
+        thread.join()
+
 
 @contextmanager
-def serving(folder: Path, *options: str, environment: dict[str, str] | None = None) -> Iterator[Server]:
-    """A server over two labels that match by name only, with one document to review."""
-    (folder / "labels.jsonl").write_text(LABELS, encoding="utf-8")
-    (folder / "documents.jsonl").write_text(DOCUMENTS, encoding="utf-8")
-    words = ["--set", "stages=['exact_match']", "--set", "weights=[1.0]", "--language", "en"]
-    command = [sys.executable, "-m", "tagwright", "serve", "--labels", "labels.jsonl", "--port", "0", "--quiet", *words,
-               "--reviews", "reviews.sqlite", "--documents", "documents.jsonl", "--learn", *options]  # fmt: skip
+def started(folder: Path, *options: str, environment: Mapping[str, str] | None = None, files: int = 0
+            ) -> Iterator[Server]:  # fmt: skip
+    """A server with these options; what it says on stderr is in a file. files: how many it may open; 0: as it is."""
+    command = [sys.executable, "-m", "tagwright", "serve", "--port", "0", "--quiet", "--language", "en", *options]
     log, own = folder / "log", {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
+    limit = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)) if files else None
     with log.open("w", encoding="utf-8") as errors:
-        process = subprocess.Popen(command, cwd=folder, env=own, stdout=subprocess.PIPE, stderr=errors, text=True)
+        process = subprocess.Popen(
+            command, cwd=folder, env=own, stdout=subprocess.PIPE, stderr=errors, text=True, preexec_fn=limit
+        )
     try:
         assert process.stdout is not None
         said = re.search(r"http://([^/:]+):(\d+)", process.stdout.readline())
@@ -80,19 +105,13 @@ def serving(folder: Path, *options: str, environment: dict[str, str] | None = No
         process.communicate()
 
 
-def entered(address: tuple[str, int], name: str = "Ann", token: str = "") -> tuple[str, str]:
-    """Cookie and CSRF token of a reviewer who comes in."""
-    connection = http.client.HTTPConnection(*address, timeout=60)
-    connection.request("POST", "/review/enter", f"name={name}&token={token}", {"Content-Type": FORM})
-    answer = connection.getresponse()
-    answer.read()
-    cookie = answer.headers["set-cookie"].partition(";")[0]
-    connection.request("GET", "/review/overview", headers={"Cookie": cookie})
-    page = connection.getresponse().read().decode()
-    connection.close()
-    csrf = re.search(r'name="csrf" value="(\w+)"', page)
-    assert csrf
-    return cookie, csrf[1]
+def serving(folder: Path, **more: Any) -> AbstractContextManager[Server]:
+    """A server over two labels that match by name only, with one document to review."""
+    (folder / "labels.jsonl").write_text(LABELS, encoding="utf-8")
+    (folder / "documents.jsonl").write_text(DOCUMENTS, encoding="utf-8")
+    words = ("--labels", "labels.jsonl", "--set", "stages=['exact_match']", "--set", "weights=[1.0]")
+    reviews = ("--reviews", "reviews.sqlite", "--documents", "documents.jsonl", "--learn")
+    return started(folder, *words, *reviews, **more)
 
 
 @dataclass
