@@ -34,7 +34,7 @@ ZERO_SHOT = (
 TRAINED = (*ZERO_SHOT, "training", "methods/svm")
 AUTO = (*TRAINED, "methods/auto", "methods/depl", "methods/rts")
 SERVED = (*ZERO_SHOT, "readers", "review", "server")
-BATCHES = tuple(f"scale/{name}" for name in ("batch", "local_processes", "output_folder", "shard_tagging", "shards"))
+BATCHES = tuple(f"batch/{name}" for name in ("batch", "local_processes", "output_folder", "shard_tagging", "shards"))
 "What a batch is made of that does not use Ray."
 
 DEPENDS: Mapping[str, tuple[str, ...]] = {
@@ -50,7 +50,7 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
     "million": (*ZERO_SHOT, "core", "readers", *BATCHES),
     "monitor": ("combining/acceptance", "monitoring", "text"),
     "names": ("stages/names", "text"),
-    "ray_nodes": ("core", "readers", "scale"),
+    "ray_nodes": ("core", "readers", "batch"),
     "rerank": ("encoders", "stages", "training"),
     "scale": (*TRAINED, "core", "graph", "readers", *BATCHES),
     "storm": ("core", "data", "readers", "review", *BATCHES, "tagger", "training"),

@@ -65,12 +65,12 @@ def reading(documents: Path, _: Path, clock: Clock) -> None:
 
 def tagging(documents: Path, labels: Path, clock: Clock) -> None:
     """The whole of `batch` but its processes: shards are read, tagged and written."""
+    from tagwright.batch.output_folder import BatchOptions
+    from tagwright.batch.shard_tagging import ShardTagger
+    from tagwright.batch.shards import cut
     from tagwright.core.scratch import scratch_folder
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.readers.documents.files import open_sources
-    from tagwright.scale.output_folder import BatchOptions
-    from tagwright.scale.shard_tagging import ShardTagger
-    from tagwright.scale.shards import cut
 
     tagger = ShardTagger(_words(Vocabulary.read(labels)), BatchOptions())
     clock("")

@@ -15,7 +15,7 @@ from tagwright.errors import ConfigError, on_command_line
 
 SOURCES = Path(tw.__file__).parent
 
-COMMANDS = {"app", "server", "scale", "monitoring"}
+COMMANDS = {"app", "server", "batch", "monitoring"}
 "Packages that only the command line uses."
 
 WRITTEN_OUT = {

@@ -12,10 +12,10 @@ from scipy.sparse import csr_matrix
 
 import tagwright
 from tagwright import zero_shot
+from tagwright.batch import batch
+from tagwright.batch.output_folder import BatchOptions
 from tagwright.core.workers import Worker, usable_cores
 from tagwright.readers.documents.files import open_sources
-from tagwright.scale import batch
-from tagwright.scale.output_folder import BatchOptions
 from tagwright.training.linear import fit_trees
 from tagwright.types import Document, Run
 

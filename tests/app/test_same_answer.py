@@ -14,12 +14,12 @@ from starlette.testclient import TestClient
 from tests.app.conftest import Command
 
 from tagwright import ConfigError, zero_shot
+from tagwright.batch.local_processes import Tagged
+from tagwright.batch.output_folder import BatchOptions
+from tagwright.batch.shard_tagging import ShardTagger
+from tagwright.batch.shards import Shard
 from tagwright.combining.confidence import squashed
 from tagwright.combining.weighted_sum import WeightedSum
-from tagwright.scale.local_processes import Tagged
-from tagwright.scale.output_folder import BatchOptions
-from tagwright.scale.shard_tagging import ShardTagger
-from tagwright.scale.shards import Shard
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
 from tagwright.sklearn import TaggerClassifier
@@ -89,7 +89,7 @@ def ask(
     tagger: Tagger, model: Path, client: TestClient, run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str, Question], Answer]:
     """Ask one way."""
-    monkeypatch.setattr("tagwright.scale.batch.in_processes", in_this_process)
+    monkeypatch.setattr("tagwright.batch.batch.in_processes", in_this_process)
     (tmp_path / "one.jsonl").write_text(json.dumps({"id": "1", "text": TEXT}), encoding="utf-8")
 
     def flags(question: Question) -> list[str]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tagwright.batch import batch
+from tagwright.batch.output_folder import BatchOptions
 from tagwright.core.extras import EXTRAS, require
 from tagwright.errors import ConfigError, InputError
-from tagwright.scale import batch
-from tagwright.scale.output_folder import BatchOptions
 from tagwright.server.options import ServerOptions
 
 PROJECT = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]

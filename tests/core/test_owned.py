@@ -305,7 +305,7 @@ COMPARED = {
     "core/steps.py": "a step of this training, whose folder was claimed; its manifest, where there is none",
     "core/versions.py": "under the lock of the versions",
     "models/history.py": "under the lock of the versions",
-    "scale/output_folder.py": "the manifest and shards under their locks; the list of errors is made of what is there",
+    "batch/output_folder.py": "the manifest and shards under their locks; the list of errors is made of what is there",
     "training/loop.py": "the log of this training",
     "job.py": "the version that was there when the training began",
     "server/review/refit.py": "the version that the server has read",

@@ -14,7 +14,7 @@ TEXTS_COMPARED = {
     "review/documents.py": "a document of a review is its id and its text",
     "review/export.py": "`find` compares the texts",
     "job.py": "a run of guesses names documents by id; decisions go through `with_reviews`",
-    "scale/shards.py": "the digest of a shard is over ids and texts",
+    "batch/shards.py": "the digest of a shard is over ids and texts",
     "evaluation/description.py": "copies are found by `text_key`",
     "evaluation/dataset.py": "qrels name documents by id; documents of the training are found by `text_key`",
 }
@@ -26,7 +26,7 @@ IDS_ALONE = {
     "app/inputs.py": "prints qrels of the documents that were just read",
     "app/commands/enrich.py": "a run holds no texts; otherwise the records that were just read",
     "app/demo.py": "the documents of the demo",
-    "scale/batch.py": "the documents of one shard, with the suggestions that were just made for them",
+    "batch/batch.py": "the documents of one shard, with the suggestions that were just made for them",
     "graph/network.py": "references name works by id",
     "readers/documents/ids.py": "tells documents of one id apart, or says that it is repeated",
     "data/vocabulary.py": "a page that is a label too",

@@ -42,8 +42,8 @@ def batch(
     Documents that cannot be read or tagged are listed in errors.jsonl, with the reason; the exit code is then 3.
     """
     from tagwright.app import inputs
-    from tagwright.scale import batch as work
-    from tagwright.scale.output_folder import BatchOptions
+    from tagwright.batch import batch as work
+    from tagwright.batch.output_folder import BatchOptions
 
     options = BatchOptions(**vars(cut), shard_size=shard_size, format=file_format)
     share = work.Share.parse(shard)

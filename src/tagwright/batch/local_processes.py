@@ -12,10 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from tagwright.batch.output_folder import BatchOptions
+from tagwright.batch.shards import Shard, Unread
 from tagwright.core.workers import Pool, Worker, WorkerDied
 from tagwright.errors import TagwrightError
-from tagwright.scale.output_folder import BatchOptions
-from tagwright.scale.shards import Shard, Unread
 
 ATTEMPTS = 3
 "Number of attempts at a shard whose processes die, before an error is raised."
@@ -49,7 +49,7 @@ def in_processes(
     At most two shards per process are read at a time: while a process tags one, the next one is read for it. Raises
     TagwrightError for a shard whose processes die at every attempt, and the errors of the tagger.
     """
-    from tagwright.scale.shard_tagging import ShardWorker
+    from tagwright.batch.shard_tagging import ShardWorker
 
     def start() -> Worker:
         return Worker(ShardWorker, {**NO_CACHE, **os.environ, **ONE_THREAD})

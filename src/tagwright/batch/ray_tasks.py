@@ -17,12 +17,12 @@ from typing import Any
 
 import ray as _ray
 
+from tagwright.batch.local_processes import ATTEMPTS, NO_CACHE, ONE_THREAD, REMEDY, Tagged
+from tagwright.batch.output_folder import BatchOptions
+from tagwright.batch.shards import Shard, Unread
 from tagwright.core.saved import pack
 from tagwright.core.scratch import remove_abandoned, scratch_folder
 from tagwright.errors import ConfigError, TagwrightError, one_line_of
-from tagwright.scale.local_processes import ATTEMPTS, NO_CACHE, ONE_THREAD, REMEDY, Tagged
-from tagwright.scale.output_folder import BatchOptions
-from tagwright.scale.shards import Shard, Unread
 
 ray: Any = _ray
 "Its types do not know tasks that are made at run time."
@@ -97,7 +97,7 @@ def _tag(model: list[Any], digest: str, options: BatchOptions, documents: bytes)
 def _loaded(files: Any, digest: str, options: BatchOptions) -> tuple[Path, Any]:
     """A folder for this process, and the tagger, loaded from files in the cluster."""
     os.environ.update({**NO_CACHE, **ONE_THREAD, **os.environ})
-    from tagwright.scale.shard_tagging import ShardTagger
+    from tagwright.batch.shard_tagging import ShardTagger
 
     place = _folder.enter_context(scratch_folder())
     for name, content in ray.get(files).items():
@@ -108,7 +108,7 @@ def _loaded(files: Any, digest: str, options: BatchOptions) -> tuple[Path, Any]:
 
 
 def _received(shard: Shard, answer: Any) -> Tagged:
-    from tagwright.scale.shard_tagging import failure
+    from tagwright.batch.shard_tagging import failure
 
     try:
         suggestions, failed = ray.get(answer)

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.scale.conftest import BROKEN, NAMELESS, REPEATED
+from tests.batch.conftest import BROKEN, NAMELESS, REPEATED
 
+from tagwright.batch.shards import Shard, Unread, cut
 from tagwright.data.document_file import DocumentFile
 from tagwright.readers.documents.files import open_sources
-from tagwright.scale.shards import Shard, Unread, cut
 
 
 def shards(*sources: Path, size: int, wanted: Callable[[int], bool] = lambda _: True) -> list[Shard]:

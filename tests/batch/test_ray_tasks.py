@@ -11,10 +11,10 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from tests.scale.test_batch import command, contents, run
+from tests.batch.test_batch import command, contents, run
 
+from tagwright.batch.shards import Shard
 from tagwright.errors import TagwrightError
-from tagwright.scale.shards import Shard
 
 ray = pytest.importorskip("ray")
 
@@ -42,7 +42,7 @@ def test_on_ray_it_writes_the_same_bytes_though_a_process_is_killed(
 def test_a_shard_over_which_processes_die_again_and_again_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tagwright.scale import ray_tasks
+    from tagwright.batch import ray_tasks
 
     monkeypatch.setattr(ray_tasks.ray, "get", Mock(side_effect=ray.exceptions.WorkerCrashedError()))
     with pytest.raises(TagwrightError, match=r"^shard 7: 3 processes died \(.*\); start again"):
@@ -52,7 +52,7 @@ def test_a_shard_over_which_processes_die_again_and_again_is_an_error(
 def test_a_node_that_does_not_answer_is_given_up_after_seconds_or_what_the_user_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from tagwright.scale import ray_tasks
+    from tagwright.batch import ray_tasks
 
     names = ("RAY_grpc_client_keepalive_time_ms", "RAY_grpc_client_keepalive_timeout_ms")
     monkeypatch.setattr(ray_tasks.ray, "init", Mock())

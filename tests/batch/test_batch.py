@@ -17,20 +17,20 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from tests.scale.conftest import BROKEN, DOCUMENTS, NAMELESS, NAMES, REPEATED, words, write_documents
+from tests.batch.conftest import BROKEN, DOCUMENTS, NAMELESS, NAMES, REPEATED, words, write_documents
 
 from tagwright.app import cli
+from tagwright.batch import batch
+from tagwright.batch.local_processes import Tagged
+from tagwright.batch.output_folder import BatchOptions, OutputFolder
+from tagwright.batch.shard_tagging import ShardTagger
+from tagwright.batch.shards import Shard, Unread
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import to_vocabulary
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.limits import document_limit
-from tagwright.scale import batch
-from tagwright.scale.local_processes import Tagged
-from tagwright.scale.output_folder import BatchOptions, OutputFolder
-from tagwright.scale.shard_tagging import ShardTagger
-from tagwright.scale.shards import Shard, Unread
 from tagwright.tagger import Tagger
 from tagwright.types import Document
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
 
+from tagwright.batch.shards import Shard, Unread
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.atomic import locked, read_whole, replace_file, replace_locked, writing
 from tagwright.core.checked import AtLeastOne, shown
@@ -22,7 +23,6 @@ from tagwright.core.owned import OccupiedError
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ModelError, TagwrightError
-from tagwright.scale.shards import Shard, Unread
 
 FileFormat = Literal["jsonl", "trec", "parquet"]
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from tagwright.batch.local_processes import Tagged, in_processes
+from tagwright.batch.output_folder import BatchOptions, OutputFolder
+from tagwright.batch.shards import Shard, cut
 from tagwright.core.atomic import delete, lies_in, remove_leftovers
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
@@ -18,9 +21,6 @@ from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ConfigError
 from tagwright.monitoring import Record, append, begin
 from tagwright.readers.documents.records import Located
-from tagwright.scale.local_processes import Tagged, in_processes
-from tagwright.scale.output_folder import BatchOptions, OutputFolder
-from tagwright.scale.shards import Shard, cut
 
 MOST_PROCESSES = 8
 "Processes by default, at most: each needs memory besides the tagger, which they share."
@@ -195,6 +195,6 @@ def _engine(model: Path, digest: str, options: BatchOptions, processes: int | No
         return lambda shards: in_processes(shards, model, digest, options, processes or default_processes())
     if processes is not None:
         raise ConfigError("Ray decides how many processes there are: give --processes or --ray")
-    from tagwright.scale.ray_tasks import on_ray
+    from tagwright.batch.ray_tasks import on_ray
 
     return lambda shards: on_ray(shards, model, digest, options, ray)

@@ -8,12 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagwright.batch.output_folder import BatchOptions, model_digest
+from tagwright.batch.shards import Unread
 from tagwright.core.atomic import read_whole
 from tagwright.data.document_file import DocumentFile
 from tagwright.data.run_files import RunFormat, run_lines
 from tagwright.errors import ModelError, TagwrightError, one_line_of
-from tagwright.scale.output_folder import BatchOptions, model_digest
-from tagwright.scale.shards import Unread
 from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Run
 
