@@ -27,7 +27,8 @@ from benchmarks.curve import NAMES, UNLABELLED, measures, sampled
 from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import auto, svm, zero_shot
+from tagwright.methods import auto, zero_shot
+from tagwright.papers import svm
 from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Ints, Run

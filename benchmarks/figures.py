@@ -31,8 +31,8 @@ ZERO_SHOT = (
     *("combining", "data", "encoders", "stages", "tagger", "text", "translation", "types"),
     *("methods/zero_shot", *MEASURES),
 )
-TRAINED = (*ZERO_SHOT, "training", "methods/svm")
-AUTO = (*TRAINED, "methods/auto", "methods/depl", "methods/rts")
+TRAINED = (*ZERO_SHOT, "training", "papers/svm")
+AUTO = (*TRAINED, "methods/auto", "papers/depl", "papers/rts")
 SERVED = (*ZERO_SHOT, "readers", "review", "server")
 BATCHES = tuple(f"batch/{name}" for name in ("batch", "local_processes", "output_folder", "shard_tagging", "shards"))
 "What a batch is made of that does not use Ray."
@@ -43,10 +43,10 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("calibration", "parents", "peers", "processor", "rankers", "sample"), AUTO),
     **dict.fromkeys(("attack", "serve"), SERVED),
     "dense": ("encoders", "stages/dense", "text"),
-    "descriptions": (*TRAINED, "methods/depl"),
-    "fulltext": (*TRAINED, "graph", "methods/futex"),
+    "descriptions": (*TRAINED, "papers/depl"),
+    "fulltext": (*TRAINED, "graph", "papers/futex"),
     "linear": (*MEASURES, "data", "stages/linear", "stages/trees", "text", "training/linear"),
-    "metadata": (*TRAINED, "graph", "methods/micol"),
+    "metadata": (*TRAINED, "graph", "papers/micol"),
     "million": (*ZERO_SHOT, "core", "readers", *BATCHES),
     "monitor": ("combining/acceptance", "monitoring", "text"),
     "names": ("stages/names", "text"),
@@ -56,7 +56,7 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
     "storm": ("core", "data", "readers", "review", *BATCHES, "tagger", "training"),
     "supervised": AUTO,
     "train": ("encoders", "training"),
-    "unsupervised": (*TRAINED, "methods/contrastive", "methods/maclr", "methods/rts"),
+    "unsupervised": (*TRAINED, "papers/contrastive", "papers/maclr", "papers/rts"),
 }
 """Results file -> the packages and modules of src/tagwright that its figures depend on.
 

@@ -34,7 +34,7 @@ from tagwright.data.paragraphs import paragraphs
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.evaluation.metrics import labelled
-from tagwright.methods import futex
+from tagwright.papers import futex
 from tagwright.stages.dense import Dense
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical, LexicalOptions

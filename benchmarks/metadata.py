@@ -26,7 +26,7 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError
-from tagwright.methods import micol
+from tagwright.papers import micol
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
 from tagwright.training.cross_encoder import with_negatives

@@ -19,7 +19,7 @@ from tagwright.data.sparse_arrays import Matrix
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.evaluation.metrics import labelled
-from tagwright.methods import futex
+from tagwright.papers import futex
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.full_text import FullText, FullTextOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions

@@ -172,7 +172,7 @@ def rts(documents: Path, labels: Path, clock: Clock) -> None:
     """RTS trains a static encoder, one epoch."""
     from tagwright.data.corpus import Corpus
     from tagwright.data.vocabulary import Vocabulary
-    from tagwright.methods import rts as method
+    from tagwright.papers import rts as method
     from tagwright.training.config import TrainingConfig
 
     corpus, vocabulary = Corpus.read(documents), Vocabulary.read(labels)

@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 from benchmarks import corpora, figures, rows
 
 from tagwright.core.steps import Steps
-from tagwright.methods import auto, depl, svm
+from tagwright.methods import auto
+from tagwright.papers import depl, svm
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
 

@@ -18,7 +18,8 @@ from typing import Any
 from benchmarks import corpora, figures, rows
 
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.methods import contrastive, maclr, rts, zero_shot
+from tagwright.methods import zero_shot
+from tagwright.papers import contrastive, maclr, rts
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger, batches

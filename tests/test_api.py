@@ -62,7 +62,7 @@ def test_zero_shot_loads_no_other_method() -> None:
 def test_all_names_are_there_and_listed() -> None:
     assert set(tw.__all__) <= set(dir(tw))
     assert all(getattr(tw, name) for name in tw.__all__)
-    assert tw.rts.__name__ == "tagwright.methods.rts"
+    assert tw.rts.__name__ == "tagwright.papers.rts"
     with pytest.raises(AttributeError, match="no attribute 'magic'"):
         _ = tw.magic  # type: ignore[attr-defined]
 

@@ -157,5 +157,5 @@ def test_what_a_script_imports_is_among_what_its_results_depend_on(name: str) ->
     nodes = ast.walk(ast.parse(script.read_text(encoding="utf-8"))) if script.is_file() else ()
     modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
     paths = [module.split(".", 1)[1].replace(".", "/") for module in modules if module.startswith("tagwright.")]
-    known = (*figures.DEPENDS[name], *NOT_MEASURED, "data", "types", "methods")
+    known = (*figures.DEPENDS[name], *NOT_MEASURED, "data", "types", "methods", "papers")
     assert [path for path in paths if not any(f"{path}/".startswith(f"{part}/") for part in known)] == []

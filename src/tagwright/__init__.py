@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from tagwright.evaluation.resampling import Score
     from tagwright.evaluation.scores import Scores
     from tagwright.evaluation.significance import Comparisons
-    from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm
     from tagwright.models import Models
+    from tagwright.papers import contrastive, depl, futex, maclr, micol, rts, svm
     from tagwright.readers.documents.jsonl import write_jsonl
     from tagwright.tagger import Evidence, Reason, Suggestion, Suggestions, Tagger
     from tagwright.types import Document, EvidenceSpan, Label, Retriever, Run, Section, Stage
@@ -62,14 +62,16 @@ _PLACES = {
 }
 "Module -> what of it is here."
 
-_METHODS = ("auto", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl")
+_PAPERS = ("rts", "maclr", "micol", "futex", "contrastive", "svm", "depl")
 
 
 if not TYPE_CHECKING:  # a type checker knows all names from above, and says where one is wrong
 
     def __getattr__(name: str) -> Any:
-        if name in _METHODS:
-            found: Any = import_module(f"tagwright.methods.{name}")
+        if name == "auto":
+            found: Any = import_module("tagwright.methods.auto")
+        elif name in _PAPERS:
+            found = import_module(f"tagwright.papers.{name}")
         elif name == "sklearn":
             return import_module("tagwright.sklearn")
         else:

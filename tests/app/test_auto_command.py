@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.methods.topics import DOCUMENTS, LABELS
+from tests.papers.topics import DOCUMENTS, LABELS
 from typer.testing import CliRunner, Result
 
 from tagwright.app.cli import app

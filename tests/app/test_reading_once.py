@@ -17,7 +17,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.document_file import from_line
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import dataset
-from tagwright.methods import svm
+from tagwright.papers import svm
 from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.types import Document, Label, Run
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tagwright.errors import ConfigError
-from tagwright.methods import auto, contrastive, depl, futex, maclr, micol, rts, svm, zero_shot
+from tagwright.methods import auto, zero_shot
 from tagwright.methods.table import METHODS, configuration, method_name, nested, options_of
+from tagwright.papers import contrastive, depl, futex, maclr, micol, rts, svm
 from tagwright.training.config import TrainingConfig
 
 

@@ -16,14 +16,14 @@ import numpy as np
 import sentence_transformers  # noqa: F401
 import sklearn.svm  # noqa: F401
 import torch
-from tests.methods.topics import DOCUMENTS, LABELS
+from tests.papers.topics import DOCUMENTS, LABELS
 from tests.training.launching import fork_ranks
 from tests.training.training_run import run_comparably
 
 from tagwright.encoders import precision
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.prompts import Role
-from tagwright.methods import depl, maclr
+from tagwright.papers import depl, maclr
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.stages.lexical import Lexical, LexicalOptions

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
 from tests.encoders.test_prompts import prompted
-from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN
+from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN
 from tests.tiny import tiny_encoder
 
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.tokens import Tokens
 from tagwright.errors import ConfigError
-from tagwright.methods import contrastive, depl, maclr, micol, rts
+from tagwright.papers import contrastive, depl, maclr, micol, rts
 from tagwright.stages.dense import Dense
 from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.tagger import Tagger

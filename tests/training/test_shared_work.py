@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.methods.topics import DOCUMENTS, LABELS, encoders
+from tests.papers.topics import DOCUMENTS, LABELS, encoders
 from tests.training.shared_run import main
 from tests.training.training_run import logged, run_comparably, state
 

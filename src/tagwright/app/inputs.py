@@ -247,7 +247,7 @@ def vocabulary_lines(
         return vocabulary(chosen).lines(file_format)
     if chosen.model is None:
         raise ConfigError("keywords are those of a saved tagger of `train svm`: --model DIR")
-    from tagwright.methods import depl
+    from tagwright.papers import depl
 
     tagger = Tagger.load(chosen.model)
     words = depl.keywords_of(tagger, keywords)

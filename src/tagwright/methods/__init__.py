@@ -1,1 +1,1 @@
-"""Methods: each file is one recipe that composes the shared parts into a tagger."""
+"""The table of the methods, and those that are of no paper."""

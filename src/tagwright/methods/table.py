@@ -31,7 +31,7 @@ Learns: TypeAlias = Literal["nothing", "texts", "labels", "either"]
 class Method:
     """A method, whose module is imported when it is used: importing all takes longer than loading a tagger.
 
-    module: in `tagwright.methods`. names: there, of the class of its options, and of the function that gives the
+    module: in `tagwright`. names: there, of the class of its options, and of the function that gives the
     settings of its paper, if there is one. adapter: its training, where that is not the module's `fit`. accepts: the
     other arguments of a training that it accepts, see `ARGUMENTS`. needs: packages that are no dependencies.
     """
@@ -63,7 +63,7 @@ class Method:
         return self.adapter or self._of_module("fit")
 
     def _of_module(self, name: str) -> Any:
-        return getattr(import_module(f"tagwright.methods.{self.module}"), name)
+        return getattr(import_module(f"tagwright.{self.module}"), name)
 
 
 ARGUMENTS = (
@@ -90,7 +90,7 @@ def _zero_shot(documents: Sequence[Document], labels: Vocabulary, config: Any, _
 
 def _simcse(documents: Sequence[Document], labels: Vocabulary, config: Any, steps: Steps) -> Tagger:
     """Train with two paragraphs of a document as they are, see `simcse_pairs`."""
-    from tagwright.methods import contrastive
+    from tagwright.papers import contrastive
     from tagwright.training.pairs import simcse_pairs
 
     return contrastive.fit(documents, labels, config, steps, pairs_of=simcse_pairs)
@@ -100,7 +100,7 @@ def _fine_tune(
     documents: Sequence[Document], _labels: Vocabulary, config: Any, steps: Steps, *, model: Tagger, gold: Run,
 ) -> Tagger:  # fmt: skip
     """Continue from a tagger with gold labels."""
-    from tagwright.methods import maclr
+    from tagwright.papers import maclr
 
     tuned = maclr.fine_tune(model, documents, gold, config, steps)
     return replace(tuned, training={"before": model.training})
@@ -124,24 +124,24 @@ _OF_NO_PAPER = ("Config", None)
 _WORDS = _LABELLED | {"keywords"}
 
 METHODS: dict[str, Method] = {
-    ZERO_SHOT: Method("zero_shot", "nothing", _OF_NO_PAPER, adapter=_zero_shot),
-    AUTO_METHOD: Method("auto", "either", _OF_NO_PAPER, frozenset({"reviews", "minutes", "synthetic"})),
-    "rts": Method("rts", "texts", accepts=_FUSED, needs=_TORCH),
-    "maclr": Method("maclr", "texts", accepts=_FUSED, needs=_TORCH),
-    "micol": Method("micol", "texts", needs=_TORCH),
-    "futex": Method("futex", "texts", needs=_LIBRARY),
-    "ict": Method("contrastive", "texts", accepts=_FUSED, needs=_TORCH),
-    "simcse": Method("contrastive", "texts", accepts=_FUSED, needs=_TORCH, adapter=_simcse),
+    ZERO_SHOT: Method("methods.zero_shot", "nothing", _OF_NO_PAPER, adapter=_zero_shot),
+    AUTO_METHOD: Method("methods.auto", "either", _OF_NO_PAPER, frozenset({"reviews", "minutes", "synthetic"})),
+    "rts": Method("papers.rts", "texts", accepts=_FUSED, needs=_TORCH),
+    "maclr": Method("papers.maclr", "texts", accepts=_FUSED, needs=_TORCH),
+    "micol": Method("papers.micol", "texts", needs=_TORCH),
+    "futex": Method("papers.futex", "texts", needs=_LIBRARY),
+    "ict": Method("papers.contrastive", "texts", accepts=_FUSED, needs=_TORCH),
+    "simcse": Method("papers.contrastive", "texts", accepts=_FUSED, needs=_TORCH, adapter=_simcse),
     FINETUNE: Method(
-        "maclr", "labels", ("FewShot", "few_shot_paper"),
+        "papers.maclr", "labels", ("FewShot", "few_shot_paper"),
         _FUSED | _CONTINUED | {"share_of_labels", "share_of_pairs"}, _TORCH, _fine_tune,
     ),
-    COMBINE: Method("auto.combine", "labels", _OF_NO_PAPER, _CONTINUED | {"reviews"}, adapter=_combine),
-    "svm": Method("svm", "labels", accepts=_LABELLED),
-    "classifier": Method("depl", "labels", ("ClassifierConfig", "classifier_paper"), _LABELLED, _LIBRARY),
-    "de_ret": Method("depl", "labels", ("DeRetConfig", "de_ret_paper"), _LABELLED, _LIBRARY),
-    "depl": Method("depl", "labels", accepts=_WORDS, needs=_LIBRARY),
-    "depl_cls": Method("depl", "labels", ("ClsConfig", "cls_paper"), _WORDS, _LIBRARY),
+    COMBINE: Method("methods.auto.combine", "labels", _OF_NO_PAPER, _CONTINUED | {"reviews"}, adapter=_combine),
+    "svm": Method("papers.svm", "labels", accepts=_LABELLED),
+    "classifier": Method("papers.depl", "labels", ("ClassifierConfig", "classifier_paper"), _LABELLED, _LIBRARY),
+    "de_ret": Method("papers.depl", "labels", ("DeRetConfig", "de_ret_paper"), _LABELLED, _LIBRARY),
+    "depl": Method("papers.depl", "labels", accepts=_WORDS, needs=_LIBRARY),
+    "depl_cls": Method("papers.depl", "labels", ("ClsConfig", "cls_paper"), _WORDS, _LIBRARY),
 }  # fmt: skip
 "All methods by name."
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
+from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
 from typer.testing import CliRunner, Result
 
 from tagwright.app.cli import app
@@ -533,7 +533,7 @@ def test_a_training_is_compared_with_the_untrained_method(
     good = run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
     expected = "nDCG@5 on 20 labelled documents that were not learnt from: 100.0, untrained (zero_shot) 100.0, p = 1"
     assert expected in good.stderr
-    monkeypatch.setattr("tagwright.methods.svm.fit", fit)
+    monkeypatch.setattr("tagwright.papers.svm.fit", fit)
     run("train", "svm", *data, "--output", str(tmp_path / "N"), check=True)
     assert "0.0, untrained (zero_shot) 100.0, p = 0.0001; the untrained method is better here" in caplog.messages[-1]
     run("train", "svm", *data, "--output", str(tmp_path / "O"))
@@ -553,7 +553,7 @@ def test_a_document_of_the_check_is_not_learnt_from_under_another_id(
     lines = Path(docs).read_text().splitlines()[:100]
     Path(docs).write_text("\n".join([*lines, *(line.replace('"id": "m', '"id": "again') for line in lines)]))
     monkeypatch.setattr("tagwright.methods.zero_shot.fit", tiny_zero_shot)
-    monkeypatch.setattr("tagwright.methods.svm.fit", fit)
+    monkeypatch.setattr("tagwright.papers.svm.fit", fit)
     run("train", "svm", docs, *labels, "--output", str(tmp_path / "M"), check=True)
     (learnt,) = seen
     assert not all(learnt)

@@ -18,11 +18,12 @@ from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation import advice
-from tagwright.methods import auto, depl, rts, zero_shot
+from tagwright.methods import auto, zero_shot
 from tagwright.methods.auto import combine, examples, plan, recipe, speed
 from tagwright.methods.auto.combine import judged_only
 from tagwright.methods.auto.plan import Holdings, Work
 from tagwright.methods.auto.speed import CALIBRATION, Rates, calibrate
+from tagwright.papers import depl, rts
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.names.exact_match import ExactMatch

@@ -21,8 +21,8 @@ from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.errors import ConfigError
-from tagwright.methods import svm
 from tagwright.models import Models
+from tagwright.papers import svm
 from tagwright.review.current import Decision
 from tagwright.review.file import ReviewFile
 from tagwright.server.review.refit import Refit, Refitter, refit_combiner, without_reviews

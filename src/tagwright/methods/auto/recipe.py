@@ -37,11 +37,12 @@ from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError
 from tagwright.evaluation.advice import next_step
 from tagwright.llm.options import LlmOptions
-from tagwright.methods import depl, rts, zero_shot
+from tagwright.methods import zero_shot
 from tagwright.methods.auto import combine, examples, plan, reranking, speed
 from tagwright.methods.auto.examples import Trial, Weighted
 from tagwright.methods.auto.plan import Plan, Work
 from tagwright.methods.zero_shot import StageName
+from tagwright.papers import depl, rts
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger

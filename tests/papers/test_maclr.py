@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, first_labels, right, trained
+from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, first_labels, right, trained
 from torch.nn.functional import normalize
 
 from tagwright.core.steps import NAME, Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods import maclr, zero_shot
+from tagwright.methods import zero_shot
 from tagwright.methods.table import configuration
+from tagwright.papers import maclr
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.tagger import Tagger

@@ -7,14 +7,14 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from tests.methods.topics import TOPICS, trained
+from tests.papers.topics import TOPICS, trained
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError, InputError
 from tagwright.graph.network import Graph
-from tagwright.methods import micol
+from tagwright.papers import micol
 from tagwright.stages.dense import LabelText
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch

@@ -9,14 +9,14 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from tests.fixed import Fixed
-from tests.methods.topics import LABELS, TOPICS, first_labels, trained
+from tests.papers.topics import LABELS, TOPICS, first_labels, trained
 
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import NAME, Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.methods import futex
+from tagwright.papers import futex
 from tagwright.stages.full_text import FullText, Paragraphs
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker

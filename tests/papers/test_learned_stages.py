@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.methods.topics import LABELS, TOPICS, encoders
+from tests.papers.topics import LABELS, TOPICS, encoders
 
 from tagwright.combining.features import GROUPS
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.ranking_trees import BoostingOptions
-from tagwright.methods import depl, futex, micol, rts, svm, zero_shot
+from tagwright.methods import zero_shot
 from tagwright.methods.auto import combine
+from tagwright.papers import depl, futex, micol, rts, svm
 from tagwright.tagger import Tagger
 from tagwright.tagger.fuse import fuse
 from tagwright.training.combiner import CombinerOptions

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.methods.topics import DOCUMENTS, LABELS, UNSEEN, right, trained
+from tests.papers.topics import DOCUMENTS, LABELS, UNSEEN, right, trained
 
 from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, ModelError
-from tagwright.methods import contrastive, rts
 from tagwright.methods.table import configuration
+from tagwright.papers import contrastive, rts
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.methods.topics import encoders
+from tests.papers.topics import encoders
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.methods.topics import DOCUMENTS, LABELS, NAMES, UNSEEN
+from tests.papers.topics import DOCUMENTS, LABELS, NAMES, UNSEEN
 from tests.tiny import tiny_encoder
 from typer.testing import CliRunner
 
@@ -16,8 +16,8 @@ import tagwright as tw
 from tagwright.app.cli import app
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods import futex, maclr, micol, rts
 from tagwright.methods.table import METHODS, configuration
+from tagwright.papers import futex, maclr, micol, rts
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, right, trained
+from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, right, trained
 
 from tagwright.core.steps import NAME, Steps
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods import depl, zero_shot
-from tagwright.methods import svm as linear
+from tagwright.methods import zero_shot
 from tagwright.methods.table import METHODS, configuration
+from tagwright.papers import depl
+from tagwright.papers import svm as linear
 from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
