@@ -25,6 +25,8 @@ from benchmarks.zeroshot import own_labels
 from sklearn.linear_model import LogisticRegression
 
 import tagwright.combining
+from tagwright.auto import combine
+from tagwright.auto.combiner import Examples, FittedCombiner, fit_combiner
 from tagwright.combining.confidence import (
     fit_curve,
     fit_score_map,
@@ -35,9 +37,7 @@ from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import zero_shot
-from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger, batches
-from tagwright.training.combiner import Examples, FittedCombiner, fit_combiner
 from tagwright.types import Document, Doubles, Longs, Mask, Run
 
 DOCUMENTS = 1000

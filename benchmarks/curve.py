@@ -21,11 +21,11 @@ import numpy as np
 from benchmarks import corpora, figures
 from numpy.typing import NDArray
 
+from tagwright.auto import combine, plan
+from tagwright.auto.combiner import Examples, fit_combiner
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import compare
 from tagwright.methods import zero_shot
-from tagwright.methods.auto import combine, plan
-from tagwright.training.combiner import Examples, fit_combiner
 from tagwright.types import Document, Longs, Run
 
 NAMES = ("mdn", "tib", "epmc", "arxiv", "kirja")

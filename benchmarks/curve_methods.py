@@ -24,10 +24,11 @@ import numpy as np
 from benchmarks import corpora, curve_plot, figures
 from benchmarks.curve import NAMES, UNLABELLED, measures, sampled
 
+from tagwright import auto
 from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import auto, zero_shot
+from tagwright.methods import zero_shot
 from tagwright.papers import svm
 from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.tagger import Tagger

@@ -32,7 +32,7 @@ ZERO_SHOT = (
     *("methods/zero_shot", *MEASURES),
 )
 TRAINED = (*ZERO_SHOT, "training", "papers/svm")
-AUTO = (*TRAINED, "methods/auto", "papers/depl", "papers/rts")
+AUTO = (*TRAINED, "auto", "papers/depl", "papers/rts")
 SERVED = (*ZERO_SHOT, "readers", "review", "server")
 BATCHES = tuple(f"batch/{name}" for name in ("batch", "local_processes", "output_folder", "shard_tagging", "shards"))
 "What a batch is made of that does not use Ray."
@@ -53,7 +53,7 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
     "ray_nodes": ("core", "readers", "batch"),
     "rerank": ("encoders", "stages", "training"),
     "scale": (*TRAINED, "core", "graph", "readers", *BATCHES),
-    "storm": ("core", "data", "readers", "review", *BATCHES, "tagger", "training"),
+    "storm": ("core", "data", "readers", "review", *BATCHES, "tagger", "training", "auto/combiner", "auto/out_of_fold"),
     "supervised": AUTO,
     "train": ("encoders", "training"),
     "unsupervised": (*TRAINED, "papers/contrastive", "papers/maclr", "papers/rts"),

@@ -129,9 +129,9 @@ def _by_stage(tagger: Any, documents: Iterable[Any], clock: Clock) -> None:
 
 def learned_combiner(documents: Path, labels: Path, clock: Clock) -> None:
     """A combiner trained on 500 documents, whose labels are made up: the first that their texts name."""
+    from tagwright.auto import combine
     from tagwright.data.corpus import Corpus
     from tagwright.data.vocabulary import Vocabulary
-    from tagwright.methods.auto import combine
     from tagwright.tagger import batches
 
     corpus = Corpus.read(documents)

@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 from benchmarks import corpora, figures, rows
 
+from tagwright import auto
 from tagwright.core.steps import Steps
-from tagwright.methods import auto
 from tagwright.papers import depl, svm
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run

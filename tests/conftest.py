@@ -65,9 +65,8 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def quick_auto() -> Iterator[None]:
     """`train auto` does not measure how fast the machine is, and its combiner has 30 trees instead of 120."""
+    from tagwright.auto import combiner, speed
     from tagwright.combining.ranking_trees import BoostedTrees, BoostingOptions, grow
-    from tagwright.methods.auto import speed
-    from tagwright.training import combiner
 
     def grow_few(features: Any, scores: Any, gradients: Any, options: BoostingOptions, seed: int) -> BoostedTrees:
         return grow(features, scores, gradients, replace(options, trees=30), seed)

@@ -22,6 +22,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from tests.server.review.test_refit import lesson
 
+from tagwright.auto import combiner
 from tagwright.combining.ranking_trees import BoostedTrees, BoostingOptions, grow
 from tagwright.core.atomic import remove_leftovers
 from tagwright.core.versions import Versions
@@ -34,7 +35,6 @@ from tagwright.server.review.refit import Refitter, refit_combiner
 from tagwright.server.review.session import Review
 from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
-from tagwright.training import combiner
 
 FIRST, TEXT = "0001", "The belane."
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tagwright import sklearn
+    from tagwright import auto, sklearn
     from tagwright.api import compare, evaluate, load, report, train, zero_shot
     from tagwright.data.corpus import Corpus
     from tagwright.data.run_files import read_run, write_run
@@ -68,12 +68,10 @@ _PAPERS = ("rts", "maclr", "micol", "futex", "contrastive", "svm", "depl")
 if not TYPE_CHECKING:  # a type checker knows all names from above, and says where one is wrong
 
     def __getattr__(name: str) -> Any:
-        if name == "auto":
-            found: Any = import_module("tagwright.methods.auto")
-        elif name in _PAPERS:
-            found = import_module(f"tagwright.papers.{name}")
-        elif name == "sklearn":
-            return import_module("tagwright.sklearn")
+        if name in _PAPERS:
+            found: Any = import_module(f"tagwright.papers.{name}")
+        elif name in ("auto", "sklearn"):
+            return import_module(f"tagwright.{name}")
         else:
             module = next((module for module, names in _PLACES.items() if name in names), None)
             if module is None:

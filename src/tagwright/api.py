@@ -89,7 +89,7 @@ def train(
 ) -> Tagger:
     """Train a method on documents and give its tagger.
 
-    method: auto trains and combines what pays, with labels of some documents or of none (`methods.auto`). rts, maclr,
+    method: auto trains and combines what pays, with labels of some documents or of none (`auto`). rts, maclr,
     micol, futex, ict, simcse learn from texts; svm, classifier, de_ret, depl, depl_cls from documents with gold labels;
     finetune and combine continue from `model`; zero_shot learns nothing. y: gold labels, ids or names, a list for each
     document, instead of those the documents have; an empty list, and for auto None as well, is an unlabelled document.

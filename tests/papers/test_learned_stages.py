@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from tests.papers.topics import LABELS, TOPICS, encoders
 
+from tagwright.auto import combine
+from tagwright.auto.combiner import CombinerOptions
 from tagwright.combining.features import GROUPS
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.ranking_trees import BoostingOptions
 from tagwright.methods import zero_shot
-from tagwright.methods.auto import combine
 from tagwright.papers import depl, futex, micol, rts, svm
 from tagwright.tagger import Tagger
 from tagwright.tagger.fuse import fuse
-from tagwright.training.combiner import CombinerOptions
 from tagwright.training.config import TrainingConfig
 from tagwright.types import Document, Section
 

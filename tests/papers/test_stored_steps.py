@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.papers.topics import DOCUMENTS, LABELS, trained
 
+from tagwright import auto
 from tagwright.core.steps import LOG, NAME, State, Steps
-from tagwright.methods import auto
 from tagwright.papers import futex, rts, svm
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger

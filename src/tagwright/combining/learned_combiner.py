@@ -28,7 +28,7 @@ class LearnedCombiner:
 
     described: computes the features of candidates. ranker: scores the features. bias: (labels,) added to the score of
     each label. confidence: maps scores to probabilities of being right; None if these are not estimated. Trained by
-    training/combiner.py.
+    auto/combiner.py.
     """
 
     described: CandidateFeatures

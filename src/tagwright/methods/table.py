@@ -111,7 +111,7 @@ def _combine(
     model: Tagger, gold: Run, judged: Run | None = None,
 ) -> Tagger:  # fmt: skip
     """Learn to combine the stages of a tagger, and record nDCG@5 before and after, from 0 to 1."""
-    from tagwright.methods.auto import combine
+    from tagwright.auto import combine
 
     found = combine.fit(documents, model, config, gold=gold, judged=judged)
     if (combiner := found.combiner) is None:
@@ -125,7 +125,7 @@ _WORDS = _LABELLED | {"keywords"}
 
 METHODS: dict[str, Method] = {
     ZERO_SHOT: Method("methods.zero_shot", "nothing", _OF_NO_PAPER, adapter=_zero_shot),
-    AUTO_METHOD: Method("methods.auto", "either", _OF_NO_PAPER, frozenset({"reviews", "minutes", "synthetic"})),
+    AUTO_METHOD: Method("auto", "either", _OF_NO_PAPER, frozenset({"reviews", "minutes", "synthetic"})),
     "rts": Method("papers.rts", "texts", accepts=_FUSED, needs=_TORCH),
     "maclr": Method("papers.maclr", "texts", accepts=_FUSED, needs=_TORCH),
     "micol": Method("papers.micol", "texts", needs=_TORCH),
@@ -136,7 +136,7 @@ METHODS: dict[str, Method] = {
         "papers.maclr", "labels", ("FewShot", "few_shot_paper"),
         _FUSED | _CONTINUED | {"share_of_labels", "share_of_pairs"}, _TORCH, _fine_tune,
     ),
-    COMBINE: Method("methods.auto.combine", "labels", _OF_NO_PAPER, _CONTINUED | {"reviews"}, adapter=_combine),
+    COMBINE: Method("auto.combine", "labels", _OF_NO_PAPER, _CONTINUED | {"reviews"}, adapter=_combine),
     "svm": Method("papers.svm", "labels", accepts=_LABELLED),
     "classifier": Method("papers.depl", "labels", ("ClassifierConfig", "classifier_paper"), _LABELLED, _LIBRARY),
     "de_ret": Method("papers.depl", "labels", ("DeRetConfig", "de_ret_paper"), _LABELLED, _LIBRARY),

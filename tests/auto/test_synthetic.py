@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from tests.llm.stub import serving
 
+from tagwright import auto
+from tagwright.auto.combine import ndcg_at_5
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.llm.generation import synthetic_documents
 from tagwright.llm.options import LlmOptions
-from tagwright.methods import auto
-from tagwright.methods.auto.combine import ndcg_at_5
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label
 

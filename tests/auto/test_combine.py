@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from tests.tiny import tiny_encoder
 
+from tagwright.auto import combine
+from tagwright.auto.combiner import CombinerOptions
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.reranked import Reranked, RerankOptions
@@ -16,12 +18,10 @@ from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, Weight
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, ModelError
-from tagwright.methods.auto import combine
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
-from tagwright.training.combiner import CombinerOptions
 from tagwright.types import Document, Label
 
 pytestmark = pytest.mark.usefixtures("quick_auto")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.auto.combiner import CombinerOptions, Examples, FittedCombiner, fit_combiner
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
 from tagwright.combining.confidence import Platt, fit_curve, fit_score_map
 from tagwright.combining.features import Features
@@ -28,7 +29,6 @@ from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.parents import fit_parents
-from tagwright.training.combiner import CombinerOptions, Examples, FittedCombiner, fit_combiner
 from tagwright.training.gold_labels import excludes_self
 from tagwright.types import Document, Doubles, Run, Stage
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.auto.combiner import assign_folds
 from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import taken
@@ -16,7 +17,6 @@ from tagwright.encoders.cache import keeps_documents
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
-from tagwright.training.combiner import assign_folds
 from tagwright.training.linear import SvmOptions, fit_svm
 from tagwright.types import Document, Label, Longs, Retriever, Run
 

@@ -10,6 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.auto import combine
+from tagwright.auto.combiner import BASE, FAR, CombinerOptions, Examples, FittedCombiner, assign_folds, better
+from tagwright.auto.out_of_fold import Fold
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.candidate_ranker import fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features
@@ -17,10 +20,7 @@ from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.progress import counted
 from tagwright.core.steps import State
-from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger
-from tagwright.training.combiner import BASE, FAR, CombinerOptions, Examples, FittedCombiner, assign_folds, better
-from tagwright.training.out_of_fold import Fold
 from tagwright.types import Document, Doubles, Run
 
 WEIGHTS = (0.5, 1.0, 2.0, 4.0)

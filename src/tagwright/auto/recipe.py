@@ -20,6 +20,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from tagwright.auto import combine, examples, plan, reranking, speed
+from tagwright.auto.combiner import CombinerOptions, better, fit_combiner
+from tagwright.auto.examples import Trial, Weighted
+from tagwright.auto.out_of_fold import DEPL_CLS, KNN, KNN_DENSE, SVM, Fold, Folds, parts
+from tagwright.auto.plan import Plan, Work
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import WeightedSum
@@ -38,9 +43,6 @@ from tagwright.errors import ConfigError
 from tagwright.evaluation.advice import next_step
 from tagwright.llm.options import LlmOptions
 from tagwright.methods import zero_shot
-from tagwright.methods.auto import combine, examples, plan, reranking, speed
-from tagwright.methods.auto.examples import Trial, Weighted
-from tagwright.methods.auto.plan import Plan, Work
 from tagwright.methods.zero_shot import StageName
 from tagwright.papers import depl, rts
 from tagwright.stages.dense import Dense
@@ -48,9 +50,7 @@ from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
 from tagwright.tagger.language_model import LLM_RANKING, with_keywords, with_model
 from tagwright.text.language import AUTO, check, resolve
-from tagwright.training.combiner import CombinerOptions, better, fit_combiner
 from tagwright.training.config import TrainingConfig
-from tagwright.training.out_of_fold import DEPL_CLS, KNN, KNN_DENSE, SVM, Fold, Folds, parts
 from tagwright.types import Document, Doubles, Longs, Retriever, Run
 
 _log = logging.getLogger(__name__)

@@ -11,6 +11,12 @@ import numpy as np
 import pytest
 from tests.tiny import tiny_encoder
 
+from tagwright import auto
+from tagwright.auto import combine, examples, out_of_fold, plan, recipe, speed
+from tagwright.auto.combine import judged_only
+from tagwright.auto.combiner import Examples
+from tagwright.auto.plan import Holdings, Work
+from tagwright.auto.speed import CALIBRATION, Rates, calibrate
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import WeightedSum
@@ -18,11 +24,7 @@ from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation import advice
-from tagwright.methods import auto, zero_shot
-from tagwright.methods.auto import combine, examples, plan, recipe, speed
-from tagwright.methods.auto.combine import judged_only
-from tagwright.methods.auto.plan import Holdings, Work
-from tagwright.methods.auto.speed import CALIBRATION, Rates, calibrate
+from tagwright.methods import zero_shot
 from tagwright.papers import depl, rts
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.linear.classifiers import Linear
@@ -30,8 +32,6 @@ from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
 from tagwright.tagger import Tagger
 from tagwright.tagger.fuse import fuse
-from tagwright.training import out_of_fold
-from tagwright.training.combiner import Examples
 from tagwright.training.linear import fit_svm
 from tagwright.types import Document, Floats, Label, Run
 
@@ -235,7 +235,7 @@ def test_the_dual_encoder_is_trained_with_the_svm_of_the_same_documents(monkeypa
     work = Work(encode_labels=0, encode_documents=0, corpus=0, examples=60, folds=1)
     assert "depl_cls" in plan.plan(held, work, Rates(), minutes=10).stages
     rows = [replace(row, needs={}) if row.name == "depl_cls" else row for row in advice.STAGES]
-    monkeypatch.setattr("tagwright.methods.auto.plan.STAGES", rows)
+    monkeypatch.setattr("tagwright.auto.plan.STAGES", rows)
     record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
     assert "depl_cls" in record["stages"]
     assert trained == [*[(48, 48)] * 5, (60, 60)]

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tagwright.combining.candidate_ranker import CandidateRanker, Logistic
-from tagwright.combining.features import Features, StageScores, features
-from tagwright.combining.ranking_trees import BoostingOptions
-from tagwright.errors import ConfigError, InputError
-from tagwright.evaluation.metrics import Hits, ndcg
-from tagwright.training.combiner import (
+from tagwright.auto.combiner import (
     FIXED,
     SHARES,
     CombinerOptions,
@@ -25,6 +20,11 @@ from tagwright.training.combiner import (
     fit_combiner,
     train_ranker,
 )
+from tagwright.combining.candidate_ranker import CandidateRanker, Logistic
+from tagwright.combining.features import Features, StageScores, features
+from tagwright.combining.ranking_trees import BoostingOptions
+from tagwright.errors import ConfigError, InputError
+from tagwright.evaluation.metrics import Hits, ndcg
 from tagwright.types import Run
 
 OPTIONS = CombinerOptions(trees=BoostingOptions(trees=10, smallest=5))

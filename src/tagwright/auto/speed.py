@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tagwright.auto.combiner import CombinerOptions, Examples, train_ranker
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.ranking_trees import BoostingOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger
-from tagwright.training.combiner import CombinerOptions, Examples, train_ranker
 from tagwright.types import Document
 
 CALIBRATION = 16

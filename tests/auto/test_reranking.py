@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 from tests.llm.stub import Answer, names, scores, serving
 
+from tagwright import auto
+from tagwright.auto.combine import ndcg_at_5
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.llm.client import client
 from tagwright.llm.options import LlmOptions
-from tagwright.methods import auto
-from tagwright.methods.auto.combine import ndcg_at_5
 from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label, Run

@@ -1,5 +1,5 @@
 """`train auto`: train what pays on the data at hand, and learn how to combine it."""
 
-from tagwright.methods.auto.recipe import Config, fit
+from tagwright.auto.recipe import Config, fit
 
 __all__ = ["Config", "fit"]
