@@ -36,8 +36,7 @@ from tagwright.combining.label_free import FEATURES, Coefficients, features, nam
 from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
 from tagwright.evaluation.metrics import labelled
-from tagwright.methods import zero_shot
-from tagwright.tagger import Tagger, batches
+from tagwright.tagger import Tagger, batches, zero_shot
 from tagwright.types import Document, Doubles, Longs, Mask, Run
 
 DOCUMENTS = 1000

@@ -25,7 +25,7 @@ from tagwright.auto import combine, plan
 from tagwright.auto.combiner import Examples, fit_combiner
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import compare
-from tagwright.methods import zero_shot
+from tagwright.tagger import zero_shot
 from tagwright.types import Document, Longs, Run
 
 NAMES = ("mdn", "tib", "epmc", "arxiv", "kirja")

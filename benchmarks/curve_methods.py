@@ -28,10 +28,9 @@ from tagwright import auto
 from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zero_shot
 from tagwright.papers import svm
 from tagwright.stages.nearest_labelled import NearestLabelled
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 from tagwright.types import Document, Ints, Run
 
 RESULT = figures.RESULTS / "curve-methods.json"

@@ -21,9 +21,8 @@ from benchmarks import corpora, figures, rows
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
-from tagwright.methods import zero_shot
 from tagwright.papers import depl, svm
-from tagwright.tagger import Tagger, batches
+from tagwright.tagger import Tagger, batches, zero_shot
 from tagwright.training.gold_labels import confident
 from tagwright.types import Document, Run
 

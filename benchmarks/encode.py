@@ -33,7 +33,7 @@ from tagwright.encoders.precision import GAIN, Precision, resolve
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
-from tagwright.methods import zero_shot
+from tagwright.tagger import zero_shot
 from tagwright.types import Document, Floats, Run
 
 DEFAULT = figures.RESULTS / "encode.json"

@@ -29,7 +29,7 @@ RESULTS = Path(OWN) / "results" if OWN else COMMITTED
 MEASURES = tuple(f"evaluation/{name}" for name in ("calibration", "metrics", "resampling", "scores", "significance"))
 ZERO_SHOT = (
     *("combining", "data", "encoders", "stages", "tagger", "text", "translation", "types"),
-    *("methods/zero_shot", *MEASURES),
+    *MEASURES,
 )
 TRAINED = (*ZERO_SHOT, "training", "papers/svm")
 AUTO = (*TRAINED, "auto", "papers/depl", "papers/rts")

@@ -26,9 +26,8 @@ from benchmarks.zeroshot import own_labels, without
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
-from tagwright.methods import zero_shot
 from tagwright.stages.dense import Dense
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 
 MEASURES = ("P@1", "P@5", "nDCG@5", "R@100")
 

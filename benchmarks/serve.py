@@ -23,7 +23,7 @@ from benchmarks.serve_annif import annif
 from benchmarks.serve_labels import label_search, page_weight
 from benchmarks.serve_load import Service, batches, load, measured, milliseconds, resident, single
 
-from tagwright.methods import zero_shot
+from tagwright.tagger import zero_shot
 
 RESULTS = figures.RESULTS / "serve.json"
 CORPUS = "epmc"

@@ -18,11 +18,10 @@ from typing import Any
 from benchmarks import corpora, figures, rows
 
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.methods import zero_shot
 from tagwright.papers import contrastive, maclr, rts
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.tagger import Tagger, batches
+from tagwright.tagger import Tagger, batches, zero_shot
 from tagwright.tagger.fuse import fuse
 from tagwright.training.config import TrainingConfig
 from tagwright.training.pairs import sample_labels, sample_pairs, simcse_pairs

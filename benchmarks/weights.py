@@ -22,8 +22,8 @@ from benchmarks.zeroshot import own_labels
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.significance import compare
-from tagwright.methods import zero_shot
-from tagwright.methods.zero_shot import Config
+from tagwright.tagger import zero_shot
+from tagwright.tagger.zero_shot import Config
 from tagwright.types import Document, Run
 
 MEASURES = ("nDCG@5", "P@1", "P@5")

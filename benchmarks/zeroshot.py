@@ -19,11 +19,10 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation.metrics import label_counts, labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
-from tagwright.methods import zero_shot
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.tagger import batches
+from tagwright.tagger import batches, zero_shot
 from tagwright.types import Document, Longs, Retriever, Run
 
 DEPTH = 100

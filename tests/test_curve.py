@@ -12,8 +12,8 @@ import pytest
 from benchmarks import corpora, curve
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zero_shot as zeroshot
 from tagwright.tagger import Tagger
+from tagwright.tagger import zero_shot as zeroshot
 from tagwright.types import Run
 
 NAMES = ("honey", "wasp", "flower", "market", "money", "river", "water", "stone")

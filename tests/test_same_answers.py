@@ -17,10 +17,9 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError
-from tagwright.methods import zero_shot
-from tagwright.methods.zero_shot import PROPOSED, Config
 from tagwright.stages.dense import PAYS, Dense
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
+from tagwright.tagger.zero_shot import PROPOSED, Config
 from tagwright.types import Document, Label, Run
 
 WORDS = [word for word in KNOWN if word != "bees"]

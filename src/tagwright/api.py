@@ -44,7 +44,7 @@ def zero_shot(
     """A tagger that needs no training: names, words and meaning suggest labels.
 
     documents: some of those to tag, if available: their language is preferred if a file has names in several. options:
-    those of `methods.zero_shot.Config`, such as language, stages, encoder, precision. offline: do not fetch an encoder
+    those of `tagger.zero_shot.Config`, such as language, stages, encoder, precision. offline: do not fetch an encoder
     that is not on this machine (HF_HUB_OFFLINE says the same). progress: show progress bars on a terminal. Raises
     InputError, ConfigError, ModelError (all TagwrightErrors).
 

@@ -271,7 +271,7 @@ class Job:
 
     def _fused(self, tagger: Tagger) -> Tagger:
         """Add the stages of the zero-shot method and of other taggers, if asked for."""
-        from tagwright.methods import zero_shot
+        from tagwright.tagger import zero_shot
 
         if self.fuse and self.method == FINETUNE:  # the encoder alone: the plain one is among the zero-shot stages
             tagger = Tagger(tagger.vocabulary, {"dense": tagger.retrievers["dense"]})
@@ -325,7 +325,7 @@ def _left_out(gold: Run) -> Longs:
 def _report_check(tagger: Tagger, documents: Sequence[Document], lesson: Lesson) -> None:
     """Report in one line whether training helped. An error is only logged: the tagger is saved already."""
     from tagwright.evaluation.holdout import check
-    from tagwright.methods import zero_shot
+    from tagwright.tagger import zero_shot
 
     try:
         worse, sentence = check(tagger, zero_shot.fit, taken(documents, lesson.rows), lesson.gold.take(lesson.rows))

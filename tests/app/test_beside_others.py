@@ -19,8 +19,8 @@ from tests.tiny import tiny_encoder
 import tagwright
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods.zero_shot import Config, fit_by_language
 from tagwright.tagger import Tagger
+from tagwright.tagger.zero_shot import Config, fit_by_language
 from tagwright.types import Document, Label
 
 FINNISH = "Kirjat ja kalastus: tietoa kirjoista, joita kirjastossa luetaan paljon."

@@ -19,8 +19,8 @@ from tests.tiny import tiny_encoder
 from tagwright import __version__
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.methods import zero_shot
 from tagwright.stages.dense import Dense, DenseOptions, trust
+from tagwright.tagger import zero_shot
 from tagwright.types import Label
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"

@@ -12,8 +12,7 @@ from tagwright.app import demo, scipy_manual
 from tagwright.app.scipy_manual import Manual
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import TagwrightError
-from tagwright.methods import zero_shot
-from tagwright.tagger import Evidence, Tagger
+from tagwright.tagger import Evidence, Tagger, zero_shot
 from tagwright.types import Document, EvidenceSpan, Label
 
 PAGE = """

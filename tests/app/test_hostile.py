@@ -19,8 +19,7 @@ from tests.app.conftest import DOCUMENTS, LABELS, Command, write
 from tagwright.app import render
 from tagwright.app.commands.cache import cache
 from tagwright.app.options import Option
-from tagwright.methods import zero_shot
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 
 TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
 WORDS = ("--set", 'stages=["exact_match", "tfidf"]', "--set", "weights=[0.5, 1.0]")

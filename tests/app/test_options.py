@@ -12,7 +12,7 @@ import pytest
 from tagwright.app.options import Option, options_of, values_of
 from tagwright.core.checked import Checked, build
 from tagwright.errors import ConfigError
-from tagwright.methods import zero_shot
+from tagwright.tagger import zero_shot
 
 
 @dataclass(frozen=True, kw_only=True)

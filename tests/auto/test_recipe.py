@@ -24,13 +24,12 @@ from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation import advice
-from tagwright.methods import zero_shot
 from tagwright.papers import depl, rts
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.fuse import fuse
 from tagwright.training.linear import fit_svm
 from tagwright.types import Document, Floats, Label, Run

@@ -21,10 +21,10 @@ from tagwright.encoders import model_folder
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.model_folder import digest, find, offline, pinned, revision_of
 from tagwright.errors import ModelError
-from tagwright.methods import zero_shot
 from tagwright.papers import rts
 from tagwright.stages.dense import Dense
 from tagwright.stages.reranker import CrossEncoderReranker
+from tagwright.tagger import zero_shot
 from tagwright.types import Label
 
 

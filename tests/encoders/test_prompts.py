@@ -18,9 +18,8 @@ from tagwright.encoders.prompts import Prompts, Role
 from tagwright.encoders.sentence_transformer import General
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ConfigError, ModelError
-from tagwright.methods import zero_shot
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 from tagwright.types import Document, Floats, Label
 
 TEXTS = ["bee", "honey bee near the river, and rain", "", "stock market money", "bee " * 90]

@@ -18,8 +18,8 @@ from tagwright.encoders import static
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil, main_directions
 from tagwright.errors import ModelError
-from tagwright.methods import zero_shot as zeroshot
 from tagwright.tagger import Tagger
+from tagwright.tagger import zero_shot as zeroshot
 from tagwright.types import Floats
 
 

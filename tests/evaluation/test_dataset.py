@@ -11,8 +11,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.run_files import write_run
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import dataset
-from tagwright.methods import zero_shot
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 from tagwright.types import Document, Label, Run
 
 LABELS = Vocabulary([Label("bee", ("Bees",)), Label("bank", ("Banks",)), Label("rain", ("Rain",))])

@@ -8,9 +8,9 @@ import pytest
 
 from tagwright import auto
 from tagwright.errors import ConfigError
-from tagwright.methods import zero_shot
 from tagwright.methods.table import METHODS, configuration, method_name, nested, options_of
 from tagwright.papers import contrastive, depl, futex, maclr, micol, rts, svm
+from tagwright.tagger import zero_shot
 from tagwright.training.config import TrainingConfig
 
 

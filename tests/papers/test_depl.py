@@ -15,13 +15,12 @@ from tagwright.core.steps import NAME, Steps
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods import zero_shot
 from tagwright.methods.table import METHODS, configuration
 from tagwright.papers import depl
 from tagwright.papers import svm as linear
 from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.stages.linear.classifiers import Linear
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 from tagwright.training.batching import is_validation
 from tagwright.training.config import TrainingConfig
 from tagwright.training.gold_labels import confident

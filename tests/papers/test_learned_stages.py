@@ -16,9 +16,8 @@ from tagwright.auto.combiner import CombinerOptions
 from tagwright.combining.features import GROUPS
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.ranking_trees import BoostingOptions
-from tagwright.methods import zero_shot
 from tagwright.papers import depl, futex, micol, rts, svm
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.fuse import fuse
 from tagwright.training.config import TrainingConfig
 from tagwright.types import Document, Section

@@ -14,12 +14,11 @@ from torch.nn.functional import normalize
 from tagwright.core.steps import NAME, Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods import zero_shot
 from tagwright.methods.table import configuration
 from tagwright.papers import maclr
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 from tagwright.training.clusters import ClusterSchedule
 from tagwright.training.config import TrainingConfig
 from tagwright.training.encoder import in_batch

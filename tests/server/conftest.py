@@ -7,10 +7,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zero_shot
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 from tagwright.types import Label
 
 LABELS = Vocabulary(

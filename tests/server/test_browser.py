@@ -12,11 +12,11 @@ from tests.server.browsing import DESK, PHONE, chromium, served, violations, vis
 from tests.server.conftest import LABELS, word_tagger
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zero_shot
 from tagwright.review.current import Decision
 from tagwright.review.file import ReviewFile
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
+from tagwright.tagger import zero_shot
 from tagwright.types import Document, Label, Section
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from tests.server.conftest import word_tagger
 from tests.server.reconciliation_schemas import check
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zero_shot
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.name_matching import CONCEPT
 from tagwright.server.served_model import ServedModel
+from tagwright.tagger import zero_shot
 from tagwright.types import Label
 
 BASE = "http://x.org/zoo/"

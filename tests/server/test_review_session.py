@@ -12,13 +12,12 @@ import pytest
 from tests.server.browsing import DESK, chromium, served, visiting
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zero_shot
 from tagwright.review.export import exported
 from tagwright.review.file import ReviewFile
 from tagwright.server.review.refit import refit_combiner
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 from tagwright.types import Document, Label
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
 from tagwright.llm.options import LlmOptions
-from tagwright.methods import zero_shot
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.llm_keywords import Example, LlmKeywords, valid_keywords
 from tagwright.stages.names.exact_match import ExactMatch
+from tagwright.tagger import zero_shot
 from tagwright.testing import check_stage
 from tagwright.types import Document, Label
 

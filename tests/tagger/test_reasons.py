@@ -9,8 +9,7 @@ from tagwright.combining.contributions import Contribution
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zero_shot
-from tagwright.tagger import Evidence
+from tagwright.tagger import Evidence, zero_shot
 from tagwright.tagger.reasons import LEARNED, legend, reasons
 from tagwright.types import Document
 

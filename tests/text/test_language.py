@@ -202,7 +202,7 @@ FROM_SEVERAL = {
     "data/vocabulary.py": "the documents from which a tagger is made",
     "llm/generation.py": "the language in which a model writes",
     "auto/recipe.py": "the documents from which a tagger is trained",
-    "methods/zero_shot.py": "the documents from which a tagger is made, and each text by itself",
+    "tagger/zero_shot.py": "the documents from which a tagger is made, and each text by itself",
     "stages/dense/trust.py": "a line of log",
     "text/language.py": "here",
 }

@@ -11,9 +11,8 @@ from tests.translation.names import BOTH
 from tagwright.app.suggestions import as_text, suggestion_lines
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zero_shot
 from tagwright.server.rows import reason_lines
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 from tagwright.types import Document, Label
 
 PLACE = [german for _, german in BOTH].index("Umweltstatistik")

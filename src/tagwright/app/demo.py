@@ -13,8 +13,7 @@ from tagwright.core.terminal import escaped
 from tagwright.evaluation.dataset import DEPTH
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.tables import percent
-from tagwright.methods import zero_shot
-from tagwright.tagger import Evidence, Suggestion, Tagger
+from tagwright.tagger import Evidence, Suggestion, Tagger, zero_shot
 from tagwright.types import Document
 
 EXAMPLES = ("cluster.vq.kmeans", "integrate.solve_ivp", "linalg.svd", "signal.find_peaks", "stats.ttest_ind")

@@ -53,7 +53,7 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
         return Tagger.load(chosen.model)
     from tagwright.app.options import values_of  # the methods are loaded only where one is chosen
     from tagwright.methods.table import ZERO_SHOT, configuration
-    from tagwright.methods.zero_shot import fit, fit_by_language
+    from tagwright.tagger.zero_shot import fit, fit_by_language
 
     config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)
     labels = _vocabulary(chosen.labels, config.language)  # before anything heavy is loaded

@@ -42,13 +42,12 @@ from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError
 from tagwright.evaluation.advice import next_step
 from tagwright.llm.options import LlmOptions
-from tagwright.methods import zero_shot
-from tagwright.methods.zero_shot import StageName
 from tagwright.papers import depl, rts
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.classifiers import Linear
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.language_model import LLM_RANKING, with_keywords, with_model
+from tagwright.tagger.zero_shot import StageName
 from tagwright.text.language import AUTO, check, resolve
 from tagwright.training.config import TrainingConfig
 from tagwright.types import Document, Doubles, Longs, Retriever, Run

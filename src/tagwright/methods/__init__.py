@@ -1,1 +1,1 @@
-"""The table of the methods, and those that are of no paper."""
+"""The table of the methods."""

@@ -83,7 +83,7 @@ _LIBRARY = (*_TORCH, "sentence_transformers")  # also of a static encoder; of ot
 
 def _zero_shot(documents: Sequence[Document], labels: Vocabulary, config: Any, _steps: Steps) -> Tagger:
     """Make the zero-shot tagger; documents help to recognise the language of the names."""
-    from tagwright.methods import zero_shot
+    from tagwright.tagger import zero_shot
 
     return zero_shot.fit(labels, config, documents)
 
@@ -124,7 +124,7 @@ _OF_NO_PAPER = ("Config", None)
 _WORDS = _LABELLED | {"keywords"}
 
 METHODS: dict[str, Method] = {
-    ZERO_SHOT: Method("methods.zero_shot", "nothing", _OF_NO_PAPER, adapter=_zero_shot),
+    ZERO_SHOT: Method("tagger.zero_shot", "nothing", _OF_NO_PAPER, adapter=_zero_shot),
     AUTO_METHOD: Method("auto", "either", _OF_NO_PAPER, frozenset({"reviews", "minutes", "synthetic"})),
     "rts": Method("papers.rts", "texts", accepts=_FUSED, needs=_TORCH),
     "maclr": Method("papers.maclr", "texts", accepts=_FUSED, needs=_TORCH),

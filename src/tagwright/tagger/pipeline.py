@@ -248,7 +248,7 @@ class Tagger:
         document, ConfigError for a min_confidence above 0 or a best_cut if the tagger estimates no confidences, and for
         a condition that no label fulfils.
 
-        >>> from tagwright.methods import zero_shot
+        >>> from tagwright.tagger import zero_shot
         >>> config = zero_shot.Config(stages=("exact_match", "tfidf"), language="english")
         >>> tagger = zero_shot.fit(Vocabulary(["Bees", "Orchards", "Tax law"]), config)
         >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=3)]
@@ -273,7 +273,7 @@ class Tagger:
     ) -> Suggestions | list[Suggestions]:
         """Return the suggestions of `suggest`, each with its reasons and the evidence of the stages that suggest it.
 
-        >>> from tagwright.methods import zero_shot
+        >>> from tagwright.tagger import zero_shot
         >>> config = zero_shot.Config(stages=("exact_match", "tfidf"), language="english")
         >>> tagger = zero_shot.fit(Vocabulary(["Bees", "Orchards", "Tax law"]), config)
         >>> best, *_ = tagger.explain(text := "Honey bees visit apple orchards.")

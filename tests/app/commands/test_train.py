@@ -18,10 +18,9 @@ from tagwright.core.steps import NAME, Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.evaluation.metrics import labelled
-from tagwright.methods import zero_shot
 from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.stages.names.exact_match import ExactMatch
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
 from tagwright.training import loop
 from tagwright.types import Label, Run
 
@@ -454,7 +453,7 @@ def tiny_zero_shot(labels: Vocabulary, *_: object) -> Tagger:
 def test_the_svm_joins_the_stages_of_the_zero_shot_method_and_is_explained(
     data: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tagwright.methods.zero_shot.fit", tiny_zero_shot)
+    monkeypatch.setattr("tagwright.tagger.zero_shot.fit", tiny_zero_shot)
     run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse")
     fused = Tagger.load(tmp_path / "M")
     assert list(fused.stages) == ["exact_match", "tfidf", "svm"]
@@ -482,7 +481,7 @@ def test_a_saved_zero_shot_tagger_is_fine_tuned_and_joined(
     before, after = (Tagger.load(tmp_path / name) for name in "ZF")
     assert list(after.stages) == ["exact_match", "tfidf", "dense", "title_match"]
     assert before.tag(UNSEEN).scores.tolist() != after.tag(UNSEEN).scores.tolist()
-    monkeypatch.setattr("tagwright.methods.zero_shot.fit", tiny_zero_shot)
+    monkeypatch.setattr("tagwright.tagger.zero_shot.fit", tiny_zero_shot)
     run("train", "finetune", *few, "--output", str(tmp_path / "G"), "--fuse", settings=["training.validation=0"])
     assert list(Tagger.load(tmp_path / "G").stages) == ["exact_match", "tfidf", "dense"]  # no plain encoder in this one
 
@@ -529,7 +528,7 @@ def test_a_training_is_compared_with_the_untrained_method(
         return Tagger(labels, {"exact_match": ExactMatch(exchanged)})
 
     data = many(tmp_path)
-    monkeypatch.setattr("tagwright.methods.zero_shot.fit", tiny_zero_shot)
+    monkeypatch.setattr("tagwright.tagger.zero_shot.fit", tiny_zero_shot)
     good = run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
     expected = "nDCG@5 on 20 labelled documents that were not learnt from: 100.0, untrained (zero_shot) 100.0, p = 1"
     assert expected in good.stderr
@@ -552,7 +551,7 @@ def test_a_document_of_the_check_is_not_learnt_from_under_another_id(
     docs, *labels = many(tmp_path)
     lines = Path(docs).read_text().splitlines()[:100]
     Path(docs).write_text("\n".join([*lines, *(line.replace('"id": "m', '"id": "again') for line in lines)]))
-    monkeypatch.setattr("tagwright.methods.zero_shot.fit", tiny_zero_shot)
+    monkeypatch.setattr("tagwright.tagger.zero_shot.fit", tiny_zero_shot)
     monkeypatch.setattr("tagwright.papers.svm.fit", fit)
     run("train", "svm", docs, *labels, "--output", str(tmp_path / "M"), check=True)
     (learnt,) = seen

@@ -13,12 +13,11 @@ from tests.tiny import tiny_encoder
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.methods import zero_shot
-from tagwright.methods.zero_shot import Config
 from tagwright.stages.dense import Dense
 from tagwright.stages.dense import trust as module
 from tagwright.stages.dense.trust import report, trust
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, zero_shot
+from tagwright.tagger.zero_shot import Config
 from tagwright.types import Document, Label
 
 LABELS = Vocabulary([Label("bee", ("Bees",), "Honey and flower."), Label("bank", ("Banks",), "Money is there.")])
