@@ -13,10 +13,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from tagwright.papers.metadata_pairs import text_of
+from tagwright.papers.pairs import Key, Source, group_of_document
 from tagwright.text.words import ANALYSIS, words
-from tagwright.training.metadata_pairs import text_of
 from tagwright.training.objectives import Encode
-from tagwright.training.pairs import Key, Source, group_of_document
 from tagwright.types import Document, Pair
 
 Synonyms: TypeAlias = Callable[[str], Sequence[str]]

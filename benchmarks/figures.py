@@ -31,7 +31,11 @@ ZERO_SHOT = (
     *("combining", "data", "encoders", "stages", "tagger", "text", "translation", "types"),
     *MEASURES,
 )
-TRAINED = (*ZERO_SHOT, "training", "papers/svm")
+FORMULAS = (
+    *("clusters", "cross_encoder", "in_batch", "label_objectives", "losses", "maclr_stage1", "metadata_pairs", "pairs"),
+)
+TRAINING = ("training", *(f"papers/{name}" for name in FORMULAS))
+TRAINED = (*ZERO_SHOT, *TRAINING, "papers/svm")
 AUTO = (*TRAINED, "auto", "papers/depl", "papers/rts")
 SERVED = (*ZERO_SHOT, "readers", "review", "server")
 BATCHES = tuple(f"batch/{name}" for name in ("batch", "local_processes", "output_folder", "shard_tagging", "shards"))
@@ -51,11 +55,11 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
     "monitor": ("combining/acceptance", "monitoring", "text"),
     "names": ("stages/names", "text"),
     "ray_nodes": ("core", "readers", "batch"),
-    "rerank": ("encoders", "stages", "training"),
+    "rerank": ("encoders", "stages", *TRAINING),
     "scale": (*TRAINED, "core", "graph", "readers", *BATCHES),
-    "storm": ("core", "data", "readers", "review", *BATCHES, "tagger", "training", "auto/combiner", "auto/out_of_fold"),
+    "storm": ("core", "data", "readers", "review", *BATCHES, "tagger", *TRAINING, "auto/combiner", "auto/out_of_fold"),
     "supervised": AUTO,
-    "train": ("encoders", "training"),
+    "train": ("encoders", *TRAINING),
     "unsupervised": (*TRAINED, "papers/contrastive", "papers/maclr", "papers/rts"),
 }
 """Results file -> the packages and modules of src/tagwright that its figures depend on.

@@ -27,10 +27,10 @@ from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError
 from tagwright.papers import micol
+from tagwright.papers.cross_encoder import with_negatives
+from tagwright.papers.metadata_pairs import mixed
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
-from tagwright.training.cross_encoder import with_negatives
-from tagwright.training.metadata_pairs import mixed
 from tagwright.types import Run
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "nDCG@10")

@@ -24,11 +24,11 @@ from sentence_transformers import SentenceTransformer
 
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.device import best_device
+from tagwright.papers.losses import info_nce
+from tagwright.papers.pairs import Source, rts_pairs
 from tagwright.training.config import TrainingPlan
 from tagwright.training.loop import train
-from tagwright.training.losses import info_nce
 from tagwright.training.objectives import Contrastive
-from tagwright.training.pairs import Source, rts_pairs
 from tagwright.training.trainable_encoder import trainable_encoder
 from tagwright.types import Pair
 

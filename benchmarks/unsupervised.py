@@ -19,12 +19,13 @@ from benchmarks import corpora, figures, rows
 
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.papers import contrastive, maclr, rts
+from tagwright.papers.pairs import simcse_pairs
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger, batches, zero_shot
 from tagwright.tagger.fuse import fuse
 from tagwright.training.config import TrainingConfig
-from tagwright.training.pairs import sample_labels, sample_pairs, simcse_pairs
+from tagwright.training.gold_labels import sample_labels, sample_pairs
 from tagwright.types import Run
 
 PSEUDO = 3

@@ -24,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.errors import ConfigError
-from tagwright.training.pairs import Source, group_of_document
+from tagwright.papers.pairs import Source, group_of_document
 from tagwright.types import Document, Floats
 
 TEXTS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=30)

@@ -23,7 +23,7 @@ ROOMS = {path.stem for path in PACKAGE.iterdir()}
 
 
 def named(text: str) -> set[str]:
-    """Dotted names in backticks that begin with a package or module of ours, as in `training.losses.info_nce`."""
+    """Dotted names in backticks that begin with a package or module of ours, as in `papers.losses.info_nce`."""
     found = re.findall(r"(?<!`)`(?:tagwright\.)?([a-z_]+(?:\.\w+)+)`(?!`)", text)
     return {name for name in found if name.partition(".")[0] in ROOMS}
 

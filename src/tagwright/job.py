@@ -47,8 +47,7 @@ from tagwright.monitoring import training_profile
 from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.fuse import TRAINED, fuse
 from tagwright.text.language import AUTO
-from tagwright.training.gold_labels import confident, known_labels
-from tagwright.training.pairs import sample_labels, sample_pairs
+from tagwright.training.gold_labels import confident, known_labels, sample_labels, sample_pairs
 from tagwright.types import Document, Longs, Run
 
 _log = logging.getLogger(__name__)

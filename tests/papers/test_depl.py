@@ -18,13 +18,13 @@ from tagwright.errors import ConfigError
 from tagwright.methods.table import METHODS, configuration
 from tagwright.papers import depl
 from tagwright.papers import svm as linear
+from tagwright.papers.label_objectives import DualEncoder
 from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.training.batching import is_validation
 from tagwright.training.config import TrainingConfig
 from tagwright.training.gold_labels import confident
-from tagwright.training.label_objectives import DualEncoder
 from tagwright.training.linear import SvmOptions, train_linear
 from tagwright.types import Document, Label, Pair, Run
 

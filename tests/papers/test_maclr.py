@@ -16,15 +16,16 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.methods.table import configuration
 from tagwright.papers import maclr
+from tagwright.papers.clusters import ClusterSchedule
+from tagwright.papers.in_batch import in_batch
+from tagwright.papers.losses import cluster_loss, label_regularisation
+from tagwright.papers.maclr_stage1 import MaclrStage1, eq_2
+from tagwright.papers.pairs import ict_pairs
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.tagger import Tagger, zero_shot
-from tagwright.training.clusters import ClusterSchedule
 from tagwright.training.config import TrainingConfig
-from tagwright.training.encoder import in_batch
-from tagwright.training.losses import cluster_loss, label_regularisation
-from tagwright.training.maclr_stage1 import MaclrStage1, eq_2
-from tagwright.training.pairs import ict_pairs, sample_labels
+from tagwright.training.gold_labels import sample_labels
 from tagwright.types import Floats, Label, Pair, Run
 
 QUICK = maclr.Config(pseudo_labels=1, training=TrainingConfig(batch=16, epochs=40, learning_rate=0.01, validation=0.0))

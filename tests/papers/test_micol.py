@@ -15,13 +15,13 @@ from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError, InputError
 from tagwright.graph.network import Graph
 from tagwright.papers import micol
+from tagwright.papers.pairs import sample_documents
 from tagwright.stages.dense import LabelText
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
-from tagwright.training.pairs import sample_documents
 from tagwright.types import Document, Label, Pair, Retriever, Triple
 
 # Half of the documents of a topic name it, the others use its words; those of one topic share an author, and so learn

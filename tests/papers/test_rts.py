@@ -12,11 +12,11 @@ from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, ModelError
 from tagwright.methods.table import configuration
 from tagwright.papers import contrastive, rts
+from tagwright.papers.pairs import simcse_pairs
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import settle
-from tagwright.training.pairs import simcse_pairs
 from tagwright.types import Document, Pair
 
 QUICK = rts.Config(

@@ -10,9 +10,9 @@ from sentence_transformers import SentenceTransformer
 from tests.tiny import tiny_encoder
 from tests.training.training_run import WORDS
 
+from tagwright.papers.losses import info_nce
 from tagwright.training import trainable_encoder as trainables
 from tagwright.training.gradient_caching import GradientCache, Texts
-from tagwright.training.losses import info_nce
 from tagwright.training.trainable_encoder import Transformer
 
 

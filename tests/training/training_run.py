@@ -16,10 +16,10 @@ from safetensors.torch import load_file
 
 from tagwright.core.steps import NAME, Steps
 from tagwright.encoders import precision
+from tagwright.papers.losses import info_nce
 from tagwright.training import trainable_encoder
 from tagwright.training.config import TrainingPlan
 from tagwright.training.loop import History, train
-from tagwright.training.losses import info_nce
 from tagwright.training.objectives import Contrastive, Encode
 from tagwright.types import Pair
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from tagwright.core.checked import Positive
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.papers.in_batch import in_batch
+from tagwright.papers.pairs import Source, ict_pairs
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
-from tagwright.training.encoder import RetrievalOptions, in_batch, settle, train_encoder
-from tagwright.training.pairs import Source, ict_pairs
+from tagwright.training.encoder import RetrievalOptions, settle, train_encoder
 from tagwright.training.shared_work import shared_dense
 from tagwright.types import Document
 

@@ -20,6 +20,14 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.dual_encoder import encoder, pooler_of, side, width
 from tagwright.errors import ConfigError
+from tagwright.papers.label_objectives import (
+    DualEncoder,
+    Heads,
+    LabelSampler,
+    Rates,
+    hard_negatives,
+    labelled_documents,
+)
 from tagwright.stages.dense.descriptions import (
     ClassifierWeights,
     DescriptionRetriever,
@@ -33,14 +41,6 @@ from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import EncoderOptions, count_steps, settle, untrained
 from tagwright.training.gold_labels import gold_of_texts, without_validation
-from tagwright.training.label_objectives import (
-    DualEncoder,
-    Heads,
-    LabelSampler,
-    Rates,
-    hard_negatives,
-    labelled_documents,
-)
 from tagwright.training.linear import SvmOptions, train_linear
 from tagwright.training.shared_work import is_single_process, shared_labels, shared_run, shared_vectors
 from tagwright.types import Document, Floats, Run

@@ -14,25 +14,25 @@ from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
+from tagwright.papers.clusters import ClusterSchedule
+from tagwright.papers.in_batch import in_batch
+from tagwright.papers.maclr_stage1 import MaclrStage1, eq_2
+from tagwright.papers.pairs import Source, ict_pairs, labelled_pairs
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger
 from tagwright.tagger.fuse import TRAINED
-from tagwright.training.clusters import ClusterSchedule
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import (
     RetrievalOptions,
     check_batch,
     count_steps,
-    in_batch,
     is_static,
     settle,
     train_encoder,
     train_model,
 )
 from tagwright.training.gold_labels import excludes_self
-from tagwright.training.maclr_stage1 import MaclrStage1, eq_2
-from tagwright.training.pairs import Source, ict_pairs, labelled_pairs
 from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.types import Document, Retriever, Run
 
@@ -162,7 +162,7 @@ def fine_tune(
 ) -> Tagger:
     """FS-XMC (4.4): train the encoder of a tagger on the known labels of some documents, by Eq. 1.
 
-    gold: labels of the documents, or a sample of them: see `pairs.sample_labels`. The given tagger is not changed. Of a
+    gold: labels of the documents, or a sample of them: see `sample_labels`. The given tagger is not changed. Of a
     tagger with a stage "trained", as `train --fuse` saves, that one is trained, otherwise "dense". Raises ConfigError
     when there is too little to learn from, or the tagger has neither.
     """

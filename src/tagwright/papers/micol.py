@@ -22,6 +22,11 @@ from tagwright.encoders.model_folder import STATIC as STATIC_ENCODER
 from tagwright.errors import ConfigError
 from tagwright.graph.meta_path_selection import PathEstimate, rank_paths, split_paths
 from tagwright.graph.network import Graph
+from tagwright.papers.cross_encoder import CROSS as MICOL_CROSS
+from tagwright.papers.cross_encoder import train_cross_encoder, with_negatives
+from tagwright.papers.in_batch import in_batch
+from tagwright.papers.metadata_pairs import metadata_pairs, metadata_triples, mixed, name_pairs, value_pairs
+from tagwright.papers.pairs import rts_pairs, sample_documents
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.lexical import Lexical, LexicalOptions, LexicalText
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
@@ -29,17 +34,7 @@ from tagwright.stages.reranker import CrossEncoderReranker, PairedText, Reranker
 from tagwright.tagger import Tagger, batches
 from tagwright.text.language import check
 from tagwright.training.config import TrainingConfig, TrainingPlan
-from tagwright.training.cross_encoder import CROSS as MICOL_CROSS
-from tagwright.training.cross_encoder import train_cross_encoder, with_negatives
-from tagwright.training.encoder import VectorOptions, in_batch, settle, train_encoder
-from tagwright.training.metadata_pairs import (
-    metadata_pairs,
-    metadata_triples,
-    mixed,
-    name_pairs,
-    value_pairs,
-)
-from tagwright.training.pairs import rts_pairs, sample_documents
+from tagwright.training.encoder import VectorOptions, settle, train_encoder
 from tagwright.training.shared_work import shared_dense
 from tagwright.types import Document, PairSource, Retriever, Run, Stage, TextField
 

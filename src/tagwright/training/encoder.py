@@ -14,13 +14,13 @@ from tagwright.encoders.bi_encoder import BiEncoder, EncoderModel
 from tagwright.encoders.device import uses_gpu
 from tagwright.encoders.library import is_module, module_class
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find, pinned
-from tagwright.encoders.prompts import Role, check_prompts
+from tagwright.encoders.prompts import check_prompts
 from tagwright.encoders.token_table import TokenTable
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import DenseOptions, LabelText
 from tagwright.training.batching import Batches, SamplerState
 from tagwright.training.config import TrainingConfig, TrainingPlan
-from tagwright.training.objectives import Contrastive, Objective
+from tagwright.training.objectives import Objective
 from tagwright.types import PairSource
 
 if TYPE_CHECKING:
@@ -187,21 +187,6 @@ def has_batches(pairs: PairSource, plan: TrainingPlan, count: int) -> bool:
 def count_steps(pairs: PairSource, plan: TrainingPlan) -> TrainingPlan:
     """Return the options with the length in steps, for the schedule of the training."""
     return replace(plan, steps=plan.steps or max(1, round(plan.epochs * _batches(pairs, plan).count())))
-
-
-def in_batch(
-    temperature: float, *, groups: bool = True, roles: tuple[Role, Role] = ("query", "document")
-) -> Contrastive:
-    """RTS Eq. 1, MACLR Eq. 1. groups: false-negative masking, pairs of one group are not each other's negatives.
-
-    roles: which prompts anchors and positives get.
-    """
-    from tagwright.training.losses import info_nce
-
-    def loss(anchors: torch.Tensor, positives: torch.Tensor, group: torch.Tensor) -> torch.Tensor:
-        return info_nce(anchors, positives, temperature, groups=group if groups else None)
-
-    return Contrastive(loss, roles)
 
 
 def _batches(pairs: PairSource, plan: TrainingPlan) -> Batches:

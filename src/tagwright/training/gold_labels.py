@@ -10,7 +10,7 @@ import numpy as np
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.training.batching import is_validation
-from tagwright.types import Document, Longs, Run
+from tagwright.types import Document, Longs, Mask, Run
 
 _log = logging.getLogger(__name__)
 
@@ -82,3 +82,26 @@ def without_validation(gold: Run, share: float, seed: int) -> Run:
     """The labels of all but the validation documents: see `batching.is_validation`."""
     validation = np.array([is_validation(i, share, seed) for i in range(len(gold))], np.bool_)
     return gold.keep(~validation[gold.rows])
+
+
+def sample_labels(gold: Run, labels: int, share: float, *, seed: int = 0) -> Run:
+    """FS-XMC by share of labels (MACLR 5.3): all gold pairs of a random share of the vocabulary, seen in gold or not.
+
+    labels: size of the vocabulary. At least one label is drawn; with the same seed, a larger share contains the
+    smaller.
+    """
+    chosen = _sample(labels, share, seed)
+    return gold.keep(chosen[gold.labels])
+
+
+def sample_pairs(gold: Run, share: float, *, seed: int = 0) -> Run:
+    """FS-XMC by share of pairs (MACLR Appendix C): a random share of the gold pairs, nested as in `sample_labels`."""
+    return gold.keep(_sample(len(gold.labels), share, seed))
+
+
+def _sample(size: int, share: float, seed: int) -> Mask:
+    if not 0 < share <= 1:
+        raise ConfigError(f"share is {share}, expected more than 0 and at most 1 (0.01 is one in a hundred)")
+    chosen = np.zeros(size, np.bool_)
+    chosen[np.random.default_rng(seed).permutation(size)[: max(1, round(share * size))]] = True
+    return chosen

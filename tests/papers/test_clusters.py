@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.training.clusters import Clusters, ClusterSchedule, assign
+from tagwright.papers.clusters import Clusters, ClusterSchedule, assign
 from tagwright.types import Floats, Longs
 
 AXES = np.array([0, 1, 2, 0, 1, 2, 0, 0, 1, 2] * 3)

@@ -33,7 +33,7 @@ class TripleContrast(Contrastive):
 
     def __init__(self) -> None:
         def loss(positive: torch.Tensor, negative: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:  # noqa: ARG001
-            from tagwright.training.losses import score_contrast
+            from tagwright.papers.losses import score_contrast
 
             return score_contrast(positive[:, 0], negative)
 

@@ -17,8 +17,7 @@ from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.dual_encoder import encoder, side
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError
-from tagwright.training.config import TrainingPlan
-from tagwright.training.label_objectives import (
+from tagwright.papers.label_objectives import (
     DualEncoder,
     Heads,
     LabelSampler,
@@ -26,8 +25,9 @@ from tagwright.training.label_objectives import (
     hard_negatives,
     labelled_documents,
 )
+from tagwright.papers.losses import dual_encoder_bce, dual_encoder_classifier_bce
+from tagwright.training.config import TrainingPlan
 from tagwright.training.loop import train
-from tagwright.training.losses import dual_encoder_bce, dual_encoder_classifier_bce
 from tagwright.types import Document, Pair, Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tagwright.training.losses import (
+from tagwright.papers.losses import (
     cluster_loss,
     dual_encoder_bce,
     dual_encoder_classifier_bce,

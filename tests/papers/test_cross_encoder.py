@@ -18,7 +18,7 @@ from tests.tiny import tiny_encoder
 from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError
-from tagwright.training.cross_encoder import CROSS, TripleContrast, train_cross_encoder, with_negatives
+from tagwright.papers.cross_encoder import CROSS, TripleContrast, train_cross_encoder, with_negatives
 from tagwright.training.gradient_caching import GradientCache, Texts
 from tagwright.training.loop import train
 from tagwright.training.objectives import Text

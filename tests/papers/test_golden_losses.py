@@ -7,7 +7,7 @@ import torch
 from tests.golden import golden
 from torch import Tensor
 
-from tagwright.training.losses import (
+from tagwright.papers.losses import (
     cluster_loss,
     dual_encoder_bce,
     dual_encoder_classifier_bce,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagwright.encoders.prompts import Role
-from tagwright.training.clusters import Clusters, ClusterSchedule
+from tagwright.papers.clusters import Clusters, ClusterSchedule
 from tagwright.training.objectives import Arrays, Contrastive, Encode, Text
 from tagwright.types import Floats, Label, Longs, Pair, PairSource
 
@@ -53,7 +53,7 @@ class MaclrStage1(Contrastive):
 
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
         """Eq. 2, or Eq. 4 with labels."""
-        from tagwright.training.losses import label_regularisation
+        from tagwright.papers.losses import label_regularisation
 
         contexts, titles, *others = views
         loss = eq_2(self.temperature).pair_loss(contexts, titles, self._clusters(groups))
@@ -104,7 +104,7 @@ class MaclrStage1(Contrastive):
 
 def eq_2(temperature: float) -> Contrastive:
     """MACLR Eq. 2: the pairs of a group, here of a cluster or a label, are each other's positives."""
-    from tagwright.training.losses import cluster_loss
+    from tagwright.papers.losses import cluster_loss
 
     def loss(anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
         return cluster_loss(anchors, positives, temperature, similarity="cosine", groups=groups)

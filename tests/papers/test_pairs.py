@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError
-from tagwright.training.pairs import (
+from tagwright.papers.pairs import (
     BLOCK,
     RtsOptions,
     Segmentation,
@@ -17,11 +17,10 @@ from tagwright.training.pairs import (
     ict_pairs,
     labelled_pairs,
     rts_pairs,
-    sample_labels,
-    sample_pairs,
     segments,
     simcse_pairs,
 )
+from tagwright.training.gold_labels import sample_labels, sample_pairs
 from tagwright.types import Document, Label, Pair, Run, Section
 
 TWO_WORDS = Document("two", "Title", "a b")
@@ -147,7 +146,7 @@ def test_neighbours_in_the_corpus_are_not_neighbours_in_the_epoch() -> None:
 def test_an_epoch_larger_than_the_shuffled_window_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = texts(rts_pairs(long_documents(40), ()))
 
-    monkeypatch.setattr("tagwright.training.pairs.WINDOW", 1000)
+    monkeypatch.setattr("tagwright.papers.pairs.WINDOW", 1000)
 
     assert texts(rts_pairs(long_documents(40), ())) == whole
 

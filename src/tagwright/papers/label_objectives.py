@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from tagwright.encoders.prompts import Role
+from tagwright.papers.pairs import Key, Source
 from tagwright.training.objectives import Objective, OwnWeight
-from tagwright.training.pairs import Key, Source
 from tagwright.types import Document, Floats, Ints, Longs, Mask, Pair, Run
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class DualEncoder(Objective):
         """
         import torch
 
-        from tagwright.training.losses import dual_encoder_bce, dual_encoder_classifier_bce
+        from tagwright.papers.losses import dual_encoder_bce, dual_encoder_classifier_bce
 
         rows = groups.cpu().numpy()
         labels = self.sampler(rows)
@@ -249,7 +249,7 @@ class DualEncoder(Objective):
         """
         import torch
 
-        from tagwright.training.losses import missed_ndcg
+        from tagwright.papers.losses import missed_ndcg
 
         rows = groups.cpu().numpy()
         labels = self.sampler(rows, MEASURED)

@@ -16,8 +16,8 @@ from numpy.random import Generator
 from tagwright.data.paragraphs import SHORTEST, is_long
 from tagwright.errors import ConfigError
 from tagwright.graph.neighbours import Neighbours
+from tagwright.papers.pairs import Key, Source, group_of, group_of_document
 from tagwright.training.batching import is_validation
-from tagwright.training.pairs import Key, Source, group_of, group_of_document
 from tagwright.types import Document, Label, Longs, Pair, PairSource, Run, Triple
 
 T = TypeVar("T")

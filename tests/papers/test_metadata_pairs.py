@@ -10,8 +10,7 @@ from scipy.stats import chisquare
 from tagwright.errors import ConfigError, InputError
 from tagwright.graph.neighbours import Neighbours
 from tagwright.graph.network import Graph
-from tagwright.training.batching import Batches, SamplerState, is_validation
-from tagwright.training.metadata_pairs import (
+from tagwright.papers.metadata_pairs import (
     metadata_pairs,
     metadata_triples,
     mixed,
@@ -19,7 +18,8 @@ from tagwright.training.metadata_pairs import (
     one_paragraph,
     value_pairs,
 )
-from tagwright.training.pairs import group_of, group_of_document
+from tagwright.papers.pairs import group_of, group_of_document
+from tagwright.training.batching import Batches, SamplerState, is_validation
 from tagwright.types import Document, Label, Pair, PairSource, Run, Section, Triple
 
 # By author 0 is joined with 1 and 2, 3 with 4; 5 with none.

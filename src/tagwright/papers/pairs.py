@@ -19,7 +19,7 @@ from numpy.random import Generator
 from tagwright.core.checked import Checked
 from tagwright.errors import ConfigError
 from tagwright.text.words import sentence_spans
-from tagwright.types import Document, Label, Mask, Pair, Run
+from tagwright.types import Document, Label, Pair, Run
 
 Key: TypeAlias = tuple[int, ...]
 "The integers that seed a random generator."
@@ -208,21 +208,6 @@ def sample_documents(documents: Sequence[Document], count: int, *, seed: int = 0
     return [documents[position] for position in chosen.tolist()]
 
 
-def sample_labels(gold: Run, labels: int, share: float, *, seed: int = 0) -> Run:
-    """FS-XMC by share of labels (MACLR 5.3): all gold pairs of a random share of the vocabulary, seen in gold or not.
-
-    labels: size of the vocabulary. At least one label is drawn; with the same seed, a larger share contains the
-    smaller.
-    """
-    chosen = _sample(labels, share, seed)
-    return gold.keep(chosen[gold.labels])
-
-
-def sample_pairs(gold: Run, share: float, *, seed: int = 0) -> Run:
-    """FS-XMC by share of pairs (MACLR Appendix C): a random share of the gold pairs, nested as in `sample_labels`."""
-    return gold.keep(_sample(len(gold.labels), share, seed))
-
-
 def group_of(text: str) -> int:
     """The group of this title or name: 63 bits of a hash, the same on every machine, ignoring case and spaces.
 
@@ -273,14 +258,6 @@ def _partners(k: int, rng: Generator) -> Iterable[tuple[int, int]]:
 def _contents(document: Document) -> str:
     """All text but the title."""
     return replace(document, title="").text
-
-
-def _sample(size: int, share: float, seed: int) -> Mask:
-    if not 0 < share <= 1:
-        raise ConfigError(f"share is {share}, expected more than 0 and at most 1 (0.01 is one in a hundred)")
-    chosen = np.zeros(size, np.bool_)
-    chosen[np.random.default_rng(seed).permutation(size)[: max(1, round(share * size))]] = True
-    return chosen
 
 
 def _check_texts(documents: Sequence[Document], options: RtsOptions) -> None:
