@@ -36,7 +36,8 @@ FORMULAS = (
 )
 TRAINING = ("training", *(f"papers/{name}" for name in FORMULAS))
 TRAINED = (*ZERO_SHOT, *TRAINING, "papers/svm")
-AUTO = (*TRAINED, "auto", "papers/depl", "papers/rts")
+OF_DEPL = ("papers/descriptions", "papers/dual_encoder")
+AUTO = (*TRAINED, "auto", *OF_DEPL, "papers/depl", "papers/rts")
 SERVED = (*ZERO_SHOT, "readers", "review", "server")
 BATCHES = tuple(f"batch/{name}" for name in ("batch", "local_processes", "output_folder", "shard_tagging", "shards"))
 "What a batch is made of that does not use Ray."
@@ -47,10 +48,15 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("calibration", "parents", "peers", "processor", "rankers", "sample"), AUTO),
     **dict.fromkeys(("attack", "serve"), SERVED),
     "dense": ("encoders", "stages/dense", "text"),
-    "descriptions": (*TRAINED, "papers/depl"),
-    "fulltext": (*TRAINED, "graph", "papers/futex"),
-    "linear": (*MEASURES, "data", "stages/linear", "stages/trees", "text", "training/linear"),
-    "metadata": (*TRAINED, "graph", "papers/micol"),
+    "descriptions": (*TRAINED, *OF_DEPL, "papers/depl"),
+    "fulltext": (
+        *TRAINED,
+        "graph",
+        "papers/futex",
+        *(f"papers/{name}" for name in ("forest", "full_text", "label_trees")),
+    ),
+    "linear": (*MEASURES, "data", "stages/linear", "papers/forest", "papers/label_trees", "text", "training/linear"),
+    "metadata": (*TRAINED, "graph", "papers/micol", "papers/meta_path_selection"),
     "million": (*ZERO_SHOT, "core", "readers", *BATCHES),
     "monitor": ("combining/acceptance", "monitoring", "text"),
     "names": ("stages/names", "text"),

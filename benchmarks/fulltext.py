@@ -35,8 +35,8 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.evaluation.metrics import labelled
 from tagwright.papers import futex
+from tagwright.papers.full_text import FullText
 from tagwright.stages.dense import Dense
-from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.training.config import TrainingConfig

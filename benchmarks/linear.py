@@ -26,7 +26,8 @@ from benchmarks.machine import in_own_process
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.evaluation.scores import evaluate
-from tagwright.training.linear import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
+from tagwright.papers.label_trees import LabelTreeOptions, fit_trees
+from tagwright.training.linear import SvmOptions, fit_svm
 from tagwright.types import Run
 
 SUBSETS = {"some documents": (10_000, 2_000), "some labels": (None, 1_000)}

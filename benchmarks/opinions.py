@@ -20,8 +20,8 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.evaluation.metrics import labelled
 from tagwright.papers import futex
+from tagwright.papers.full_text import FullText, FullTextOptions
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.full_text import FullText, FullTextOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.types import Document, Run, Stage

@@ -23,10 +23,9 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
-from tagwright.stages.linear.classifiers import Trees
+from tagwright.papers.label_trees import Trees, fit_trees
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
-from tagwright.training.linear import fit_trees
 from tagwright.types import Document, Run
 
 DEPTH = 100

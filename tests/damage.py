@@ -25,16 +25,17 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import TagwrightError
+from tagwright.papers.descriptions import ClassifierWeights, DescriptionRetriever
+from tagwright.papers.full_text import FullText
+from tagwright.papers.label_trees import LabelTreeOptions, Trees, fit_trees
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.dense.descriptions import ClassifierWeights, DescriptionRetriever
 from tagwright.stages.dense.index import Index, Search, Vectors
-from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical
-from tagwright.stages.linear.classifiers import Linear, Trees
+from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
-from tagwright.training.linear import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
+from tagwright.training.linear import SvmOptions, fit_svm
 from tagwright.types import Document, Label
 
 LABELS = Vocabulary(Label(name, (name,), about) for name, about in (("bee", "honey"), ("bank", "money"), ("rain", "")))

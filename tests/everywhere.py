@@ -51,7 +51,7 @@ WITHOUT_TORCH = [
         "tests/training/test_linear.py",
         "tests/stages/linear/test_weights.py",
     ),
-    *("tests/stages/trees/test_label_trees.py", "tests/app/test_startup.py"),
+    *("tests/papers/test_label_trees.py", "tests/app/test_startup.py"),
     *(
         "src/tagwright/text",
         "src/tagwright/readers",

@@ -18,18 +18,19 @@ from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
+from tagwright.papers.descriptions import DescriptionRetriever
+from tagwright.papers.full_text import FullText, FullTextOptions
+from tagwright.papers.label_trees import LabelTreeOptions, Trees, fit_trees
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.dense.descriptions import DescriptionRetriever
-from tagwright.stages.full_text import FullText, FullTextOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.linear.classifiers import Linear, Trees
+from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.names.title_match import TitleMatch
 from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import STAGES
 from tagwright.testing import check_stage
-from tagwright.training.linear import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
+from tagwright.training.linear import SvmOptions, fit_svm
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run, Section, Stage
 
 LABELS = Vocabulary(["bees", "rain", "tax"])

@@ -15,8 +15,8 @@ from tagwright import zero_shot
 from tagwright.batch import batch
 from tagwright.batch.output_folder import BatchOptions
 from tagwright.core.workers import Worker, usable_cores
+from tagwright.papers.label_trees import fit_trees
 from tagwright.readers.documents.files import open_sources
-from tagwright.training.linear import fit_trees
 from tagwright.types import Document, Run
 
 FOLDER = Path(tagwright.__file__).parent

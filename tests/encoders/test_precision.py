@@ -17,8 +17,8 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.compiled import compiled
 from tagwright.encoders.device import best_device, best_dtype
 from tagwright.errors import ConfigError
+from tagwright.papers.full_text import FullText
 from tagwright.stages.dense import Dense
-from tagwright.stages.full_text import FullText
 from tagwright.types import Floats, Label
 
 TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100]

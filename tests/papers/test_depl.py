@@ -18,8 +18,8 @@ from tagwright.errors import ConfigError
 from tagwright.methods.table import METHODS, configuration
 from tagwright.papers import depl
 from tagwright.papers import svm as linear
+from tagwright.papers.descriptions import DescriptionRetriever
 from tagwright.papers.label_objectives import DualEncoder
-from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.training.batching import is_validation

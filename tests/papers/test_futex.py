@@ -17,7 +17,7 @@ from tagwright.core.steps import NAME, Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.papers import futex
-from tagwright.stages.full_text import FullText, Paragraphs
+from tagwright.papers.full_text import FullText, Paragraphs
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger

@@ -14,9 +14,9 @@ from sentence_transformers import SentenceTransformer
 from tests.tiny import DIM, tiny_encoder
 
 from tagwright.core.steps import NAME, Steps
-from tagwright.encoders.dual_encoder import encoder, side
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError
+from tagwright.papers.dual_encoder import encoder, side
 from tagwright.papers.label_objectives import (
     DualEncoder,
     Heads,

@@ -40,7 +40,8 @@ def wanted() -> Catalog:
         catalog.add(message)
     meanings = {
         meaning
-        for file in (SOURCES.parent / "stages").rglob("*.py")
+        for room in ("stages", "papers")
+        for file in (SOURCES.parent / room).rglob("*.py")
         for meaning in re.findall(r'^    meaning = "(.+)"$', file.read_text(encoding="utf-8"), re.MULTILINE)
     }
     for meaning in sorted({*meanings, *GROUPS.values(), LEARNED}):

@@ -152,7 +152,7 @@ def _loaded(
     return BagOfWords.load(folder) if isinstance(made, BagOfWords) else type(made).load(folder, labels)
 
 
-LENGTHS = {"data/paragraphs.py", "stages/full_text.py", "stages/dense/retriever.py"}
+LENGTHS = {"data/paragraphs.py", "papers/full_text.py", "stages/dense/retriever.py"}
 "Words are counted there, not looked up: always by the first analysis."
 
 FIXED = {"translation", "evaluation", "stages/llm_keywords.py"}

@@ -24,8 +24,8 @@ from tagwright.encoders import precision
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.prompts import Role
 from tagwright.papers import depl, maclr
+from tagwright.papers.descriptions import DescriptionRetriever
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.training.config import TrainingConfig
 from tagwright.training.shared_work import all_gather, shared_dense, shared_run

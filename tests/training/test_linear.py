@@ -14,10 +14,10 @@ from tagwright.core.steps import NAME, Steps
 from tagwright.data import mapped_matrix
 from tagwright.data.mapped_matrix import write_parts
 from tagwright.errors import ConfigError, ModelError, TagwrightError
-from tagwright.stages.trees.label_trees import LabelTrees
+from tagwright.papers.label_trees import LabelTreeOptions, LabelTrees, fit_trees
 from tagwright.training import hinge, linear
 from tagwright.training.hinge import Loss, Postings, solve
-from tagwright.training.linear import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
+from tagwright.training.linear import SvmOptions, fit_svm
 from tagwright.types import Run
 
 DOCUMENTS, WORDS, LABELS = 400, 80, 12

@@ -16,8 +16,8 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.tokens import Tokens
 from tagwright.errors import ConfigError
 from tagwright.papers import contrastive, depl, maclr, micol, rts
+from tagwright.papers.descriptions import DescriptionRetriever
 from tagwright.stages.dense import Dense
-from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
 from tagwright.training.trainable_encoder import Transformer

@@ -18,8 +18,15 @@ from tagwright.core.steps import Steps
 from tagwright.data.descriptions import Keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.dual_encoder import encoder, pooler_of, side, width
 from tagwright.errors import ConfigError
+from tagwright.papers.descriptions import (
+    ClassifierWeights,
+    DescriptionRetriever,
+    DescriptionRetrieverOptions,
+    label_texts,
+    tokenizer_of,
+)
+from tagwright.papers.dual_encoder import encoder, pooler_of, side, width
 from tagwright.papers.label_objectives import (
     DualEncoder,
     Heads,
@@ -27,13 +34,6 @@ from tagwright.papers.label_objectives import (
     Rates,
     hard_negatives,
     labelled_documents,
-)
-from tagwright.stages.dense.descriptions import (
-    ClassifierWeights,
-    DescriptionRetriever,
-    DescriptionRetrieverOptions,
-    label_texts,
-    tokenizer_of,
 )
 from tagwright.stages.dense.index import Search, Vectors
 from tagwright.stages.linear.classifiers import Linear

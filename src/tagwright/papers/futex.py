@@ -25,19 +25,18 @@ from tagwright.encoders.model_folder import PACKAGED
 from tagwright.errors import ConfigError
 from tagwright.graph.network import Graph
 from tagwright.papers.cross_encoder import train_cross_encoder
+from tagwright.papers.full_text import FullText, FullTextOptions
 from tagwright.papers.in_batch import in_batch
+from tagwright.papers.label_trees import LabelTreeOptions, Trees, fit_trees
 from tagwright.papers.metadata_pairs import View, metadata_pairs, metadata_triples, one_paragraph
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
-from tagwright.stages.full_text import FullText, FullTextOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.linear.classifiers import Trees
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
 from tagwright.training.config import TrainingConfig, TrainingPlan, lasting_options
 from tagwright.training.encoder import VectorOptions, load, settle, train_encoder, untrained
-from tagwright.training.linear import LabelTreeOptions, fit_trees
 from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.types import Document, Retriever, Run, Stage, TextField
 

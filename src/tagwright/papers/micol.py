@@ -20,11 +20,11 @@ from tagwright.encoders.device import uses_gpu
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.model_folder import STATIC as STATIC_ENCODER
 from tagwright.errors import ConfigError
-from tagwright.graph.meta_path_selection import PathEstimate, rank_paths, split_paths
 from tagwright.graph.network import Graph
 from tagwright.papers.cross_encoder import CROSS as MICOL_CROSS
 from tagwright.papers.cross_encoder import train_cross_encoder, with_negatives
 from tagwright.papers.in_batch import in_batch
+from tagwright.papers.meta_path_selection import PathEstimate, rank_paths, split_paths
 from tagwright.papers.metadata_pairs import metadata_pairs, metadata_triples, mixed, name_pairs, value_pairs
 from tagwright.papers.pairs import rts_pairs, sample_documents
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
@@ -43,7 +43,7 @@ Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts"]
 _log = logging.getLogger(__name__)
 
 AUTO = "auto"
-"Instead of a meta-path: choose one by `graph.meta_path_selection`."
+"Instead of a meta-path: choose one by `papers.meta_path_selection`."
 
 VALIDATION = 1 / 11
 "5,000 of 55,000 pairs are for validation (A.3.2); here that share is, and 1,024 of it are measured."
@@ -93,7 +93,7 @@ class Config(VectorOptions):
     meta_path: str = AUTO
     """Which documents are similar, such as "P->P<-P", or several: "P->P<-P + P-A-P" (A.5). "auto" takes the one whose
     neighbourhoods are nearest to the documents that share a confident label, but for hubs: see
-    `graph.meta_path_selection`."""
+    `papers.meta_path_selection`."""
     pairs: Pairs = "mixed"
     """What is paired: documents that the meta-path joins ("metadata"); a document and each value of a field ("values")
     or each of the first label names in it ("names"); these three in equal parts ("mixed"); the pairs of RTS ("rts")."""

@@ -1,26 +1,23 @@
-"""Train linear classifiers: an SVM one against the rest, or trees of labels."""
+"""Train linear classifiers: an SVM one against the rest."""
 
 import hashlib
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, NotNegative, Positive, Range
+from tagwright.core.checked import AtLeastZero, Checked, NotNegative, Positive
 from tagwright.core.progress import bar
 from tagwright.core.scratch import scratch_folder
 from tagwright.core.steps import State, Steps
-from tagwright.core.workers import WorkerError, usable_cores
+from tagwright.core.workers import usable_cores
 from tagwright.data.bags import BagOfWords
 from tagwright.data.mapped_matrix import release, write_parts
 from tagwright.data.sparse_arrays import Matrix
-from tagwright.errors import ConfigError, TagwrightError
+from tagwright.errors import ConfigError
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.linear.weights import LinearModel
-from tagwright.stages.trees.label_trees import WIDEST, LabelTrees, forest_worker
 from tagwright.training.hinge import CELLS, TOGETHER, Loss, Postings, solve
 from tagwright.types import Document, Floats, Ints, Label, Run
 
@@ -57,23 +54,6 @@ class SvmOptions(Checked):
 
     seed: AtLeastZero = 0
     "The documents that every label is first compared with, drawn at random."
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabelTreeOptions(Checked):
-    """Trees of labels by omikuji; the defaults are those of FuTex. Raises ConfigError for a value that cannot work."""
-
-    trees: AtLeastOne = 3
-    "Trees, each grown from another random start; their probabilities are averaged."
-
-    leaf: Annotated[int, Range(least=2)] = 100
-    "A branch with fewer labels is not split again."
-
-    beam: Annotated[int, Range(least=1, most=WIDEST)] = 10
-    "Branches that are followed in each tree when a document is tagged."
-
-    workers: AtLeastZero = 0
-    "Threads; 0 is one for each core."
 
 
 def train_linear(
@@ -134,33 +114,6 @@ def fit_svm(
     position[order] = np.arange(len(order))
     nothing = csr_matrix((1, features.shape[1]), dtype=np.float32)
     return LinearModel(vstack([*parts, nothing], format="csr")[position], bias)
-
-
-def fit_trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOptions = LabelTreeOptions()) -> LabelTrees:
-    """Parabel (FuTex 3.3). features: (documents, words) CSR; gold: a row for each document.
-
-    omikuji takes no seed: two trainings differ a little. Documents without labels or words are ignored. Raises
-    ConfigError when no document is left, TagwrightError when omikuji fails or is not installed.
-    """
-    used = np.flatnonzero((np.diff(features.indptr) > 0) & (np.diff(gold.indptr) > 0))
-    if not len(used):
-        raise ConfigError("no document has both words and a label of the vocabulary; label trees learn from these")
-    forest, learnt, gold = forest_worker(), features[used], gold.take(used)
-    scratch = tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)
-    with bar("parabel trees", None), scratch as folder:
-        try:
-            words = forest.ask(
-                "grow",
-                features=(learnt.indptr, learnt.indices, learnt.data),
-                gold=(gold.indptr, gold.labels),
-                size=(labels, features.shape[1]),
-                scratch=Path(folder),
-                settings={"n_trees": options.trees, "min_branch_size": options.leaf},
-                workers=options.workers,
-            )
-        except WorkerError as error:
-            raise TagwrightError(f"omikuji could not grow parabel trees ({error})") from None
-    return LabelTrees(forest, words, options.beam)
 
 
 def _positives(gold: Run) -> dict[int, Ints]:

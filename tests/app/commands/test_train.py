@@ -18,7 +18,7 @@ from tagwright.core.steps import NAME, Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.evaluation.metrics import labelled
-from tagwright.stages.dense.descriptions import DescriptionRetriever
+from tagwright.papers.descriptions import DescriptionRetriever
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.training import loop

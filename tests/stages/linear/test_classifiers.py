@@ -9,8 +9,9 @@ import pytest
 from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
-from tagwright.stages.linear.classifiers import Linear, Trees
-from tagwright.training.linear import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
+from tagwright.papers.label_trees import LabelTreeOptions, Trees, fit_trees
+from tagwright.stages.linear.classifiers import Linear
+from tagwright.training.linear import SvmOptions, fit_svm
 from tagwright.types import Document, Label, Run
 
 LABELS = Vocabulary([Label(name[0], (name,)) for name in ("bees", "money", "river", "unseen")])

@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_matrix, random
 
 from tagwright.errors import ModelError
+from tagwright.papers.label_trees import LabelTrees
 from tagwright.stages.linear import weights as linear_weights
 from tagwright.stages.linear.weights import LinearModel
-from tagwright.stages.trees.label_trees import LabelTrees
 from tagwright.types import Run
 
 FEATURES = csr_matrix(np.array([[1, 0, 0, 2], [0, 0, 0, 0], [0, 1, 3, 0]], np.float32))

@@ -1,19 +1,18 @@
 """Linear classifiers as stages: labels by the words of their training documents, with these words as evidence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
-from tagwright.core.saved import read_array, read_manifest, read_number, write_arrays, write_manifest
+from tagwright.core.saved import read_manifest, read_number, write_manifest
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ModelError
 from tagwright.stages.linear.weights import LinearModel
-from tagwright.stages.trees.label_trees import LabelTrees
 from tagwright.text.words import word_spans, words
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Retriever, Run, places_of
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run, places_of
 
 SPANS = 5
 "The most evidence spans of a label."
@@ -70,7 +69,7 @@ class Linear(Retriever):
     def save(self, folder: Path) -> None:
         """Write the words and the weights."""
         write_manifest(folder, "linear stage", {"k": self.k})
-        _save_parts(folder, self.bag, self.model)
+        save_parts(folder, self.bag, self.model.save)
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
@@ -85,63 +84,8 @@ class Linear(Retriever):
         return cls(labels, bag, model, k)
 
 
-class Trees(Retriever):
-    """Candidates by trees of labels (Parabel). A types.Retriever; scores are probabilities.
-
-    places: (labels of the trees,) the position of each in this vocabulary, -1 if it is missing.
-    """
-
-    distribution: Distribution = "sparse"
-    meaning = "words typical of its labelled documents"
-
-    def __init__(
-        self, labels: Sequence[Label], bag: BagOfWords, model: LabelTrees, k: int = 100, places: Ints | None = None
-    ) -> None:
-        self.labels, self.bag, self.model, self.k = labels, bag, model, k
-        self.places = np.arange(len(labels), dtype=np.int32) if places is None else places
-
-    def read(self, documents: Sequence[Document]) -> Run:
-        """All labels that the beams reach for each document."""
-        run = self.model.predict(self.bag.transform(document.text for document in documents), len(self.places))
-        return run.moved(self.places)
-
-    def find(self, reading: Run) -> Run:
-        """The k most probable labels of each document; none for a document without a known word."""
-        return reading.top(self.k)
-
-    def score(self, reading: Run, candidates: Run) -> Floats:
-        """Return the probability of each candidate, (suggestions,); 0 for a label beyond the beam or unknown."""
-        return reading.scores_of(candidates)
-
-    def with_labels(self, labels: Sequence[Label]) -> "Trees":
-        """Return a copy for another vocabulary: labels are mapped by id; new labels score 0."""
-        moved = np.append(places_of(self.labels, labels), -1).astype(np.int32)
-        return Trees(labels, self.bag, self.model, self.k, moved[self.places])
-
-    def save(self, folder: Path) -> None:
-        """Write the words, the trees, and their labels."""
-        write_manifest(folder, "tree stage", {"k": self.k})
-        write_arrays(folder, {"places": self.places})
-        _save_parts(folder, self.bag, self.model)
-
-    @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
-        k = read_number(folder, read_manifest(folder, "tree stage"), "k")
-        places = read_array(folder, "places", np.int32, (None,))
-        bag, model = BagOfWords.load(folder / "words"), LabelTrees.load(folder / "model")
-        known = np.sort(places[places >= 0])
-        if places.min(initial=0) < -1 or (np.diff(known) == 0).any():
-            raise ModelError(f"{folder / 'places.npy'}: cannot be read (a label occurs twice); save the model again")
-        if places.max(initial=-1) >= len(labels) or model.words != len(bag.words):
-            raise ModelError(
-                f"{folder}: trees over {model.words} words and {places.max(initial=-1) + 1} labels, "
-                f"expected {len(bag.words)} and {len(labels)}; save the model again"
-            )
-        return cls(labels, bag, model, k, np.array(places))
-
-
-def _save_parts(folder: Path, bag: BagOfWords, model: LinearModel | LabelTrees) -> None:
-    for name, part in (("words", bag), ("model", model)):
+def save_parts(folder: Path, bag: BagOfWords, save_model: Callable[[Path], None]) -> None:
+    """Write the words and a model over them, each into a folder of its own."""
+    for name, save in (("words", bag.save), ("model", save_model)):
         (folder / name).mkdir()
-        part.save(folder / name)
+        save(folder / name)

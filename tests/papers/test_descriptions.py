@@ -11,10 +11,10 @@ from tests.tiny import DIM, tiny_encoder
 
 from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.dual_encoder import encoder, side
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, ModelError
-from tagwright.stages.dense.descriptions import ClassifierWeights, DescriptionRetriever, DescriptionRetrieverOptions
+from tagwright.papers.descriptions import ClassifierWeights, DescriptionRetriever, DescriptionRetrieverOptions
+from tagwright.papers.dual_encoder import encoder, side
 from tagwright.stages.dense.index import Storage, Vectors
 from tagwright.types import Document, Floats, Label, Retriever, Run
 

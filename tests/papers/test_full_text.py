@@ -13,9 +13,9 @@ from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.data.paragraphs import headings_at
 from tagwright.encoders.prompts import Role
 from tagwright.errors import ConfigError, ModelError
-from tagwright.stages import full_text
+from tagwright.papers import full_text
+from tagwright.papers.full_text import FullText, FullTextOptions
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.full_text import FullText, FullTextOptions
 from tagwright.types import Document, Floats, Label, Retriever, Run, Section
 
 LABELS = [Label("b", ("bees",)), Label("o", ("oak",)), Label("m", ("moss",)), Label("s", ("stone",))]

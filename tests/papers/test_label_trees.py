@@ -18,8 +18,7 @@ from scipy.sparse import csr_matrix
 
 from tagwright.core.saved import digests, write_manifest
 from tagwright.errors import ModelError, TagwrightError
-from tagwright.stages.trees.label_trees import LabelTrees
-from tagwright.training.linear import LabelTreeOptions, fit_trees
+from tagwright.papers.label_trees import LabelTreeOptions, LabelTrees, fit_trees
 from tagwright.types import Run
 
 WORDS = csr_matrix(np.tile(np.eye(20, dtype=np.float32), (10, 1)))
@@ -139,7 +138,7 @@ import os, pickle, sys, tempfile
 tempfile.tempdir = sys.argv[1]
 import numpy as np
 from scipy.sparse import csr_matrix
-from tagwright.training.linear import fit_trees
+from tagwright.papers.label_trees import fit_trees
 from tagwright.types import Run
 def die(stream):
     print("growing", flush=True)

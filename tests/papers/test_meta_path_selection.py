@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tagwright.errors import InputError
-from tagwright.graph.meta_path_selection import divergence, rank_paths, split_paths
 from tagwright.graph.network import Graph
+from tagwright.papers.meta_path_selection import divergence, rank_paths, split_paths
 from tagwright.types import Document, Run
 
 Weights: TypeAlias = NDArray[np.float64]

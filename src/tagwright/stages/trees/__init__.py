@@ -1,1 +1,0 @@
-"""Trees of labels over words, as a stage."""
