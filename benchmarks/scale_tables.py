@@ -41,6 +41,8 @@ DISTURBANCES = {
     "train": "`train` killed and resumed: the saved tagger is that of an undisturbed training",
     "batch": "`batch` or its processes killed, and continued: the files are those of an undisturbed batch",
     "write": "kills while a tagger, a decision or the cache is written; a full disk; a read-only folder",
+    "race": "two at one folder: batches with different settings; `train` and a training of a server; promote, prune and "
+    "learn",
     "read": "damaged documents and vocabularies: read, or refused in one line",
 }
 "Kind -> what is said of it."
@@ -188,7 +190,10 @@ def _storms() -> Iterator[list[str]]:
         kills, inputs, lost = (sum(map(amount, found.values())) for amount in (_kills, _inputs, _lost))
         names = [canonical(name.removeprefix("train ")) if kind == "train" else name for name in found]
         each = ", ".join(f"{name} {_times_of(trial):,}" for name, trial in zip(names, found.values(), strict=True))
-        tried = [f"{kills:,} kills"] * bool(kills) + [f"{inputs:,} inputs"] * bool(inputs)
+        races = sum(map(_times_of, found.values())) if kind == "race" else 0
+        tried = [
+            f"{count:,} {what}" for count, what in ((kills, "kills"), (inputs, "inputs"), (races, "races")) if count
+        ]
         yield [
             what,
             f"{', '.join(tried)} ({each}), {lost:,} lost",
@@ -199,7 +204,7 @@ def _storms() -> Iterator[list[str]]:
 def _kind(name: str, trial: Mapping[str, Any]) -> str:
     if trial["inputs"]:
         return "read"
-    return next((kind for kind in ("train", "batch") if kind in name), "write")
+    return next((kind for kind in ("race", "train", "batch") if kind in name), "write")
 
 
 def _kills(trial: Mapping[str, Any]) -> int:
