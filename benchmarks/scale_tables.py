@@ -41,8 +41,7 @@ DISTURBANCES = {
     "train": "`train` killed and resumed: the saved tagger is that of an undisturbed training",
     "batch": "`batch` or its processes killed, and continued: the files are those of an undisturbed batch",
     "write": "kills while a tagger, a decision or the cache is written; a full disk; a read-only folder",
-    "race": "two at one folder: batches with different settings; `train` and a training of a server; promote, prune and "
-    "learn",
+    "race": "two at one folder: batches with different settings; `train` and a training of a server; promote and learn",
     "read": "damaged documents and vocabularies: read, or refused in one line",
 }
 "Kind -> what is said of it."
