@@ -7,7 +7,8 @@ from pathlib import Path
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores
 from tagwright.evaluation.significance import Comparison, Difference, comparison_rows
-from tagwright.evaluation.tables import Rows, score_rows, slice_rows, table, write_per_label
+from tagwright.evaluation.tables import slice_rows, table, write_per_label
+from tagwright.evaluation.text_tables import Rows, score_rows
 from tagwright.types import Label
 
 HALF = Score(0.5, 0.25, 0.75)

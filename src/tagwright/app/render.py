@@ -14,7 +14,7 @@ from tagwright.core.display import many
 from tagwright.core.terminal import escaped, for_programs, print_json
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
-from tagwright.evaluation import significance, tables
+from tagwright.evaluation import significance, tables, text_tables
 from tagwright.evaluation.description import Description
 from tagwright.evaluation.metrics import DEPTHS
 from tagwright.evaluation.scores import Scores
@@ -65,9 +65,9 @@ def scores(found: Scores, *, as_json: bool) -> None:
     if as_json:
         print_json(found.to_json())
         return
-    show_table(tables.score_rows(found.measures), many(found.documents, "document"))
+    show_table(text_tables.score_rows(found.measures), many(found.documents, "document"))
     if found.calibration:
-        show_table(tables.score_rows(found.calibration.measures), "confidences; lower is better")
+        show_table(text_tables.score_rows(found.calibration.measures), "confidences; lower is better")
         show_table(tables.threshold_rows(found.calibration.thresholds), "which suggestions to accept")
     if found.slices:
         show_table(tables.slice_rows(found))
@@ -154,7 +154,7 @@ def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
         print(escaped(json.dumps({"id": id_, "neighbours": ids}, ensure_ascii=False)))
 
 
-def show_table(rows: tables.Rows, title: str = "") -> None:
+def show_table(rows: text_tables.Rows, title: str = "") -> None:
     """Print a table, split into several if the terminal is too narrow; a pipe has no width."""
     from rich.console import Console
 

@@ -37,7 +37,7 @@ from tagwright.evaluation.metrics import (
     with_ancestors,
 )
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates, to_json
-from tagwright.evaluation.tables import as_text, score_rows
+from tagwright.evaluation.text_tables import as_text, score_rows
 from tagwright.types import Doubles, Longs, Mask, Run
 
 _log = logging.getLogger(__name__)

@@ -1,15 +1,15 @@
-"""Lay out scores as rows of text, draw them as tables for the terminal, and write scores of labels as TSV."""
+"""Lay out slices and thresholds as rows of text, draw tables for the terminal, and write scores of labels as TSV."""
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tagwright.core.outputs import write_output
-from tagwright.evaluation.resampling import Score
+from tagwright.evaluation.text_tables import Rows, percent
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,43 +17,6 @@ if TYPE_CHECKING:
     from tagwright.evaluation.calibration import Threshold
     from tagwright.evaluation.scores import LabelScore, Scores
     from tagwright.types import Label
-
-Rows = Sequence[Sequence[str]]
-"A table as text: the first row names the columns, the first column the rows."
-
-
-def score_rows(measures: Mapping[str, Score]) -> Rows:
-    """Every measure with its interval, in percent.
-
-    >>> score_rows({"P@1": Score(0.5, 0.25, 0.754)})
-    [['%', 'value', '95% interval'], ['P@1', '50.0', '25.0 to 75.4']]
-    """
-    return [
-        ["%", "value", "95% interval"],
-        *([name, percent(estimate.value), between(estimate)] for name, estimate in measures.items()),
-    ]
-
-
-def as_text(rows: Rows) -> str:
-    """Rows as lines of text: the first column to the left, the others to the right, two spaces between.
-
-    >>> print(as_text([["%", "value"], ["P@10", "7.5"]]))
-    %     value
-    P@10    7.5
-    """
-    first, *others = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ([row[0].ljust(first), *map(str.rjust, row[1:], others)] for row in rows)
-    return "\n".join("  ".join(line) for line in lines)
-
-
-def percent(share: float, sign: str = "") -> str:
-    """In percent, with one decimal; no minus sign where it rounds to 0."""
-    return f"{round(100 * share, 1) + 0.0:{sign}.1f}"
-
-
-def between(estimate: Score) -> str:
-    """The interval, in percent."""
-    return f"{percent(estimate.low)} to {percent(estimate.high)}"
 
 
 def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
@@ -88,6 +51,7 @@ def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
 def slice_rows(scores: Scores) -> Rows:
     """The measures of every slice, in percent, under the number of its documents; no rows when there are no slices.
 
+    >>> from tagwright.evaluation.resampling import Score
     >>> from tagwright.evaluation.scores import Scores
     >>> half = {"P@1": Score(0.5, 0.25, 0.75)}
     >>> slice_rows(Scores(9, half, {"tail": Scores(4, half)}))

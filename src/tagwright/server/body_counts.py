@@ -60,7 +60,7 @@ class JsonCount:
         quotes = plain.count(b'"')
         self._quotes += quotes
         self._refuse(self._quotes // 4)  # at least half of the texts are values, and not the names of some
-        outside = b"".join(plain.split(b'"')[self._within :: 2])
+        outside = b'"'.join(plain.split(b'"')[self._within :: 2])  # so that a list of one text is not empty
         self._within ^= bool(quotes % 2)
         filled = outside.count(b"[") + outside.count(b"{") - outside.count(b"[]") - outside.count(b"{}")
         self.values += outside.count(b",") + filled

@@ -18,7 +18,8 @@ from tagwright.evaluation.report.plots import interval_table, rank_plot, reliabi
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores, per_label, split
 from tagwright.evaluation.significance import MEANING_OF_P, Comparison, Comparisons, comparison_rows
-from tagwright.evaluation.tables import Rows, percent, slice_rows, threshold_rows
+from tagwright.evaluation.tables import slice_rows, threshold_rows
+from tagwright.evaluation.text_tables import Rows, percent
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Longs, Run
 
