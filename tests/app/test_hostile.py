@@ -169,6 +169,19 @@ def test_a_bad_line_costs_itself_alone(
     assert counted == f"{len(problems)} document{'s' * (len(problems) > 1)} left out: not readable"
 
 
+@pytest.mark.parametrize("command", [("suggest", "--labels", "labels.jsonl", *WORDS, "--format", "jsonl"), ("read",)])
+def test_a_file_that_breaks_off_costs_no_other(
+    run: Command, caplog: pytest.LogCaptureFixture, command: tuple[str, ...]
+) -> None:
+    Path("cut.csv").write_text('id,title\n1,Bees\n2,"Wasps\n', encoding="utf-8")
+    Path("head.csv").write_text("id,title\n", encoding="utf-8")
+    Path("good.csv").write_text("id,title\n3,Bees\n", encoding="utf-8")
+    found = run(command[0], "cut.csv", "head.csv", "good.csv", *command[1:])
+    assert (found.code, re.findall('"id": "([13])"', found.out)[-1:]) == (3, ["3"])
+    for problem in ("cut.csv:3: is not CSV", "head.csv: holds no documents"):
+        assert any(problem in message for message in caplog.messages)
+
+
 @pytest.mark.parametrize("command", [("suggest", "--labels", "labels.jsonl", *WORDS), ("read",)])
 def test_where_little_can_be_read_the_first_line_is_named(run: Command, command: tuple[str, ...]) -> None:
     Path("bad.jsonl").write_text('hello\n{"id": "2", "title": [1]}\n', encoding="utf-8")

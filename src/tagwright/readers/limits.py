@@ -45,6 +45,11 @@ def is_collected(error: InputError) -> bool:
     return collect is not None and collect(error) is not False
 
 
+def is_collecting() -> bool:
+    """Whether errors are collected."""
+    return _collect.get() is not None
+
+
 def reject(error: InputError) -> None:
     """Collect the error of one document; raise it outside of `collecting`."""
     if not is_collected(error):

@@ -43,7 +43,7 @@ from tagwright.readers.documents.plain_text import (
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv
 from tagwright.readers.documents.tei import read_tei
-from tagwright.readers.limits import is_collected, skip, within_time
+from tagwright.readers.limits import is_collected, is_collecting, skip, within_time
 from tagwright.readers.lines import WORKBOOKS, EncodingError, marked_encoding, open_bytes
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -157,9 +157,9 @@ def open_sources(
     the files of `TABLES` hold the parts of a document; a row without an id is called by its line, and by its file if
     there are several. Outside of tables and JSON lines, a repeated id is told apart (`ids.UniqueIds`). encoding: of
     texts, tables, HTML and MARC that are not UTF-8; a byte order mark counts more. Of several files, unreadable ones of
-    a `PAPERS` format are logged and skipped. Raises InputError for a source that does not exist or holds no documents,
-    for any other file that cannot be read, and when none can be read; ConfigError for an unknown format or encoding,
-    for columns of files that have none, and for the encoding of files that say theirs.
+    a `PAPERS` format, and inside `collecting` any, are logged and skipped. Raises InputError for a source that does not
+    exist or holds no documents, for any other file that cannot be read, and when none can be read; ConfigError for an
+    unknown format or encoding, for columns of files that have none, and for the encoding of files that say theirs.
     """
     if format is not None and format not in READERS:
         point = plugins.find(plugins.READERS, format)
@@ -179,10 +179,10 @@ def open_sources(
         if str(file.path) == "-":
             yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name=_STDIN), columns, encoding)
         elif file.path.is_file():
-            documents = _read(file, columns, encoding)
+            documents, may_skip = _read(file, columns, encoding), is_collecting() or _is_paper(file)
             yield (
                 str(file.path),
-                _skip_unreadable(documents, damaged) if len(files) > 1 and _is_paper(file) else documents,
+                _skip_unreadable(documents, damaged) if len(files) > 1 and may_skip else documents,
             )
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
