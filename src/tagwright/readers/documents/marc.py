@@ -79,13 +79,18 @@ def split_records(file: IO[bytes]) -> Iterator[bytes]:
 
     More of a record than the limit for a document is not kept: such a record is cut, without its end.
     """
-    rest, limit = b"", largest_document()
+    pieces, size, limit = list[bytes](), 0, largest_document()  # of the record that has begun
     while block := file.read(_CHUNK):
-        *whole, rest = (rest + block).split(END)
-        yield from (each + END if len(each) <= limit else each[: limit + 1] for each in whole)
-        rest = rest[: limit + _CHUNK]
-    if rest:
-        yield rest
+        *ends, begun = block.split(END)
+        for end in ends:
+            record = b"".join([*pieces, end])
+            yield record + END if len(record) <= limit else record[: limit + 1]
+            pieces, size = [], 0
+        if size <= limit:
+            pieces.append(begun)
+            size += len(begun)
+    if size:
+        yield b"".join(pieces)
 
 
 def is_utf8(record: bytes) -> bool:
