@@ -115,11 +115,13 @@ STORY = f"<div id='content'><h1>How bees fly</h1><p>{TEXT}</p></div>"
 
 
 def test_an_article_that_is_not_most_of_the_page_is_not_its_text(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura")
     [document] = read(written(tmp_path, f"<html><body>{STORY}{NEWS}</body></html>", "a.html"))
     assert (document.title, document.abstract, document.sections) == ("How bees fly", TEXT, ())
 
 
 def test_main_text_that_is_too_short_to_be_it_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("trafilatura")
     monkeypatch.setattr("trafilatura.extract", lambda *_, **__: "The new tax law of the town.")
     [document] = read(written(tmp_path, f"<html><body>{STORY}{NEWS}</body></html>", "a.html"))
     assert document.abstract == TEXT
@@ -160,6 +162,7 @@ def test_any_text_is_a_page(tmp_path: Path, text: str) -> None:
 def test_what_is_between_paragraphs_of_the_main_text_is_read_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("trafilatura")
     """Trafilatura leaves out short lines, tables and headings within a text."""
     monkeypatch.setattr("trafilatura.extract", lambda *_, **__: f"{TEXT}\nThey sting, and nobody knows why.")
     page = (
