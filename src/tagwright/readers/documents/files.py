@@ -179,10 +179,11 @@ def open_sources(
         if str(file.path) == "-":
             yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name=_STDIN), columns, encoding)
         elif file.path.is_file():
-            documents, may_skip = _read(file, columns, encoding), is_collecting() or _is_paper(file)
+            documents = _read(file, columns, encoding)
+            may_skip = len(files) > 1 and (is_collecting() or _is_paper(file))  # a single file is not opened for this
             yield (
                 str(file.path),
-                _skip_unreadable(documents, damaged) if len(files) > 1 and may_skip else documents,
+                _skip_unreadable(documents, damaged) if may_skip else documents,
             )
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
