@@ -13,7 +13,7 @@ from tests.readers.reading import read, written
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
-from tagwright.readers.documents.files import READERS, TABLES
+from tagwright.readers.documents.files import READERS
 from tagwright.readers.headers import DOCUMENT, LABEL, MORE_LABELS, language_of
 from tagwright.readers.labels.jsonl import LISTS
 from tagwright.types import Document, Label
@@ -151,7 +151,7 @@ RECORDS: Mapping[str, dict[str, Any]] = {
     "parquet": {"id": "1", "title": "Bees"},
     "arrow": {"id": "1", "title": "Bees"},
 }
-RECORD_FORMATS = sorted(READERS.keys() & TABLES - {"marc", "marcxml", "pica", "dublin_core", "s2orc"})
+RECORD_FORMATS = sorted(name for name, format_ in READERS.items() if format_.rows and name != "s2orc")
 "Readers of records whose fields users name; those of catalogues and of S2ORC have fields of their own."
 
 

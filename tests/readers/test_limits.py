@@ -182,13 +182,16 @@ def test_the_limit_is_that_of_the_argument_or_the_environment(tmp_path: Path, mo
     path = written(tmp_path, record("1", LONG))
     assert len(Corpus.read(path, max_document_size=100_000)) == 1
     assert largest_document() == LIMIT
-    limits._chosen.set(None)  # until the fixture sets it back
     monkeypatch.delenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", raising=False)
-    assert largest_document() == 20_000_000
-    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "30")
-    assert largest_document() == 30
+    with limits.reading(size=None):
+        assert largest_document() == 20_000_000
+        monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "30")
+        assert largest_document() == 30
     monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "20 MB")
-    with pytest.raises(ConfigError, match="TAGWRIGHT_MAX_DOCUMENT_SIZE is '20 MB', expected a number of bytes"):
+    with (
+        limits.reading(size=None),
+        pytest.raises(ConfigError, match="TAGWRIGHT_MAX_DOCUMENT_SIZE is '20 MB', expected a number of bytes"),
+    ):
         largest_document()
 
 

@@ -85,7 +85,7 @@ def test_the_first_bytes_tell_the_encoding(tmp_path: Path, encoding: str) -> Non
 
 def test_utf16_that_breaks_off_is_named(tmp_path: Path) -> None:
     assert refusal(written(tmp_path, '{"a": 1}'.encode("utf-16")[:-1])).endswith(
-        "x.jsonl: is damaged UTF-16 (truncated data)"
+        "x.jsonl:1: byte 0x7d is not utf-16 (truncated data)"
     )
 
 

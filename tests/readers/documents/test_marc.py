@@ -256,8 +256,8 @@ def test_damaged_codes_of_subfields_are_said_and_their_values_read(
     content = [b"00\x1f\xb9Bees", "00\x1féWasps".encode(), b"00\x1faAnts\x1f"]
     fields = [(str(520 + number), each) for number, each in enumerate(content)]
     path = written(tmp_path, iso2709([("001", b"1"), *fields], b"nam a22"), "x.mrc")
-    found = [each for _, each in _decoded(path, Remarks(path))]
-    assert [each.subfields for each in found[0][2:]] == [  # type: ignore[index]
+    [(_, found)] = _decoded(path, Remarks(path))  # type: ignore[misc]
+    assert [each.subfields for each in found[2:]] == [
         (("\ufffd", "Bees"),), (("\ufffd", "Wasps"),), (("a", "Ants"),)
     ]  # fmt: skip
     read(path)

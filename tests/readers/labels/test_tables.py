@@ -11,7 +11,7 @@ from tests.readers.reading import labels_refusal, written
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, on_command_line
-from tagwright.readers.labels.encodings import label_encoding
+from tagwright.readers.limits import reading
 from tagwright.types import Label
 
 
@@ -187,7 +187,7 @@ def test_an_encoding_applies_to_a_vocabulary_that_is_not_utf8(tmp_path: Path, na
         message = labels_refusal(path)
     assert "is not UTF-8; save the file as UTF-8; --encoding cp1252, with tagwright labels --labels" in message
     assert Vocabulary.read(path, encoding="cp1252")[0].name == "Bären"
-    with label_encoding("cp1252"):
+    with reading(label_encoding="cp1252"):
         assert Vocabulary.read(path)[0].name == "Bären"
         path.write_text(text, encoding="utf-8")  # the encoding is that of the documents
         assert Vocabulary.read(path)[0].name == "Bären"
@@ -200,7 +200,7 @@ def test_a_packed_vocabulary_may_have_another_encoding(tmp_path: Path) -> None:
 
 def test_an_encoding_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, LATIN.encode("cp1252"), "x.csv")
-    with pytest.raises(InputError, match=r"x\.csv: is damaged ASCII"):
+    with pytest.raises(InputError, match=r"x\.csv:\d: byte 0xe4 is not ascii"):
         Vocabulary.read(path, encoding="ascii")
     with pytest.raises(ConfigError, match='unknown encoding "klingon"'):
         Vocabulary.read(path, encoding="klingon")

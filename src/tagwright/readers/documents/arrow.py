@@ -131,7 +131,7 @@ def _numbered(batches: Iterable[pa.RecordBatch], path: Path) -> Iterator[tuple[i
     for batch in batches:
         for part in _parts(batch):
             if part.num_rows == 1 and _size(part) > largest_document():
-                leave_out(path, number + 1)
+                leave_out(InputError(too_large(), path, number + 1))
             else:
                 yield from enumerate(_rows(part), number + 1)
             number += part.num_rows

@@ -13,7 +13,7 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.latex import converter, known_macros, parse
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line, present, years
-from tagwright.readers.limits import converting, largest_document, leave_out, readable
+from tagwright.readers.limits import converting, largest_document, leave_out, readable, too_large
 from tagwright.readers.lines import Place, json_objects, open_lines, open_text
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -90,7 +90,7 @@ def read_ris(path: Path) -> Iterator[Located]:
         elif fields and left >= 0:
             left -= len(line) + 1
             if left < 0:
-                leave_out(path, begin)
+                leave_out(InputError(too_large(), path, begin))
             elif tag:
                 fields.append((tag, [text]))
             else:

@@ -141,7 +141,7 @@ class _Harvest:
         """Return the builder of the current element if `size` more is within the limit; else drop the element."""
         self._left -= size
         if self._builder and self._left < 0:
-            leave_out(self._path, self._line)
+            leave_out(InputError(too_large(), self._path, self._line))
             self._builder = None
         return self._builder
 

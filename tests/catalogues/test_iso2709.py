@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymarc import marc8_to_unicode
 
-from tagwright.catalogues.marc8 import to_marc8
+from tagwright.catalogues.iso2709 import to_marc8
 
 LATIN = [chr(code) for code in range(0xC0, 0x180) if unicodedata.decomposition(chr(code)) or chr(code) in "æøœłđðþßı"]
 LATIN = [sign for sign in LATIN if not unicodedata.decomposition(sign).startswith("<")]
