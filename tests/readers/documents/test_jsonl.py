@@ -81,7 +81,7 @@ def test_at_most_ten_fields_are_named(tmp_path: Path, caplog: pytest.LogCaptureF
         tmp_path, json.dumps({"id": "1", "title": "B", **{f"f{number}": [{"a": 1}] for number in range(13)}})
     )
     read(path)
-    assert caplog.messages[0].endswith("f8 (1), f9 (1) and 3 other fields")
+    assert caplog.messages[0].endswith("f8 (1), f9 (1) and 3 more")
 
 
 def test_annif_json_lines_keep_a_document_id(tmp_path: Path) -> None:

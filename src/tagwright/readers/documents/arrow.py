@@ -23,14 +23,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MAX_ROWS = 1_000
-MAX_CHARACTERS = 4_000_000
-"The characters of rows that are unpacked at a time, so that they stay small in memory; a longer one is alone."
-
-DENSEST = 100
-"How many times smaller than a row group the whole file may be; text compresses to about a tenth."
-
-_MAGIC = 8
-"Bytes before the first message of an Arrow file."
+"Rows that are unpacked at a time, so that they stay small in memory."
 
 
 def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -64,7 +57,8 @@ def arrow_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         with pa.memory_map(str(path)) as source:
             content = source.read_buffer()
             schema = pa.ipc.open_file(pa.BufferReader(content)).schema
-            messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(content.slice(_MAGIC)))
+            # 8 bytes are before the first message
+            messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(content.slice(8)))
             yield from _numbered((_batch(each, schema) for each in messages if each.type != "schema"), path)
 
 
@@ -86,7 +80,7 @@ def _check(metadata: pq.FileMetaData, path: Path) -> None:
     packed = path.stat().st_size
     for group in range(metadata.num_row_groups):
         size = metadata.row_group(group).total_byte_size
-        if size > max(largest_document(), DENSEST * packed):
+        if size > max(largest_document(), 100 * packed):  # text compresses to about a tenth
             raise InputError(too_large(f"holds {size:,} bytes packed into {packed:,}, a decompression bomb"), path)
 
 
@@ -147,7 +141,7 @@ def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """The batch in slices of few rows and little text, or of one row."""
-    most = min(MAX_CHARACTERS, largest_document())
+    most = min(4_000_000, largest_document())
     if batch.num_rows <= 1 or (batch.num_rows <= MAX_ROWS and _size(batch) <= most):
         yield batch
     else:

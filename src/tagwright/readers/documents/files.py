@@ -350,7 +350,7 @@ def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Locat
         format_.rows and not format_.paper
     ):  # these ids the user has given: a repeated one is an error
         documents = file.ids.told_apart(documents, file.name)
-    beside = ()
+    beside = tuple[str, ...]()
     if format_.labelled and _suffix(file.path) not in MARKDOWN:
         with reading(encoding=encoding):
             beside = labels_beside(file.path)

@@ -10,11 +10,7 @@ from tagwright.readers.documents.sections import Block, present, to_sections, wo
 from tagwright.readers.documents.xml import Prose, read_elements
 from tagwright.types import Document, Section
 
-_BLOCKS = frozenset("app boxed-text break caption def-item disp-quote fig fn list-item p sec table-wrap title".split())  # noqa: SIM905
-_SKIPPED = frozenset("alt-text graphic label long-desc object-id permissions ref-list table tex-math".split())  # noqa: SIM905
-_CITATIONS = frozenset({"element-citation", "mixed-citation", "nlm-citation", "citation"})
 _PLAIN = Prose()
-_PERSON = ("ForeName", "LastName", "Suffix", "CollectiveName")
 
 
 def read_jats(path: Path) -> Iterator[Located]:
@@ -42,6 +38,7 @@ def read_pubmed(path: Path) -> Iterator[Located]:
 def _citation(article: Element) -> Document:
     cited = _find(article, "MedlineCitation")
     paper = _find(cited, "Article")
+    parts_of_names = ("ForeName", "LastName", "Suffix", "CollectiveName")
     return Document(
         _PLAIN.line(cited.find("PMID")),
         title=_PLAIN.line(paper.find("ArticleTitle")),
@@ -52,7 +49,7 @@ def _citation(article: Element) -> Document:
         labels=tuple(dict.fromkeys(_PLAIN.line(each) for each in cited.iterfind("MeshHeadingList//DescriptorName"))),
         metadata=present(
             author=[
-                " ".join(" ".join(_PLAIN.line(author.find(part)) for part in _PERSON).split())
+                " ".join(" ".join(_PLAIN.line(author.find(part)) for part in parts_of_names).split())
                 for author in paper.iterfind("AuthorList/Author")
             ],
             venue=[_PLAIN.line(paper.find("Journal/Title"))],
@@ -70,13 +67,15 @@ def _document(article: Element) -> Document:
     meta = _find(article, "front/article-meta")
     abstracts = meta.findall("abstract")
     plain = [abstract for abstract in abstracts if "abstract-type" not in abstract.attrib]
+    persons = meta.findall("contrib-group/contrib")
+    authors = [each for each in persons if each.get("contrib-type", "author") == "author"]
     return Document(
         work_id({each.get("pub-id-type", ""): _PLAIN.line(each) for each in meta.findall("article-id")}),
         title=_PROSE.line(meta.find("title-group/article-title")),
         abstract="\n\n".join(map(_abstract, (plain or abstracts)[:1])),
         sections=tuple(_sections(article)),
         metadata=present(
-            author=[_name(each) for each in meta.findall("contrib-group/contrib") if _is_author(each)],
+            author=list(map(_name, authors)),
             venue=[_PLAIN.line(each) for each in article.findall("front/journal-meta//journal-title")[:1]],
             year=[_PLAIN.line(each) for each in meta.findall("pub-date/year")[:1]],
             keyword=[_PLAIN.line(each) for group in meta.findall("kwd-group") for each in _keywords(group)],
@@ -124,14 +123,25 @@ def _is_skipped(element: Element) -> bool:
     """Whether it is not text, or a superscript reference number, which would stick to the word before."""
     if element.tag == "xref":
         return element.get("ref-type") in {"fn", "table-fn", "aff", "corresp"} or element.find("sup") is not None
-    return element.tag in _SKIPPED or (element.tag == "sup" and element.find("xref") is not None)
+    if element.tag == "sup":
+        return element.find("xref") is not None
+    return element.tag in [
+        "alt-text",
+        "graphic",
+        "label",
+        "long-desc",
+        "object-id",
+        "permissions",
+        "ref-list",
+        "table",
+        "tex-math",
+    ]
 
 
-_PROSE = Prose(_BLOCKS, _is_skipped)
-
-
-def _is_author(contributor: Element) -> bool:
-    return contributor.get("contrib-type", "author") == "author"
+_PROSE = Prose(
+    "app boxed-text break caption def-item disp-quote fig fn list-item p sec table-wrap title".split(),  # noqa: SIM905
+    _is_skipped,
+)
 
 
 def _name(contributor: Element) -> str:
@@ -150,7 +160,8 @@ def _keywords(group: Element) -> list[Element]:
 
 def _works(reference: Element) -> list[Element]:
     """Return the cited works of one entry: some entries list several (a, b, c), or the same work twice."""
-    return [work for work in reference if work.tag in _CITATIONS] or [reference]
+    citations = ("element-citation", "mixed-citation", "nlm-citation", "citation")
+    return [work for work in reference if work.tag in citations] or [reference]
 
 
 def _reference(reference: Element) -> str:

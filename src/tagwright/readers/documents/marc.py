@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TypeAlias
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
-from tagwright.core.display import many
+from tagwright.core.display import few
 from tagwright.core.extras import require
 from tagwright.errors import InputError, one_line_of, option
 from tagwright.readers.documents.catalogue import (
@@ -182,7 +182,7 @@ def _decode(record: bytes, encoding: str, remark: Callable[..., None]) -> list[F
         fields.append(Field(tag, f"{first.decode('ascii', 'replace')}  "[:2], tuple(coded)))
     for damaged, tags in (("indicators", indicators), ("subfield codes", codes)):
         if tags:
-            remark(f"damaged {damaged}", f" in {_listed(tags)}")
+            remark(f"damaged {damaged}", f" in {few(list(dict.fromkeys(tags)), 5)}")
     return fields
 
 
@@ -190,12 +190,6 @@ def _value(subfield: bytes) -> bytes:
     """What follows the code, which takes more than one byte where it is none."""
     continuing = bytes(range(0x80, 0xC0))  # a character of UTF-8
     return subfield[1:] if subfield[0] < 0x80 else subfield[1:].lstrip(continuing)
-
-
-def _listed(tags: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(tags))
-    more = f" and {many(len(distinct) - 5, 'other field')}" if len(distinct) > 5 else ""
-    return ", ".join(distinct[:5]) + more
 
 
 _Decode: TypeAlias = Callable[[bytes], str]

@@ -16,18 +16,9 @@ from tagwright.readers.headers import DOCUMENT, MORE_LABELS, among, of_web_of_sc
 from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, csv_rows, tsv_rows, unescape_formula
 
-_SHORT_TEXTS = "names of columns, or short texts as Annif has them: a text, a tab, labels as <uri> or with ; between"
-
-LONGEST_NAME = 6
-"The most words in the name of a column."
-
 _Row: TypeAlias = tuple[int, Sequence[str]]
+
 _USUAL = (*chain.from_iterable(DOCUMENT.values()), *MORE_LABELS)
-_SURE = (
-    "title", "abstract", "text", "titel", "zusammenfassung", "nimeke", "tiivistelmä", "teksti", "sammanfattning",
-    "titre", "résumé", "texte",
-)  # fmt: skip
-"Names of columns that tell a header even alone."
 
 
 def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -47,7 +38,8 @@ def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
         return
     sample = [first, *islice(rows, SAMPLE)]
     if _is_other_table([cells for _, cells in sample]):
-        raise _no_header(first[1], _SHORT_TEXTS, path)
+        short_texts = "short texts as Annif has them: a text, a tab, labels as <uri> or with ; between"
+        raise _no_header(first[1], f"names of columns, or {short_texts}", path)
     yield from from_rows(((line, _short_text(cells)) for line, cells in chain(sample, rows)), path)
 
 
@@ -104,8 +96,11 @@ def from_rows(
 
 
 def _is_header(cells: Sequence[str]) -> bool:
+    """Whether the cells are names of columns: two usual ones, or one that tells a header even alone."""
+    sure = ("title", "abstract", "text", "titel", "zusammenfassung", "nimeke", "tiivistelmä", "teksti")
+    sure += ("sammanfattning", "titre", "résumé", "texte")
     known = sum(among(cell, _USUAL) for cell in cells)
-    return known > 1 or any(among(cell, _SURE) for cell in cells) or bool(of_web_of_science(cells))
+    return known > 1 or any(among(cell, sure) for cell in cells) or bool(of_web_of_science(cells))
 
 
 def _is_other_table(rows: Sequence[Sequence[str]]) -> bool:
@@ -134,7 +129,7 @@ def _no_header(cells: Sequence[str], expected: str, path: Path) -> InputError:
 
 def _holds_text_below(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether the cells are short, all different and above running text, or one is a usual name of a title or text."""
-    if not rows or len({*header}) < len(header) or any(len(cell.split()) > LONGEST_NAME for cell in header):
+    if not rows or len({*header}) < len(header) or any(len(cell.split()) > 6 for cell in header):
         return False
     records = [dict(zip(header, cells, strict=False)) for cells in rows]
     return any(among(cell, _USUAL) for cell in header) or bool(running_text(records, header))

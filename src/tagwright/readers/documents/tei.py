@@ -10,9 +10,10 @@ from tagwright.readers.documents.sections import Block, numbered_depth, present,
 from tagwright.readers.documents.xml import Prose, read_elements
 from tagwright.types import Document
 
-_BLOCKS = frozenset("ab div figDesc figure head item lb list note p".split())  # noqa: SIM905
-_SKIPPED = frozenset("formula graphic label listBibl table".split())  # noqa: SIM905
-_PROSE = Prose(_BLOCKS, lambda element: element.tag in _SKIPPED)
+_PROSE = Prose(
+    ("ab", "div", "figDesc", "figure", "head", "item", "lb", "list", "note", "p"),
+    lambda element: element.tag in ("formula", "graphic", "label", "listBibl", "table"),
+)
 
 
 def read_tei(path: Path) -> Iterator[Located]:
