@@ -101,13 +101,6 @@ def test_a_name_may_say_its_language(column: str, language: tuple[str, str]) -> 
     assert language_of(column, LABEL) == language
 
 
-def test_a_finnish_catalogue_is_read(tmp_path: Path) -> None:
-    record = {"Nimeke": "Mehiläiset", "Tiivistelmä": "Ne lentävät.", "Asiasanat": "mehiläiset;lento", "ISBN": "1"}
-    for kind in ("csv", "tsv", "pandas"):
-        found = document(tmp_path, record, kind)
-        assert (found.text, found.labels) == ("Mehiläiset\nNe lentävät.", ("mehiläiset", "lento"))
-
-
 def test_a_title_list_is_a_table_and_no_short_texts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """KBART: the titles of journals, their numbers and addresses."""
     rows = (

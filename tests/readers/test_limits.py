@@ -13,13 +13,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.readers.reading import read, refusal, written
 
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers import limits
-from tagwright.readers.documents import arrow
+from tagwright.readers.documents import tables
 from tagwright.readers.limits import document_limit, largest_document
 
 LIMIT = 10_000
@@ -56,6 +57,13 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> type[Counting]:
 
 def record(id_: str, text: str) -> str:
     return json.dumps({"id": id_, "text": text}) + "\n"
+
+
+def arrow_file(*titles: str) -> bytes:
+    table, stream = pa.table({"title": titles}), io.BytesIO()
+    with pa.ipc.new_file(stream, table.schema) as file:
+        file.write_table(table)
+    return stream.getvalue()
 
 
 def test_a_line_that_is_too_long_is_left_out_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -133,6 +141,22 @@ def test_an_article_that_is_too_long_is_left_out(tmp_path: Path, caplog: pytest.
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.ris", "TY  - BOOK\n" + "AB  - bees\n" * 1000 + "ER  -\nTY  - BOOK\nTI  - Wasps\nER  -\n"),
+        ("x.pica", "003@ $01\n" + "021A $aBees\n" * 1000 + "\n003@ $02\n021A $aWasps\n"),
+        ("x.mrc", utf8(*(marc_record([("245", ("00", f"a{each}"))]) for each in ("Bees " * 3000, "Wasps")))),
+        ("x.arrow", arrow_file(LONG, "Wasps")),
+    ],
+)
+def test_a_record_that_is_too_long_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, content: str | bytes
+) -> None:
+    assert [document.title for document in read(written(tmp_path, content, name))] == ["Wasps"]
+    assert [message.rpartition("/")[2] for message in caplog.messages] == [f"{name}:1: left out: {REMEDY}"]
+
+
 @pytest.mark.parametrize("inside", ['<p a="{}"/>', "<!-- {} -->", "<?p {}?>"])
 def test_a_tag_that_does_not_end_is_refused(tmp_path: Path, inside: str) -> None:
     path = written(tmp_path, "<article><front/>" + inside.format(20 * LONG) + "</article>", "x.nxml")
@@ -146,7 +170,7 @@ def test_rows_of_parquet_are_unpacked_one_by_one_where_they_are_long(
     table = pa.table({"id": [str(i) for i in range(1_001)], "text": texts, "keyword": [["wing", "leg"]] * 1_001})
     pq.write_table(table, tmp_path / "x.parquet")
     largest = 0
-    make = arrow._rows
+    make = tables._rows
 
     def watched(batch: pa.RecordBatch) -> list[dict[str, Any]]:
         nonlocal largest
@@ -154,7 +178,7 @@ def test_rows_of_parquet_are_unpacked_one_by_one_where_they_are_long(
         largest = max(largest, sum(len(row["text"]) for row in rows))
         return rows
 
-    monkeypatch.setattr(arrow, "_rows", watched)
+    monkeypatch.setattr(tables, "_rows", watched)
     found = read(tmp_path / "x.parquet")
     assert [document.id for document in found] == [str(i) for i in range(1_001) if i != 500]
     assert found[0].metadata == {"keyword": ("wing", "leg")}

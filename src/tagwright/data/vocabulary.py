@@ -34,8 +34,7 @@ from tagwright.readers.documents.columns import SAMPLE, Columns
 from tagwright.readers.headers import LIKE_LABELS, among
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, say_chosen
-from tagwright.readers.labels.parents import with_parents
-from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table
+from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table, with_parents
 from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
 from tagwright.readers.lines import WORKBOOKS, in_encoding, open_bytes, table_lines, write_lines
 from tagwright.text.language import ALL, AUTO, check, likely

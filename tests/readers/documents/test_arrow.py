@@ -12,8 +12,6 @@ import pyarrow as pa
 import pytest
 from tests.readers.reading import outcome, read, refusal, written
 
-from tagwright.data.corpus import Corpus
-from tagwright.readers.limits import document_limit
 from tagwright.types import Document, Section
 
 SECTION = pa.struct([("heading", pa.string()), ("level", pa.int16()), ("paragraphs", pa.list_(pa.string()))])
@@ -60,14 +58,6 @@ def test_a_row_is_a_document(tmp_path: Path, name: str) -> None:
     ]
 
 
-def test_columns_are_named_as_those_of_other_tables(tmp_path: Path) -> None:
-    table = pa.table({"body": ["In spirals."], "codes": ["a;b"]})
-    with pa.ipc.new_file(tmp_path / "x.feather", table.schema) as writer:
-        writer.write_table(table)
-    corpus = Corpus.read(tmp_path / "x.feather", columns={"text": "body", "labels": "codes"})
-    assert list(corpus) == [Document("1", "", "In spirals.", labels=("a", "b"))]
-
-
 def test_a_column_of_views_is_texts(tmp_path: Path) -> None:
     """Polars writes texts as views."""
     table = pa.table({"text": pa.array(["In spirals, slowly.", "b"], pa.string_view())})
@@ -97,13 +87,6 @@ def test_what_no_other_reader_takes_is_refused_with_its_row(
     assert refusal(by_pyarrow(tmp_path, BEES, {**BEES, "id": "wasps", **change})).startswith(message)
 
 
-def test_a_row_above_the_limit_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = by_pyarrow(tmp_path, BEES, {**BEES, "id": "long", "abstract": 1_000 * "a"}, {**BEES, "id": "wasps"})
-    with document_limit(1_000):
-        assert [document.id for document in read(path)] == ["bees", "wasps"]
-    assert "x.arrow:2: left out: is larger than 1,000 bytes" in caplog.text
-
-
 @pytest.mark.parametrize("compression", ["lz4", "zstd"])
 def test_a_compressed_file_is_refused_before_it_is_unpacked(tmp_path: Path, compression: str) -> None:
     path = by_pyarrow(tmp_path, {**BEES, "abstract": "a" * 10_000_000}, compression=compression)
@@ -119,11 +102,6 @@ def test_a_dictionary_is_refused_since_one_short_text_could_stand_for_many_long_
     assert refusal(tmp_path / "x.arrow") == (
         "x.arrow: is no Arrow file, or a damaged one (it holds a dictionary; write texts as they are)"
     )
-
-
-@pytest.mark.parametrize("damage", [b"", b"no arrow", b"ARROW1\0\0" * 9])
-def test_another_file_is_refused(tmp_path: Path, damage: bytes) -> None:
-    assert refusal(written(tmp_path, damage, "x.arrow")).startswith("x.arrow: is no Arrow file, or a damaged one (")
 
 
 def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:

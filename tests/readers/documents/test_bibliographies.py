@@ -10,7 +10,6 @@ import pytest
 from tests.readers.reading import read, refusal, written
 
 from tagwright.readers.documents import bibliographies
-from tagwright.readers.limits import document_limit
 from tagwright.types import Document
 
 RIS = """\
@@ -59,14 +58,6 @@ def test_lines_outside_of_references_are_passed_over_and_counted(
     assert [document.title for document in read(path)] == ["Bees", "Ants", "Wasps"]
     assert caplog.messages == [f"{path}:6: passed over: 1 line outside of references"]
     assert refusal(written(tmp_path, "Bees fly.", "y.ris")) == "y.ris: holds no documents"
-
-
-def test_a_reference_above_the_limit_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    long = "TY  - BOOK\n" + "AB  - bees\n" * 100 + "ER  -\n"
-    path = written(tmp_path, RIS + long + "TY  - BOOK\nTI  - Wasps", "x.ris")
-    with document_limit(1000):
-        assert [document.title for document in read(path)] == ["How bees fly", "Ants", "Wasps"]
-    assert [message.partition(": left out: is larger")[0] for message in caplog.messages] == [f"{path}:19"]
 
 
 def test_a_value_of_many_lines_is_joined_in_one_go(tmp_path: Path) -> None:

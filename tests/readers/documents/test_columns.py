@@ -77,12 +77,6 @@ def test_a_column_that_is_not_there_is_refused_with_those_there_are(tmp_path: Pa
         Corpus.read(path, columns={"title": "Nmae"})
 
 
-def test_a_column_for_two_fields_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, "Name,Body\nBees,They fly.\n", "a.csv")
-    with pytest.raises(InputError, match='the column "Name" is given for two fields'):
-        Corpus.read(path, columns={"title": "Name", "text": "Name"})
-
-
 def test_columns_of_what_has_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"columns are given, but .*a\.txt has none"):
         Corpus.read(written(tmp_path, "Bees", "a.txt"), columns={"title": "Name"})
@@ -134,12 +128,6 @@ def test_a_text_about_html_is_not_stripped_in_tables(tmp_path: Path) -> None:
 def test_a_number_that_was_taken_for_an_id_may_come_twice(tmp_path: Path) -> None:
     content = "sku,name\nA,Bees\nB,Wasps\nA,Ants\n,Flies\n"
     assert [document.id for document in read(written(tmp_path, content, "a.csv"))] == ["A", "B", "A#4", "5"]
-
-
-def test_rows_without_ids_of_two_tables_are_called_by_file_and_line(tmp_path: Path) -> None:
-    paths = [written(tmp_path, "title\nBees\n", name) for name in ("a.csv", "b.csv")]
-    assert Corpus.read(*paths).ids == [f"{path.as_posix()}#2" for path in paths]
-    assert Corpus.read(paths[0]).ids == ["2"]
 
 
 def test_lines_of_two_tables_that_stand_for_missing_ids_are_refused_with_the_remedy(tmp_path: Path) -> None:

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 import logging
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.readers.reading import outcome, read, refusal, same_folder, written
+from tests.readers.reading import read, refusal, written
 
 from tagwright.readers.documents.latex import converter, known_macros
 from tagwright.types import Document, Section
@@ -86,26 +83,8 @@ def test_macros_cannot_grow_without_end(tmp_path: Path) -> None:
     assert len(read(written(tmp_path, content, "a.tex"))[0].abstract) < 20
 
 
-def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pylatexenc", None)
-    path = written(tmp_path, PAPER, "a.tex")
-    rest = "a.tex: reading LaTeX needs pylatexenc, which is not installed;"
-    assert refusal(path).endswith(rest + ' pip install "tagwright[latex]"')
-
-
 def test_braces_nested_too_deep_are_refused(tmp_path: Path) -> None:
     assert refusal(written(tmp_path, "{" * 20_000, "a.tex")).startswith("a.tex: is no LaTeX file, or a damaged one (")
-
-
-@same_folder
-@given(
-    st.text("\\{}[]$%&~ab\n")
-    | st.tuples(st.integers(0, 900), st.integers(0, 900)).map(lambda c: PAPER[: c[0]] + PAPER[c[1] :])
-)
-def test_a_broken_file_is_read_or_refused(tmp_path: Path, content: str) -> None:
-    path = written(tmp_path, content, "a.tex")
-    result = outcome(path)
-    assert result.startswith(str(path)) if isinstance(result, str) else result
 
 
 def test_a_link_is_its_text(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, on_command_line
 from tagwright.readers.documents.catalogue import Remarks
 from tagwright.readers.documents.marc import _decoded, read_marc
-from tagwright.readers.limits import collecting, document_limit
 from tagwright.types import Document, Label, Section
 
 READ = Document(
@@ -93,33 +92,10 @@ def test_damaged_records_are_said_and_the_others_read(tmp_path: Path, caplog: py
     assert third == "5: left out: is a MARC record that breaks off"
 
 
-def test_errors_of_records_are_collected(tmp_path: Path) -> None:
-    good = utf8(marc_record(title("Bees")))
-    path, errors = written(tmp_path, good[:12] + b"xxxxx" + good[17:] + good, "x.mrc"), list[InputError]()
-    with collecting(errors.append):
-        assert [document.title for document in read(path)] == ["Bees"]
-    assert [error.line for error in errors] == [1]
-
-
 def test_a_file_of_damaged_records_alone_is_an_error(tmp_path: Path) -> None:
     assert refusal(written(tmp_path, b"00050nam  2200025 a 4500" + b"x" * 40, "x.mrc")) == (
         "x.mrc:1: is a MARC record that breaks off"
     )
-
-
-def test_a_record_above_the_limit_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    large, small = marc_record(title("Bees " * 400)), marc_record(title("Wasps", "2"))
-    with document_limit(1000):
-        assert [each.title for each in read(written(tmp_path, utf8(large, small), "x.mrc"))] == ["Wasps"]
-    assert "1: left out: is larger than 1,000 bytes" in caplog.text
-
-
-def test_deleted_records_and_authorities_are_passed_over(tmp_path: Path) -> None:
-    deleted = marc_record(title("Gone"), "00000dam a2200000 a 4500")
-    authority = marc_record([("001", "2"), ("150", ("  ", "aBees"))], "00000nz  a2200000n  4500")
-    assert [each.title for each in read(written(tmp_path, utf8(deleted, authority, marc_record(BEES)), "x.mrc"))] == [
-        READ.title
-    ]
 
 
 @pytest.mark.parametrize("name", ["x.mrc", "x.dat"])
@@ -215,23 +191,6 @@ def test_the_original_script_is_read_beside_the_romanised_one(
     ]
 
 
-def test_the_code_of_a_vocabulary_has_no_punctuation_at_its_end(tmp_path: Path) -> None:
-    subjects = [
-        ("650", (" 7", "aBienen", "2gnd.")),
-        ("650", (" 7", "aWespen", "2GND")),
-        ("084", ("  ", "aWV 4", "2rvk,")),
-    ]
-    path = written(tmp_path, utf8(marc_record([*title("Bees"), *subjects])), "x.mrc")
-    assert Corpus.read(path, columns={"labels": "gnd"})[0].labels == ("Bienen", "Wespen")
-    assert Corpus.read(path, columns={"labels": "rvk."})[0].labels == ("WV 4",)
-
-
-def test_subjects_of_other_vocabularies_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = written(tmp_path, utf8(marc_record(BEES)), "x.mrc")
-    Corpus.read(path, columns={"labels": "gnd"})
-    assert caplog.messages == [f"{path}: 4 subjects of other vocabularies than gnd, which are metadata"]
-
-
 def test_damaged_indicators_are_said_with_the_first_record(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -291,17 +250,6 @@ def test_chinese_text_that_breaks_off_prints_nothing(tmp_path: Path, capfd: pyte
     record = iso2709([("001", b"1"), ("245", b"00\x1faBees \x1b$1!0")])
     assert read(written(tmp_path, record, "x.mrc"))[0].title == "Bees"
     assert capfd.readouterr().err == ""
-
-
-def test_records_without_title_and_text_and_those_passed_over_are_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    empty = marc_record([("001", "1"), ("856", ("4 ", "uhttp://x"))])
-    deleted = marc_record(title("Gone"), "00000dam a2200000 a 4500")
-    path = written(tmp_path, utf8(empty, empty, deleted, marc_record(title("Bees", "3"))), "x.mrc")
-    assert [each.title for each in read(path)] == ["", "", "Bees"]
-    assert f"{path}:1: has no title and no text (and 1 other record)" in caplog.messages
-    assert f"{path}:3: passed over: is deleted, or describes no work" in caplog.messages
 
 
 ITALIAN: list[tuple[str, Values]] = [

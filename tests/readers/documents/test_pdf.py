@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import logging
-import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.readers.printed import Set, page, pdf
-from tests.readers.reading import outcome, read, refusal, same_folder, written
+from tests.readers.reading import read, refusal, written
 
 from tagwright.readers.documents.pdf import Line, to_paragraphs
 from tagwright.types import Document
@@ -172,19 +169,3 @@ def test_a_page_that_is_damaged_is_said_and_the_others_are_read(
         [document] = read(written(tmp_path, pdf([FIRST, SECOND]), "a.pdf"))
     assert document.abstract.endswith(LAST)
     assert [message.rpartition("/a.pdf")[2] for message in caplog.messages] == [": page 1 cannot be read ('/Font')"]
-
-
-def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pypdfium2", None)
-    path = written(tmp_path, pdf([FIRST]), "a.pdf")
-    rest = "a.pdf: reading PDF needs pypdfium2, which is not installed;"
-    assert refusal(path).endswith(rest + ' pip install "tagwright[pdf]"')
-
-
-@same_folder
-@given(st.integers(0, 4000), st.integers(0, 4000), st.binary(max_size=9))
-def test_a_file_with_bytes_cut_out_is_read_or_refused(tmp_path: Path, start: int, end: int, noise: bytes) -> None:
-    content = pdf([FIRST, SECOND], [("1 Introduction", 0, -1), ("2 Results", 1, -1)])
-    path = written(tmp_path, content[:start] + noise + content[end:], "a.pdf")
-    result = outcome(path)
-    assert result.startswith(str(path)) if isinstance(result, str) else result

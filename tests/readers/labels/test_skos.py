@@ -3,7 +3,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import socket
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from tests.readers.reading import labels_refusal as refusal
 from tests.readers.reading import same_folder
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.labels import skos
 from tagwright.types import Label
 
@@ -373,12 +372,6 @@ def test_reading_opens_no_connection(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     assert "http://zoo/2" in Vocabulary.read(written(tmp_path, content, name)).index
-
-
-def test_without_rdflib_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rdflib", None)
-    message = refusal(turtle(tmp_path, TURTLE + "# never parsed before"), TagwrightError)
-    assert message == 'zoo.ttl: reading SKOS needs rdflib, which is not installed; pip install "tagwright[skos]"'
 
 
 @same_folder

@@ -1,29 +1,35 @@
 """Choose the reader for each file, folder or glob."""
 
+from __future__ import annotations
+
 import glob
 import logging
 import os
 import re
 import shutil
 import sys
+from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from heapq import merge
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from tagwright.core import plugins
+from tagwright.core.checked import shown
+from tagwright.core.display import many
 from tagwright.core.scratch import scratch_folder
 from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
+from tagwright.readers.documents.articles import read_jats, read_pubmed, read_tei
 from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.docx import read_docx
 from tagwright.readers.documents.dublin_core import read_dublin_core
 from tagwright.readers.documents.html import read_html
-from tagwright.readers.documents.ids import UniqueIds
-from tagwright.readers.documents.jats import read_jats, read_pubmed
 from tagwright.readers.documents.jsonl import read_json, read_jsonl
 from tagwright.readers.documents.latex import read_latex
 from tagwright.readers.documents.marc import read_marc, read_marcxml
@@ -38,7 +44,6 @@ from tagwright.readers.documents.plain_text import (
 )
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv
-from tagwright.readers.documents.tei import read_tei
 from tagwright.readers.limits import current_limits, each_reading, is_collected, reading, skip, within_time
 from tagwright.readers.lines import WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
@@ -140,7 +145,7 @@ def open_sources(
     that is one document. The id of a document without one is the path of its file, relative to the folder that was
     given unless files in several folders share that path; "stdin" on standard input. columns: which columns or keys of
     files that have such hold the parts of a document; a row without an id is called by its line, and by its file if
-    there are several. Outside of tables and JSON lines, a repeated id is told apart (`ids.UniqueIds`). encoding: of
+    there are several. Outside of tables and JSON lines, a repeated id is told apart (`UniqueIds`). encoding: of
     texts, tables, HTML and MARC that are not UTF-8; a byte order mark counts more. Of several files, unreadable papers,
     and inside `collecting` any file, are logged and skipped. Raises InputError for a source that does not exist or
     holds no documents, for any other file that cannot be read, and when none can be read; ConfigError for an unknown
@@ -459,3 +464,64 @@ def _as_from(name: str, documents: Iterator[Located]) -> Iterator[Located]:
         yield from documents
     except InputError as error:
         raise InputError(error.problem, name, error.line) from None
+
+
+class UniqueIds:
+    """The ids of the documents that are read together, in the order of their files.
+
+    They come from a catalogue or a publisher and not from the user. Exports repeat them: harvests overlap, and a record
+    that is too long is split into several of the same number.
+    """
+
+    def __init__(self) -> None:
+        self._seen = _Seen()
+        self._first, self._repeated, self._numbers = "", 0, count(2)
+
+    def told_apart(self, documents: Iterator[Located], file: str) -> Iterator[Located]:
+        """The documents of a file; the id of an earlier one is followed by the place, as in `1#3`.
+
+        Ids that are the name of the file are left as they are: only a file that is read twice repeats them.
+        """
+        for place, document in documents:
+            if document.id == file or document.id.startswith(f"{file}#") or self._seen.add(document.id):
+                yield place, document
+                continue
+            own = self._own(document.id, place)
+            self._repeated += 1
+            at = f"{file}:{place}" if place else file
+            self._first = self._first or (
+                f"{at}: the id {shown(document.id)} is also that of an earlier document; here it is {shown(own)}"
+            )
+            yield place, replace(document, id=own)
+
+    def _own(self, id_: str, place: int) -> str:
+        """The id with its place, or else with a number that is tried once: the work stays linear."""
+        numbers = chain([place] if place else [], self._numbers)
+        return next(own for number in numbers if self._seen.add(own := f"{id_}#{number}"))
+
+    def report(self) -> None:
+        """Log how many ids were repeated, and the first of them."""
+        if self._repeated:
+            more = f" (and so for {many(self._repeated - 1, 'other document')})" if self._repeated > 1 else ""
+            _log.warning("%s%s", self._first, more)
+
+
+class _Seen:
+    """A set of texts, as hashes: 8 bytes of each are kept. new: how many are in a set before they are sorted."""
+
+    new = 1 << 16
+
+    def __init__(self) -> None:
+        self._sorted, self._new = array("q"), set[int]()
+
+    def add(self, text: str) -> bool:
+        """Whether the text is new."""
+        value = hash(text)
+        at = bisect_left(self._sorted, value)
+        if value in self._new or (at < len(self._sorted) and self._sorted[at] == value):
+            return False
+        self._new.add(value)
+        if len(self._new) > max(self.new, len(self._sorted) // 8):
+            self._sorted = array("q", merge(self._sorted, sorted(self._new)))
+            self._new.clear()
+        return True

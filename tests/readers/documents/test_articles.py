@@ -194,8 +194,3 @@ def test_citations_of_pubmed_have_mesh_headings_as_labels(tmp_path: Path, name: 
         Document("17", "How bees fly.", "AIM\nTo know.\n\nIn spirals.", (), metadata, ("Bees",)),
         Document("18"),
     ]
-
-
-def test_xml_of_an_unknown_kind_is_said_to_be_so(tmp_path: Path) -> None:
-    problem = refusal(written(tmp_path, "<?xml version='1.0'?><score><Articles/></score>", "x.xml"))
-    assert problem.startswith("x.xml: is XML of an unknown kind")

@@ -1,4 +1,4 @@
-"""Read XML articles in JATS or NLM form (PubMed Central, publishers), and citations as PubMed exports them."""
+"""Read articles in XML: JATS or NLM (PubMed Central, publishers), citations of PubMed, TEI as GROBID makes it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element  # of trees built by tagwright.readers
 
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, present, to_sections, work_id, years
+from tagwright.readers.documents.sections import Block, numbered_depth, present, to_sections, work_id, years
 from tagwright.readers.documents.xml import Prose, read_elements
 from tagwright.types import Document, Section
 
@@ -173,3 +173,77 @@ def _reference(reference: Element) -> str:
 def _find(element: Element, path: str) -> Element:
     found = element.find(path)
     return Element("nothing") if found is None else found
+
+
+_TEI = Prose(
+    ("ab", "div", "figDesc", "figure", "head", "item", "lb", "list", "note", "p"),
+    lambda element: element.tag in ("formula", "graphic", "label", "listBibl", "table"),
+)
+
+
+def read_tei(path: Path) -> Iterator[Located]:
+    """Every `TEI` element in the file. Its id is its PubMed id or DOI, or blank when it has none.
+
+    GROBID writes sections one after the other: their level follows from their numbers ("2.1"), and from their nesting
+    where they are nested. Captions of figures are kept; formulas, tables and acknowledgements are left out. Metadata:
+    author, venue, year, keyword, reference (PubMed ids, or else DOIs). Raises InputError with path and line.
+    """
+    for number, tei in read_elements(path, "TEI"):
+        header = tei.find("teiHeader")
+        if header is None:
+            raise InputError("is TEI without teiHeader, expected what GROBID writes", path, number)
+        yield number, _of_tei(tei, header)
+
+
+def _of_tei(tei: Element, header: Element) -> Document:
+    source = header.find("fileDesc/sourceDesc/biblStruct")
+    source = Element("biblStruct") if source is None else source
+    keywords = header.find("profileDesc/textClass/keywords")
+    terms = [] if keywords is None else keywords.findall(".//term") or [keywords]
+    return Document(
+        _work_of_tei(source),
+        title=_TEI.line(header.find("fileDesc/titleStmt/title")),
+        abstract="\n\n".join(_TEI.paragraphs(header.find("profileDesc/abstract"))),
+        sections=tuple(to_sections(_body_of_tei(tei))),
+        metadata=present(
+            author=[_name_of_tei(each) for each in source.iter("author")],
+            venue=[_TEI.line(each) for each in source.findall("monogr/title")[:1]],
+            year=[each.get("when", "")[:4] for each in source.findall(".//imprint/date")[:1]],
+            keyword=list(map(_TEI.line, terms)),
+            reference=[_work_of_tei(each) for each in tei.iterfind("text//listBibl/biblStruct")],
+        ),
+    )
+
+
+def _body_of_tei(tei: Element) -> Iterator[Block]:
+    floating = list[str]()
+    for part in (*tei.findall("text/body"), *tei.findall("text/back/div[@type='annex']")):
+        for child in part:
+            if child.tag == "div":
+                yield from _blocks_of_tei(child, 0)
+            else:
+                floating += _TEI.paragraphs(child)
+    if floating:
+        yield from [(1, ""), *((0, text) for text in floating)]
+
+
+def _blocks_of_tei(division: Element, above: int) -> Iterator[Block]:
+    """A division; one without a heading continues the section before it."""
+    head = division.find("head")
+    depth = above + (0 if head is None else numbered_depth(head.get("n", "")))
+    if head is not None:
+        yield depth, _TEI.line(head)
+    own = (child for child in division if child.tag not in {"head", "div"})
+    yield from ((0, text) for child in own for text in _TEI.paragraphs(child))
+    for part in division.findall("div"):
+        yield from _blocks_of_tei(part, depth)
+
+
+def _name_of_tei(author: Element) -> str:
+    name = author.find("persName")
+    parts = [] if name is None else [*name.findall("forename"), *name.findall("surname")]
+    return " ".join(filter(None, map(_TEI.line, parts)))
+
+
+def _work_of_tei(source: Element) -> str:
+    return work_id({each.get("type", ""): _TEI.line(each) for each in source.iter("idno")})
