@@ -11,7 +11,7 @@ import pytest
 from tests.readers.reading import read, refusal, written
 
 from tagwright.data.corpus import Corpus
-from tagwright.errors import InputError, on_command_line
+from tagwright.errors import on_command_line
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.types import Document
 
@@ -40,18 +40,6 @@ def test_koha(tmp_path: Path) -> None:
     ]
 
 
-def test_alma(tmp_path: Path) -> None:
-    header = ["Title", "Author", "Subjects", "Publication Date", "MMS Id"]
-    row = ["How bees fly", "Low, Ann", "Bees--Behavior; Insects--Flight", "2020", "990001"]
-    [document] = read(table(tmp_path, header, row))
-    assert document == Document(
-        "990001",
-        "How bees fly",
-        metadata={"author": ("Low, Ann",), "publication date": ("2020",)},
-        labels=("Bees--Behavior", "Insects--Flight"),
-    )
-
-
 def test_zotero(tmp_path: Path) -> None:
     """Manual tags are the user's own; automatic ones came with the record, often from its authors."""
     header = [
@@ -69,14 +57,6 @@ def test_zotero(tmp_path: Path) -> None:
     assert (document.id, document.text, document.labels) == ("AB3", "How bees fly\nIn spirals.", ("bees", "to read"))
     assert document.metadata["publication title"] == ("Nature",)
     assert document.metadata["automatic tags"] == (LONG,)
-
-
-def test_openrefine(tmp_path: Path) -> None:
-    """An imported harvest: headers are paths into the XML, and joined cells are separated by a bar."""
-    path = "record - metadata - oai_dc:dc - dc:"
-    header = [f"{path}{name}" for name in ("identifier", "title", "description", "subject")]
-    [document] = read(table(tmp_path, header, ["oai:1", "How bees fly", "In spirals.", "Bees|Wings"]))
-    assert document == Document("oai:1", "How bees fly", "In spirals.", labels=("Bees", "Wings"))
 
 
 @pytest.mark.parametrize("prefix", ["dc:", "dc.", "dcterms:", "http://purl.org/dc/terms/"])
@@ -168,10 +148,3 @@ def test_two_columns_of_labels_are_refused(tmp_path: Path, header: list[str], na
             refusal(path) == f"x.csv:2: {names} may each hold the labels, expected one; say which: --columns labels=..."
         )
     assert Corpus.read(path, columns={"labels": header[1]})[0].labels == ("Bees",)
-
-
-def test_records_in_memory_are_read_in_the_same_way() -> None:
-    [document] = Corpus.of([{"Title": "How bees fly", "Subjects": ["Bees", "Wings"], "Keywords": ["spirals"]}])
-    assert document == Document("1", "How bees fly", "", (), {"Keywords": ("spirals",)}, ("Bees", "Wings"))
-    with pytest.raises(InputError, match=r"say which: Corpus.of\(documents, labels=\.\.\.\)$"):
-        Corpus.of([{"Title": "How bees fly", "Subject": "Bees", "Schlagwort": "Biene"}])

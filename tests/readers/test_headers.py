@@ -14,7 +14,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
 from tagwright.readers.documents.files import READERS
-from tagwright.readers.headers import DOCUMENT, LABEL, MORE_LABELS, language_of
+from tagwright.readers.headers import DOCUMENT, LABEL, MORE_LABELS
 from tagwright.readers.labels.jsonl import LISTS
 from tagwright.types import Document, Label
 
@@ -84,21 +84,6 @@ def test_every_word_tells_the_part_of_a_label(tmp_path: Path, kind: str) -> None
         found = label(tmp_path, {**({} if part == "id" or "uri" in others else own), **others, word: value}, kind)
         got: Any = found.name if part in ("name", "names") else getattr(found, part)
         assert got in ("y", ("y",)), (part, word)
-
-
-@pytest.mark.parametrize(
-    ("column", "language"),
-    [
-        ("prefLabel@de", ("name", "de")),
-        ("name (fi)", ("name", "fi")),
-        ("altLabel_en", ("names", "en")),
-        ("definition[sv]", ("description", "sv")),
-        ("parent_id", ("", "")),
-        ("code_de", ("", "")),
-    ],
-)
-def test_a_name_may_say_its_language(column: str, language: tuple[str, str]) -> None:
-    assert language_of(column, LABEL) == language
 
 
 def test_a_title_list_is_a_table_and_no_short_texts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

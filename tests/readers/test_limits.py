@@ -66,12 +66,6 @@ def arrow_file(*titles: str) -> bytes:
     return stream.getvalue()
 
 
-def test_a_line_that_is_too_long_is_left_out_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = written(tmp_path, gzip.compress((record("1", "a") + record("2", LONG) + record("3", "b")).encode()), "x.gz")
-    assert [document.id for document in read(path, format="jsonl")] == ["1", "3"]
-    assert caplog.messages == [f"{path}:2: left out: {REMEDY}"]
-
-
 def test_a_line_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     longest = 0
 
@@ -124,10 +118,6 @@ def test_rows_that_are_too_long_are_left_out_of_tsv_and_refused_in_csv(tmp_path:
     assert refusal(written(tmp_path, f'id,text\n1,a\n2,"{LONG}"\n', "x.csv")).startswith(f"x.csv:3: {REMEDY}")
     open_quote = written(tmp_path, 'id,text\n1,a\n2,"' + "bees\n" * 10_000, "y.csv")
     assert refusal(open_quote) == f"y.csv:3: begins a row that {REMEDY}, or close the quote of its cell"
-
-
-def test_many_rows_of_csv_are_no_long_row(tmp_path: Path) -> None:
-    assert len(read(written(tmp_path, "id,text\n" + "".join(f"{i},a b c\n" for i in range(5_000)), "x.csv"))) == 5_000
 
 
 def test_an_article_that_is_too_long_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -60,11 +60,6 @@ def test_lines_outside_of_references_are_passed_over_and_counted(
     assert refusal(written(tmp_path, "Bees fly.", "y.ris")) == "y.ris: holds no documents"
 
 
-def test_a_value_of_many_lines_is_joined_in_one_go(tmp_path: Path) -> None:
-    path = written(tmp_path, "TY  - BOOK\nAB  - bees\n" + "fly\n" * 100_000, "x.ris")
-    assert read(path)[0].abstract == "bees" + "\nfly" * 100_000
-
-
 PUBMED = """
 PMID- 17
 OWN - NLM
@@ -135,10 +130,6 @@ def test_what_the_web_of_science_exports(tmp_path: Path, caplog: pytest.LogCaptu
     bees = Document("WOS:17", "How bees fly over old towns.", "In spirals.", (), metadata)
     assert read(written(tmp_path, WEB_OF_SCIENCE, name)) == [bees, Document("WOS:18", "How wasps fly.")]
     assert not caplog.messages
-
-
-def test_a_text_that_only_mentions_such_lines_stays_a_text(tmp_path: Path) -> None:
-    assert read(written(tmp_path, "Exports\n\nPMID- 17\n", "x.txt"))[0].title == "Exports"
 
 
 BIBTEX = r"""@string{job = "Journal of Bees"}

@@ -38,11 +38,7 @@ FILES: dict[str, tuple[str, str | bytes, dict[str, int]]] = {
 }
 "Name and content of a file with each kind of record, and the places of those that are not read."
 
-SAID = {
-    "empty": "has no title and no text",
-    "passed over": "passed over: is ",
-    "damaged": "left out: ",
-}
+SAID = {"empty": "has no title and no text", "passed over": "passed over: is ", "damaged": "left out: "}
 
 
 def test_no_reader_of_catalogues_is_forgotten() -> None:

@@ -10,7 +10,7 @@ from tests.readers.reading import read, refusal, written
 
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.columns import Columns, parse_columns
+from tagwright.readers.documents.columns import parse_columns
 from tagwright.types import Document
 
 JUMPER = "A warm jumper of yellow wool for cold days, washed by hand and dried flat."
@@ -39,16 +39,6 @@ def test_a_shopify_export_has_its_texts_without_html(tmp_path: Path, caplog: pyt
         "to change this: Corpus.of(documents, title=..., text=...)",
         "products.csv: 1 row left out, with the id of the row above and no text: 3",
     ]
-
-
-def test_an_amazon_listing_report_is_read(tmp_path: Path) -> None:
-    content = (
-        "item-name\titem-description\tlisting-id\tseller-sku\tprice\n"
-        "Wool jumper\tWarm and yellow.\t01\tJ-1\t30\nHat\tRed.\t02\tH-1\t9\n"
-    )
-    first, second = read(written(tmp_path, content, "listings.txt"), format="tsv")
-    assert (first.id, first.title, first.abstract) == ("J-1", "Wool jumper", "Warm and yellow.")
-    assert second.metadata == {"listing-id": ("02",), "price": ("9",)}
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.jsonl"])
@@ -115,11 +105,6 @@ def test_names_of_our_own_are_taken_as_they_are_and_in_silence(
     assert caplog.messages == []
 
 
-def test_a_body_is_the_text_and_a_summary_the_abstract_beside_it(tmp_path: Path) -> None:
-    [document] = read(written(tmp_path, '{"name": "Bees", "summary": "Short.", "body": "Long."}'))
-    assert (document.abstract, document.sections[0].paragraphs) == ("Short.", ("Long.",))
-
-
 def test_a_text_about_html_is_not_stripped_in_tables(tmp_path: Path) -> None:
     content = "title,text\nA,About </p> tags\nB,About bees\nC,About ants\n"
     assert read(written(tmp_path, content, "a.csv"))[0].abstract == "About </p> tags"
@@ -143,27 +128,6 @@ def test_columns_without_any_known_name_are_judged_by_what_they_hold(tmp_path: P
     assert refusal(written(tmp_path, "Nummer,Farbe\n1,red\n", "b.csv")).endswith(
         "or say which they are: Corpus.of(documents, title=..., text=...)"
     )
-
-
-@pytest.mark.parametrize(("label", "labels"), [('"sports"', ("sports",)), ("3", ("3",)), ('["a", "b"]', ("a", "b"))])
-def test_a_label_may_be_one_value(tmp_path: Path, label: str, labels: tuple[str, ...]) -> None:
-    [document] = read(written(tmp_path, f'{{"text": "They fly.", "label": {label}}}'))
-    assert document.labels == labels
-
-
-@pytest.mark.parametrize(
-    ("text", "columns"),
-    [
-        ("", {}),
-        ("title=Name", {"title": "Name"}),
-        (
-            " title = Name, text=Body (HTML, long) ,labels=a=b",
-            {"title": "Name", "text": "Body (HTML, long)", "labels": "a=b"},
-        ),
-    ],
-)
-def test_columns_are_parsed(text: str, columns: Columns) -> None:
-    assert parse_columns(text) == columns
 
 
 @pytest.mark.parametrize("text", ["title", "title=", "=Name", "title=a,title=b"])

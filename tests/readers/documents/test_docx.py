@@ -82,11 +82,6 @@ def test_tables_of_contents_and_deletions_are_left_out_and_fields_filled_in_kept
     assert read(written(tmp_path, as_bytes(file), "a.docx"))[0].abstract == "Bees\n\nfly high"
 
 
-def test_a_file_without_text_is_a_document(tmp_path: Path) -> None:
-    [document] = read(written(tmp_path, as_bytes(docx.Document()), "a.docx"))
-    assert (document.title, document.abstract, document.sections) == ("", "", ())
-
-
 def with_document(xml: str) -> bytes:
     """The file with other XML for its text."""
     stream = io.BytesIO()

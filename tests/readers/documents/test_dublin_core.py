@@ -17,12 +17,7 @@ FIELDS = (
     "<dc:description>In spirals.</dc:description><dc:date>2019-05-01</dc:date><dc:language>en</dc:language>"
     "<dc:publisher>Hive Press</dc:publisher><dc:identifier>doi:10.1/bees</dc:identifier>"
 )
-METADATA = {
-    "author": ("Low, Ann", "Bee, Bo"),
-    "year": ("2019",),
-    "publisher": ("Hive Press",),
-    "language": ("en",),
-}
+METADATA = {"author": ("Low, Ann", "Bee, Bo"), "year": ("2019",), "publisher": ("Hive Press",), "language": ("en",)}
 LABELS = ("Bees", "<http://d-nb.info/gnd/4006216-6>")
 READ = Document("doi:10.1/bees", "How bees fly", "In spirals.", (), METADATA, LABELS)
 

@@ -64,14 +64,6 @@ def test_standard_input_is_json_or_a_paper_or_a_text(
     assert read("-") == [expected]
 
 
-def test_standard_input_may_be_of_a_given_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stdin:
-        buffer = io.BytesIO(b"title,labels\nBees,a|b\n")
-
-    monkeypatch.setattr("sys.stdin", Stdin)
-    assert read("-", format="csv") == [Document("2", "Bees", labels=("a", "b"))]
-
-
 def test_files_of_one_name_in_two_folders_are_told_apart_by_their_paths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,13 +71,6 @@ def test_files_of_one_name_in_two_folders_are_told_apart_by_their_paths(
         written(tmp_path, "Bees", name)
     monkeypatch.chdir(tmp_path)
     assert [document.id for document in read("a", "b")] == ["a/x.txt", "b/x.txt", "y.txt"]
-
-
-def test_single_files_are_named_as_they_were_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("x.txt", "b/x.txt"):
-        written(tmp_path, "Bees", name)
-    monkeypatch.chdir(tmp_path)
-    assert [document.id for document in read("x.txt", "b/x.txt")] == ["x.txt", "b/x.txt"]
 
 
 TABLE = "id,title,labels\n1,Étude – miel,abeilles é\n"
@@ -187,12 +172,6 @@ def test_of_many_papers_the_damaged_are_reported_and_the_others_read(
         caplog.messages[0],
         "1 of 2 files could not be read",
     ]
-
-
-def test_damage_in_a_file_of_many_documents_is_an_error_wherever_it_stands(tmp_path: Path) -> None:
-    written(tmp_path, '{"id": "1", "title": "Bees"}\n{', "a.jsonl")
-    written(tmp_path, "Bees", "b.txt")
-    assert refusal(tmp_path / "*").startswith("a.jsonl:2: is not JSON")
 
 
 def test_json_over_several_lines(tmp_path: Path) -> None:

@@ -43,12 +43,6 @@ def test_text_is_the_abstract_or_else_a_section(tmp_path: Path) -> None:
     assert (second.abstract, second.sections) == ("Short.", (Section("", 1, ("Body.",)),))
 
 
-def test_fields_without_a_name_of_their_own_are_metadata_unless_they_are_objects(tmp_path: Path) -> None:
-    record = {"id": "a", "title": "Bees", "venue": "Nature", "year": 2020, "raw": {"x": 1}, "none": None}
-    (document,) = read(written(tmp_path, json.dumps(record)))
-    assert document.metadata == {"venue": ("Nature",), "year": ("2020",)}
-
-
 def test_annif_json_lines_have_subjects_and_titles_in_the_metadata(tmp_path: Path) -> None:
     subjects = [{"uri": "http://x/1", "label": "bees"}, {"label": "wasps"}]
     record = {"text": "They fly.", "metadata": {"title": "Bees", "author": "Ann"}, "subjects": subjects}
@@ -147,54 +141,12 @@ def test_a_wrong_line_is_refused_with_its_number(tmp_path: Path, line: str, prob
     assert message.startswith("x.jsonl:3: " + problem)
 
 
-def test_labels_given_as_documents_are_refused(tmp_path: Path) -> None:
-    assert refusal(written(tmp_path, '{"id": "1", "names": ["Bees"]}')) == (
-        "x.jsonl:1: holds labels, expected documents; give this file as the vocabulary"
-    )
-
-
-def test_half_a_surrogate_pair_and_control_characters_are_replaced(tmp_path: Path) -> None:
-    (document,) = read(written(tmp_path, r'{"id": "a", "title": "x\ud800y", "abstract": "b\u0000c"}'))
-    assert (document.title, document.abstract) == ("x\ufffdy", "b c")
-
-
-def test_a_document_of_ten_megabytes_is_read(tmp_path: Path) -> None:
-    text = "word " * 2_000_000 + "end"
-    for name, content in (
-        ("x.jsonl", json.dumps({"id": "a", "text": text})),
-        ("x.csv", f'id,text\na,"{text}"\n'),
-        ("x.tsv", f"id\ttext\na\t{text}\n"),
-        ("x.md", f"# Title\n{text}"),
-    ):
-        (document,) = read(written(tmp_path, content, name))
-        assert document.abstract == text
-
-
-def test_what_is_written_as_json_lines_has_the_shape_of_the_corpora(tmp_path: Path) -> None:
-    sections = (Section("Wings", 1, ("Four.",)),)
-    write_jsonl([Document("a", "Bees", "Fly.", sections, {"venue": ("N",)}, ("1",))], tmp_path / "x.jsonl")
-    assert json.loads((tmp_path / "x.jsonl").read_bytes()) == {
-        "id": "a",
-        "title": "Bees",
-        "abstract": "Fly.",
-        "sections": [{"heading": "Wings", "level": 1, "paragraphs": ["Four."]}],
-        "metadata": {"venue": ["N"]},
-        "labels": ["1"],
-    }
-
-
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20).map(lambda text: clean(text).strip())
 filled = texts.filter(bool)
 tuples = st.lists(filled, max_size=3, unique=True).map(tuple)
 sections_ = st.builds(Section, texts, st.integers(1, 9), tuples)
 documents_ = st.builds(
-    Document,
-    filled,
-    texts,
-    texts,
-    st.lists(sections_, max_size=3).map(tuple),
-    st.dictionaries(filled, tuples),
-    tuples,
+    Document, filled, texts, texts, st.lists(sections_, max_size=3).map(tuple), st.dictionaries(filled, tuples), tuples
 )
 
 

@@ -53,15 +53,6 @@ def test_a_paper_has_title_abstract_sections_and_metadata(tmp_path: Path) -> Non
     ]
 
 
-def test_a_piece_without_document_is_read_and_what_stands_first_is_the_abstract(tmp_path: Path) -> None:
-    [document] = read(written(tmp_path, "They fly.\n\\section{Wings}\nFour.\n", "a.tex"))
-    assert (document.title, document.abstract, document.sections) == (
-        "",
-        "They fly.",
-        (Section("Wings", 1, ("Four.",)),),
-    )
-
-
 def test_the_format_may_be_given(tmp_path: Path) -> None:
     path = written(tmp_path, PAPER, "a.txt")
     assert read(path)[0].title == r"\documentclass[11pt]{article} % of 2026"
@@ -115,8 +106,3 @@ def test_a_macro_on_which_the_converter_fails_is_its_arguments(tmp_path: Path, m
 
     monkeypatch.setattr(LatexNodes2Text, "macro_node_to_text", fails)
     assert read(written(tmp_path, r"See \emph{our} \textbf{site}.", "a.tex"))[0].abstract == "See our site."
-
-
-def test_spaces_after_macros_stay_where_runs_of_nodes_meet(tmp_path: Path) -> None:
-    text = r"\alpha beta {x} " * 500
-    assert read(written(tmp_path, text, "a.tex"))[0].abstract == " ".join(["αbeta x"] * 500)

@@ -69,16 +69,6 @@ def test_marc_8_is_recognised_by_the_leader(tmp_path: Path) -> None:
     assert document.title == "Die Vögel : ΑΒ"
 
 
-def test_utf_8_under_a_leader_that_says_marc_8(tmp_path: Path) -> None:
-    record = iso2709([("001", b"1"), ("245", "00\x1faDie Vögel".encode())])
-    assert read(written(tmp_path, record, "x.mrc"))[0].title == "Die Vögel"
-
-
-def test_signs_around_an_unsorted_article_are_no_part_of_the_title(tmp_path: Path) -> None:
-    assert read(written(tmp_path, utf8(marc_record(title("\x98Die\x9c Vögel"))), "x.mrc"))[0].title == "Die Vögel"
-    assert read(written(tmp_path, in_xml(marc_record(title("\x98Die\x9c Vögel"))), "x.xml"))[0].title == "Die Vögel"
-
-
 def test_damaged_records_are_said_and_the_others_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     good = [utf8(marc_record(title(f"Bees {number}", str(number)))) for number in range(4)]
     wrong_base = good[0][:12] + b"xxxxx" + good[0][17:]
@@ -102,12 +92,6 @@ def test_a_file_of_damaged_records_alone_is_an_error(tmp_path: Path) -> None:
 def test_a_record_whose_type_is_blank_is_read(tmp_path: Path, name: str) -> None:
     untyped = marc_record(title("Bees"), "00000    a2200000   4500")
     assert [each.title for each in read(written(tmp_path, utf8(untyped), name))] == ["Bees"]
-
-
-def test_a_record_of_another_type_is_read_if_it_has_a_title(tmp_path: Path) -> None:
-    """Libraries keep old records under a type of holdings."""
-    record = marc_record(title("Bees"), "00000nx  a2200000   4500")
-    assert [each.title for each in read(written(tmp_path, utf8(record), "x.mrc"))] == ["Bees"]
 
 
 def test_a_record_without_number_or_title(tmp_path: Path) -> None:

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import pytest
 from tests.readers.printed import Set, page, pdf
 from tests.readers.reading import read, refusal, written
 
-from tagwright.readers.documents.pdf import Line, to_paragraphs
 from tagwright.types import Document
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -87,11 +85,6 @@ def test_a_hyphen_at_the_end_of_a_line_goes_where_the_word_goes_on(
     assert read(written(tmp_path, content, "a.pdf"))[0].title == whole
 
 
-def test_many_lines_are_one_paragraph() -> None:
-    lines = [Line("bees fly", 0, 300_000.0 - 12 * row, 10.0) for row in range(20_000)]
-    assert [len(paragraph) for paragraph in to_paragraphs(lines)] == [20_000]
-
-
 def test_a_paragraph_goes_on_over_columns_and_pages_until_it_ends(tmp_path: Path) -> None:
     left = [
         Set("Bees fly over the", 100),
@@ -104,15 +97,6 @@ def test_a_paragraph_goes_on_over_columns_and_pages_until_it_ends(tmp_path: Path
         "\n\n".join((document.title, document.abstract))
         == "Bees fly over the old town and look for honey.\n\nAnts do not."
     )
-
-
-def test_five_hundred_pages(tmp_path: Path) -> None:
-    names = ["".join(chr(ord("a") + int(digit)) for digit in str(number)) for number in range(500)]
-    pages = [page(("The same head", 10, False), f"Bee {name} flies\nto {name}.", f"It calls {name}.") for name in names]
-    [document] = read(written(tmp_path, pdf(pages, title="Bees"), "a.pdf"))
-    assert document.abstract.split("\n\n") == [
-        text for name in names for text in (f"Bee {name} flies to {name}.", f"It calls {name}.")
-    ]
 
 
 @pytest.mark.parametrize(
@@ -150,22 +134,3 @@ def test_a_file_that_opens_without_its_password_is_read() -> None:
 
 def test_a_file_with_a_password_is_refused() -> None:
     assert refusal(FIXTURES / "locked.pdf") == "locked.pdf: is encrypted; save it without a password"
-
-
-def test_a_page_that_is_damaged_is_said_and_the_others_are_read(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from pypdfium2 import PdfDocument
-
-    get_page = PdfDocument.get_page
-
-    def broken(self: PdfDocument, index: int) -> object:
-        if index == 0:
-            raise KeyError("/Font")
-        return get_page(self, index)
-
-    monkeypatch.setattr(PdfDocument, "get_page", broken)
-    with caplog.at_level(logging.WARNING):
-        [document] = read(written(tmp_path, pdf([FIRST, SECOND]), "a.pdf"))
-    assert document.abstract.endswith(LAST)
-    assert [message.rpartition("/a.pdf")[2] for message in caplog.messages] == [": page 1 cannot be read ('/Font')"]

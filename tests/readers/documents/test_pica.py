@@ -120,11 +120,6 @@ def test_every_record_is_read_whole_in_every_serialisation(tmp_path: Path, name:
     assert read(written(tmp_path, content, name)) == [READ, *(Document(each, "Ants") for each in "2345")]
 
 
-def test_records_without_blank_lines_may_begin_before_their_number(tmp_path: Path) -> None:
-    content = BEES + "002@ $0Aau\n003@ $02\n021A $aAnts\n" + BEES.replace("123456789", "3")
-    assert [each.id for each in read(written(tmp_path, content, "x.pica"))] == ["123456789", "2", "3"]
-
-
 def test_fields_of_copies_belong_to_the_record_before_them(tmp_path: Path) -> None:
     """In dumps each level of a record has an end of its own, and the number of the record before it."""
     title, library, copy = ("003@ $01\n021A $aAnts\n", "101@ $a22\n", "203@/01 $02\n044K $aAmeise\n")

@@ -149,10 +149,6 @@ def test_attributes_of_a_heading_that_are_no_object_are_ignored() -> None:
     assert [section["heading"] for section in found["sections"]] == ["Wings"]
 
 
-def test_a_paper_without_anything_is_a_document(tmp_path: Path) -> None:
-    assert read(written(tmp_path, '{"paper_id": "1"}')) == [Document("1")]
-
-
 KEYS = ["text", "section", "start", "end", "attributes", "annotations", "paragraph", "abstract", "other_ids", "first"]
 FIELDS = [*PARSE, "content", "body", "pdf_parse", "authors", "metadata", "bibliography", "title"]
 json_values = st.recursive(
