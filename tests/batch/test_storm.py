@@ -32,6 +32,7 @@ SHORT = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "times"), [*((name, 2) for name in SHORT), ("batch", 1)])
 def test_nothing_is_lost_in_a_short_storm(name: str, times: int) -> None:
     tallies: dict[str, Tally] = {}
