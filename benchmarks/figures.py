@@ -55,7 +55,7 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
         "papers/futex",
         *(f"papers/{name}" for name in ("forest", "full_text", "label_trees")),
     ),
-    "linear": (*MEASURES, "data", "stages/linear", "papers/forest", "papers/label_trees", "text", "training/linear"),
+    "linear": (*MEASURES, "data", "stages/linear", "papers/forest", "papers/label_trees", "text", "stages/linear/svm"),
     "metadata": (*TRAINED, "graph", "papers/micol", "papers/meta_path_selection"),
     "million": (*ZERO_SHOT, "core", "readers", *BATCHES),
     "monitor": ("combining/acceptance", "monitoring", "text"),

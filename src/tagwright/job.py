@@ -23,6 +23,7 @@ from tagwright.core.steps import LOG, Start, beside, digest, remove, resumable
 from tagwright.core.versions import in_use
 from tagwright.data.corpus import Corpus, ids_of, taken
 from tagwright.data.descriptions import Keywords, read_keywords
+from tagwright.data.gold import confident, known_labels, sample_labels, sample_pairs
 from tagwright.data.run_files import read_run
 from tagwright.data.same_text import same_texts
 from tagwright.data.synthetic import is_synthetic
@@ -47,7 +48,6 @@ from tagwright.monitoring import training_profile
 from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.fuse import TRAINED, fuse
 from tagwright.text.language import AUTO
-from tagwright.training.gold_labels import confident, known_labels, sample_labels, sample_pairs
 from tagwright.types import Document, Longs, Run
 
 _log = logging.getLogger(__name__)

@@ -283,8 +283,8 @@ def explained_by_neighbours(
     All documents are tagged before the first is passed on. Raises ConfigError for a meta-path that the data lack, and
     as `Tagger.check` does.
     """
+    from tagwright.graph.evidence import network_evidence
     from tagwright.graph.network import Graph
-    from tagwright.stages.network_evidence import network_evidence
 
     graph = Graph.of(corpus)
     joined, ids = [graph.follow(path) for path in paths], corpus.ids

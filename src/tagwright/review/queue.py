@@ -13,8 +13,8 @@ from tagwright.errors import TagwrightError
 from tagwright.review import Order
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry, ReviewedDocuments
+from tagwright.review.sampling import sample
 from tagwright.tagger import Tagger
-from tagwright.tagger.sampling import sample
 from tagwright.types import Document
 
 AT_ONCE = 50
