@@ -58,7 +58,7 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
     "linear": (*MEASURES, "data", "stages/linear", "papers/forest", "papers/label_trees", "text", "stages/linear/svm"),
     "metadata": (*TRAINED, "graph", "papers/micol", "papers/meta_path_selection"),
     "million": (*ZERO_SHOT, "core", "readers", *BATCHES),
-    "monitor": ("combining/acceptance", "monitoring", "text"),
+    "monitor": ("tagger/acceptance", "monitoring", "text"),
     "names": ("stages/names", "text"),
     "ray_nodes": ("core", "readers", "batch"),
     "rerank": ("encoders", "stages", *TRAINING),

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tagwright.app.arguments import Arranged, Chosen, Reading, Scoring
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.display import many
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
@@ -28,6 +27,7 @@ from tagwright.readers.labels.languages import choose_languages, frequent_langua
 from tagwright.readers.limits import collecting, skip
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Suggestion, Tagger, batches
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.language import ALL, AUTO, NONE, language_of, likely, parse_all, said
 from tagwright.types import Document, Run
 

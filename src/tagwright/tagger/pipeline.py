@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, Unpack, overload
 
-from tagwright.combining.acceptance import SuggestArguments, SuggestOptions
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.confidence import ScoreMap, confidence_level, load_score_map, save_score_map
 from tagwright.combining.contributions import Contribution
@@ -37,6 +36,7 @@ from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.graph.evidence import NetworkEvidence
 from tagwright.stages.names.title_match import share
+from tagwright.tagger.acceptance import SuggestArguments, SuggestOptions
 from tagwright.tagger.cut import allowed_by, check_parents, cut
 from tagwright.tagger.parts import load_part, load_retriever, saved_kind
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
