@@ -11,12 +11,12 @@ import pytest
 import torch
 from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, right, trained
 
+from tagwright.api.options import METHODS, configuration
 from tagwright.core.steps import NAME, Steps
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.gold import confident
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods.table import METHODS, configuration
 from tagwright.papers import depl
 from tagwright.papers import svm as linear
 from tagwright.papers.descriptions import DescriptionRetriever

@@ -11,11 +11,11 @@ import torch
 from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, first_labels, right, trained
 from torch.nn.functional import normalize
 
+from tagwright.api.options import configuration
 from tagwright.core.steps import NAME, Steps
 from tagwright.data.gold import sample_labels
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods.table import configuration
 from tagwright.papers import maclr
 from tagwright.papers.clusters import ClusterSchedule
 from tagwright.papers.in_batch import in_batch

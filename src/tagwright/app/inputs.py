@@ -51,8 +51,8 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if chosen.model and not chosen.labels:
         return Tagger.load(chosen.model)
+    from tagwright.api.options import ZERO_SHOT, configuration
     from tagwright.app.options import values_of  # the methods are loaded only where one is chosen
-    from tagwright.methods.table import ZERO_SHOT, configuration
     from tagwright.tagger.zero_shot import fit, fit_by_language
 
     config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)

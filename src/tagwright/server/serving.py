@@ -16,6 +16,7 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 
+from tagwright.api.options import ZERO_SHOT
 from tagwright.auto.combine import check_can_learn
 from tagwright.core.atomic import check_replaceable, check_writable, exists, writing
 from tagwright.core.checked import shown
@@ -23,7 +24,6 @@ from tagwright.core.display import many
 from tagwright.core.versions import FILE, Versions, in_use, saved_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.methods.table import ZERO_SHOT
 from tagwright.monitoring import Watch
 from tagwright.readers.documents.files import open_sources
 from tagwright.review.current import Decision

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import tagwright as tw
-from tagwright.core import plugins
+from tagwright import registry as plugins
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "new-stage.md"
 LABELS = ["Bees", "Orchards", "Tax law"]

@@ -14,6 +14,19 @@ from typing import Any
 import numpy as np
 
 from tagwright import __version__
+from tagwright.api.options import (
+    ARGUMENTS,
+    COMBINE,
+    FINETUNE,
+    ZERO_SHOT,
+    check_given,
+    machine,
+    method_name,
+    named,
+    options_of,
+    record,
+    resolved,
+)
 from tagwright.core.atomic import check_replaceable, lies_in, replace_folder
 from tagwright.core.extras import require
 from tagwright.core.owned import OccupiedError
@@ -31,19 +44,6 @@ from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, TagwrightError, option
 from tagwright.evaluation.description import FREQUENT
 from tagwright.evaluation.metrics import labelled
-from tagwright.methods.table import (
-    ARGUMENTS,
-    COMBINE,
-    FINETUNE,
-    ZERO_SHOT,
-    check_given,
-    machine,
-    method_name,
-    named,
-    options_of,
-    record,
-    resolved,
-)
 from tagwright.monitoring import training_profile
 from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.fuse import TRAINED, fuse
