@@ -19,11 +19,11 @@ import numpy as np
 from benchmarks import corpora, figures, rows
 
 from tagwright.data.descriptions import with_keywords
+from tagwright.data.gold import confident
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.papers import depl, svm
 from tagwright.tagger import Tagger, batches, zero_shot
-from tagwright.training.gold_labels import confident
 from tagwright.types import Document, Run
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "R@100", "macro-F1@5")

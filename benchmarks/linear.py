@@ -27,7 +27,7 @@ from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.evaluation.scores import evaluate
 from tagwright.papers.label_trees import LabelTreeOptions, fit_trees
-from tagwright.training.linear import SvmOptions, fit_svm
+from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.types import Run
 
 SUBSETS = {"some documents": (10_000, 2_000), "some labels": (None, 1_000)}

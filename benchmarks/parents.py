@@ -23,10 +23,10 @@ from benchmarks import corpora, figures
 from benchmarks.curve import sampled
 
 from tagwright import auto
-from tagwright.combining.acceptance import Arrangement, SuggestOptions
 from tagwright.evaluation.calibration import calibration_error
 from tagwright.evaluation.metrics import Extended, ancestors, with_ancestors
 from tagwright.tagger import Tagger
+from tagwright.tagger.acceptance import Arrangement, SuggestOptions
 from tagwright.tagger.parents import parent_confidences
 from tagwright.types import Document, Doubles, Mask, Run
 

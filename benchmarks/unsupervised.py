@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmarks import corpora, figures, rows
 
+from tagwright.data.gold import sample_labels, sample_pairs
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.papers import contrastive, maclr, rts
 from tagwright.papers.pairs import simcse_pairs
@@ -25,7 +26,6 @@ from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger, batches, zero_shot
 from tagwright.tagger.fuse import fuse
 from tagwright.training.config import TrainingConfig
-from tagwright.training.gold_labels import sample_labels, sample_pairs
 from tagwright.types import Run
 
 PSEUDO = 3

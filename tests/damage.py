@@ -32,10 +32,10 @@ from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.dense.index import Index, Search, Vectors
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
-from tagwright.training.linear import SvmOptions, fit_svm
 from tagwright.types import Document, Label
 
 LABELS = Vocabulary(Label(name, (name,), about) for name, about in (("bee", "honey"), ("bank", "money"), ("rain", "")))

@@ -48,7 +48,7 @@ WITHOUT_TORCH = [
     *("tests/stages/names/test_exact_match.py", "tests/stages/test_lexical.py", "tests/combining/test_fusion.py"),
     *(
         "tests/stages/linear/test_classifiers.py",
-        "tests/training/test_linear.py",
+        "tests/stages/linear/test_svm.py",
         "tests/stages/linear/test_weights.py",
     ),
     *("tests/papers/test_label_trees.py", "tests/app/test_startup.py"),

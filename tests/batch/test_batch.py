@@ -25,13 +25,13 @@ from tagwright.batch.local_processes import Tagged
 from tagwright.batch.output_folder import BatchOptions, OutputFolder
 from tagwright.batch.shard_tagging import ShardTagger
 from tagwright.batch.shards import Shard, Unread
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import to_vocabulary
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.limits import document_limit
 from tagwright.tagger import Tagger
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document
 
 TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from tests.server.conftest import word_tagger
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.review import Order, queue
 from tagwright.review.current import Decision
 from tagwright.review.file import ReviewFile
+from tagwright.review.sampling import sample
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger.sampling import sample
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document
 
 DOCUMENTS = [Document(str(number), "x" * (number + 1)) for number in range(12)]

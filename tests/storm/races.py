@@ -17,14 +17,14 @@ from tests.storm.processes import REFUSED, finish, private_folder, start
 from tests.storm.tally import Tried
 
 from tagwright import zero_shot
+from tagwright.api.job import Job
+from tagwright.api.options import ZERO_SHOT, configuration
 from tagwright.batch import batch
 from tagwright.batch.local_processes import Tagged
 from tagwright.batch.output_folder import BatchOptions
 from tagwright.batch.shard_tagging import ShardTagger
 from tagwright.core.versions import Versions
 from tagwright.errors import TagwrightError
-from tagwright.job import Job
-from tagwright.methods.table import ZERO_SHOT, configuration
 from tagwright.models import Models
 from tagwright.readers.documents.files import open_sources
 from tagwright.review.file import ReviewFile

@@ -34,7 +34,7 @@ HEAVY = (
     "sklearn.svm",
     "sparse_dot_topn",
     "tagwright.app.cli",
-    "tagwright.job",
+    "tagwright.api.job",
     "torch",
     "transformers.models.bert.modeling_bert",
 )

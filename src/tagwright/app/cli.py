@@ -116,7 +116,7 @@ def suggest(
     """Suggest labels for documents."""
     from tagwright.app import inputs
     from tagwright.app.suggestions import suggestion_lines
-    from tagwright.combining.acceptance import SuggestOptions
+    from tagwright.tagger.acceptance import SuggestOptions
 
     if path and not explain:
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tagwright.app.arguments import Arranged, Chosen, Reading, Scoring
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.display import many
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
@@ -28,6 +27,7 @@ from tagwright.readers.labels.languages import choose_languages, frequent_langua
 from tagwright.readers.limits import collecting, skip
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Suggestion, Tagger, batches
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.language import ALL, AUTO, NONE, language_of, likely, parse_all, said
 from tagwright.types import Document, Run
 
@@ -51,8 +51,8 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if chosen.model and not chosen.labels:
         return Tagger.load(chosen.model)
+    from tagwright.api.options import ZERO_SHOT, configuration
     from tagwright.app.options import values_of  # the methods are loaded only where one is chosen
-    from tagwright.methods.table import ZERO_SHOT, configuration
     from tagwright.tagger.zero_shot import fit, fit_by_language
 
     config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)
@@ -283,8 +283,8 @@ def explained_by_neighbours(
     All documents are tagged before the first is passed on. Raises ConfigError for a meta-path that the data lack, and
     as `Tagger.check` does.
     """
+    from tagwright.graph.evidence import network_evidence
     from tagwright.graph.network import Graph
-    from tagwright.stages.network_evidence import network_evidence
 
     graph = Graph.of(corpus)
     joined, ids = [graph.follow(path) for path in paths], corpus.ids

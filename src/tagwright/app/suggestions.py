@@ -16,8 +16,8 @@ from tagwright.data import trec
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.run_files import document_record, suggestion_record
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.graph.evidence import NetworkEvidence
 from tagwright.readers.lines import ENDS, escape_formula
-from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import legend, meanings
 from tagwright.types import Document, EvidenceSpan

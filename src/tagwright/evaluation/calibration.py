@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.combining.acceptance import surest_first, threshold_for_missed, threshold_for_wrong
 from tagwright.evaluation.resampling import Measures, Ratios, Score, estimates, to_json
+from tagwright.tagger.acceptance import surest_first, threshold_for_missed, threshold_for_wrong
 from tagwright.types import Doubles, Longs, Mask, Run
 
 BINS = 10
@@ -97,7 +97,7 @@ class Threshold(NamedTuple):
     rule: "missed", the share of its gold labels that are not accepted; "wrong", how many that are accepted are wrong.
     first: how many suggestions of a document are considered; with fewer, more is missed. confidence: None where no
     threshold can promise it. accepted: labels that are accepted then, per document. What is guaranteed: see
-    combining/acceptance.py.
+    tagger/acceptance.py.
     """
 
     rule: Literal["missed", "wrong"]

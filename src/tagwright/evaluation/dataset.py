@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from tagwright.combining.acceptance import Arrangement, SuggestOptions
 from tagwright.core.progress import bar
 from tagwright.data import run_files
 from tagwright.data.corpus import Corpus
@@ -24,6 +23,7 @@ from tagwright.evaluation.metrics import ancestors, ceiling, labelled, unreached
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons, compare_all
 from tagwright.tagger import BATCH, Tagger
+from tagwright.tagger.acceptance import Arrangement, SuggestOptions
 from tagwright.tagger.cut import allowed_by, cut_run
 from tagwright.types import Document, Longs, Mask, Run
 

@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tagwright import __version__
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.confidence import squashed
 from tagwright.data.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
@@ -36,6 +35,7 @@ from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import Form, check_size, label_rules, read_form, read_json, whole
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.language import detect
 from tagwright.text.words import clean
 from tagwright.types import Document

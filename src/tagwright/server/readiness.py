@@ -6,9 +6,9 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.server.problems import Busy, Problem
 from tagwright.server.served_model import ServedModel
+from tagwright.tagger.acceptance import SuggestOptions
 
 _log = logging.getLogger(__name__)
 

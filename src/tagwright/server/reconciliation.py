@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from tagwright import __version__
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.confidence import squashed
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.name_matching import CONCEPT, LONGEST, PROPERTIES, Candidate, NameMatcher, Query
@@ -24,6 +23,7 @@ from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import FORM, Form, parse_json, read_form, text_of, whole
 from tagwright.server.served_model import ServedModel, model_named
 from tagwright.tagger import Suggestion
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.words import clean
 from tagwright.types import Label
 

@@ -11,7 +11,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.in_memory import to_documents
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
@@ -24,6 +23,7 @@ from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_queue import RequestQueue
 from tagwright.server.shares import FairSlots
 from tagwright.tagger import Suggestion, Tagger
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.tagger.cut import allowed_by
 from tagwright.types import Document
 

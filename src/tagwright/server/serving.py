@@ -16,15 +16,14 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 
+from tagwright.api.options import ZERO_SHOT
 from tagwright.auto.combine import check_can_learn
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.atomic import check_replaceable, check_writable, exists, writing
 from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.core.versions import FILE, Versions, in_use, saved_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.methods.table import ZERO_SHOT
 from tagwright.monitoring import Watch
 from tagwright.readers.documents.files import open_sources
 from tagwright.review.current import Decision
@@ -44,6 +43,7 @@ from tagwright.server.review.refit import Refit, Refitter
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import KIND, Tagger
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.words import clean
 from tagwright.types import Document
 

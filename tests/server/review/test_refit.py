@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from tests.server.conftest import word_tagger
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.errors import ConfigError
@@ -30,6 +29,7 @@ from tagwright.server.review.session import Labelled, Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document, Label, Run
 
 pytestmark = pytest.mark.usefixtures("quick_auto")

@@ -33,7 +33,7 @@ def sample(
     Random is the default: neither of the others was better on three of four corpora.
     """
     from tagwright.app import inputs
-    from tagwright.tagger import sampling
+    from tagwright.review import sampling
 
     documents = [document for document in inputs.read(docs, reading) if not document.labels]
     tagger = inputs.tagger(chosen) if by == "uncertainty" else None

@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
+from tagwright.api.job import Job
+from tagwright.api.options import COMBINE, configuration
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.core.atomic import replace_folder, saved_version
 from tagwright.core.display import many
 from tagwright.core.owned import ChangedError
 from tagwright.core.versions import in_use
 from tagwright.errors import TagwrightError
-from tagwright.job import Job
-from tagwright.methods.table import COMBINE, configuration
 from tagwright.models import Models
 from tagwright.server.review.session import Labelled, Review
 from tagwright.tagger import KIND, Tagger

@@ -52,8 +52,8 @@ def zero_shot(
     >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=1)]
     ['Bees']
     """
-    from tagwright.job import Job
-    from tagwright.methods.table import ZERO_SHOT, configuration
+    from tagwright.api.job import Job
+    from tagwright.api.options import ZERO_SHOT, configuration
 
     with silence(not progress), on_device(device), without_network(offline):
         known = documents if isinstance(documents, Corpus) else Corpus.of(documents)
@@ -109,8 +109,8 @@ def train(
     >>> tagger.suggest("Honey from the orchards", k=1)[0].name
     'Bees'
     """
-    from tagwright.job import Job
-    from tagwright.methods.table import AUTO_METHOD, configuration, method_name, nested
+    from tagwright.api.job import Job
+    from tagwright.api.options import AUTO_METHOD, configuration, method_name, nested
 
     method = method_name(method)
     with silence(not progress), on_device(device), without_network(offline):

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tagwright import auto
+from tagwright.api.options import METHODS, configuration, method_name, nested, options_of
 from tagwright.errors import ConfigError
-from tagwright.methods.table import METHODS, configuration, method_name, nested, options_of
 from tagwright.papers import contrastive, depl, futex, maclr, micol, rts, svm
 from tagwright.tagger import zero_shot
 from tagwright.training.config import TrainingConfig

@@ -6,9 +6,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.tagger.pipeline import Tagger, batches
 from tagwright.types import Document, Floats, Longs, Run
 

@@ -10,7 +10,7 @@ import pytest
 from tagwright import zero_shot
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
-from tagwright.tagger.sampling import far_apart, sample, uncertainty
+from tagwright.review.sampling import far_apart, sample, uncertainty
 from tagwright.types import Document, Run
 
 DOCUMENTS = [Document(str(number), "x" * (number + 1)) for number in range(20)]

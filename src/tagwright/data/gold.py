@@ -9,7 +9,6 @@ import numpy as np
 
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.training.batching import is_validation
 from tagwright.types import Document, Longs, Mask, Run
 
 _log = logging.getLogger(__name__)
@@ -76,12 +75,6 @@ def confident(run: Run, *, most: int = 1, share: float = 0.5) -> Run:
     kept[np.argsort(-first.scores, kind="stable")[: max(1, round(share * len(first.labels)))]] = True
     kept_run = first.keep(kept)
     return replace(kept_run, scores=np.ones_like(kept_run.scores))
-
-
-def without_validation(gold: Run, share: float, seed: int) -> Run:
-    """The labels of all but the validation documents: see `batching.is_validation`."""
-    validation = np.array([is_validation(i, share, seed) for i in range(len(gold))], np.bool_)
-    return gold.keep(~validation[gold.rows])
 
 
 def sample_labels(gold: Run, labels: int, share: float, *, seed: int = 0) -> Run:

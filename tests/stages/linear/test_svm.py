@@ -11,13 +11,13 @@ from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
 from tagwright.core.steps import NAME, Steps
-from tagwright.data import mapped_matrix
-from tagwright.data.mapped_matrix import write_parts
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.papers.label_trees import LabelTreeOptions, LabelTrees, fit_trees
-from tagwright.training import hinge, linear
-from tagwright.training.hinge import Loss, Postings, solve
-from tagwright.training.linear import SvmOptions, fit_svm
+from tagwright.stages.linear import hinge, mapped_matrix
+from tagwright.stages.linear import svm as linear
+from tagwright.stages.linear.hinge import Loss, Postings, solve
+from tagwright.stages.linear.mapped_matrix import write_parts
+from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.types import Run
 
 DOCUMENTS, WORDS, LABELS = 400, 80, 12

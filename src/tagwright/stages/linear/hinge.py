@@ -18,8 +18,8 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from tagwright.data.mapped_matrix import blocks, count_rows, release, write_transposed
 from tagwright.data.sparse_arrays import Matrix
+from tagwright.stages.linear.mapped_matrix import blocks, count_rows, release, write_transposed
 from tagwright.types import Floats, Ints, Longs
 
 Loss: TypeAlias = Literal["hinge", "squared_hinge"]

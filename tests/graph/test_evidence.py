@@ -1,5 +1,5 @@
+from tagwright.graph.evidence import NetworkEvidence, network_evidence
 from tagwright.graph.network import Graph
-from tagwright.stages.network_evidence import NetworkEvidence, network_evidence
 from tagwright.types import Document, Run
 
 GRAPH = Graph.of(

@@ -58,7 +58,7 @@ class Method:
     def fit(self) -> Callable[..., Tagger]:
         """Its training: takes documents, labels, config, steps and named arguments.
 
-        `tagwright.job.Job` gives gold labels to methods that learn from labels.
+        `tagwright.api.job.Job` gives gold labels to methods that learn from labels.
         """
         return self.adapter or self._of_module("fit")
 

@@ -13,12 +13,12 @@ from tagwright.core.scratch import scratch_folder
 from tagwright.core.steps import State, Steps
 from tagwright.core.workers import usable_cores
 from tagwright.data.bags import BagOfWords
-from tagwright.data.mapped_matrix import release, write_parts
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ConfigError
 from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.hinge import CELLS, TOGETHER, Loss, Postings, solve
+from tagwright.stages.linear.mapped_matrix import release, write_parts
 from tagwright.stages.linear.weights import LinearModel
-from tagwright.training.hinge import CELLS, TOGETHER, Loss, Postings, solve
 from tagwright.types import Document, Floats, Ints, Label, Run
 
 Block: TypeAlias = tuple[Matrix, Floats]
@@ -83,7 +83,7 @@ def fit_svm(
     options: SvmOptions = SvmOptions(),
     steps: Steps = Steps(),
 ) -> LinearModel:
-    """One SVM against the rest for each label that a document has (DEPL 3.2), as described in training/hinge.py.
+    """One SVM against the rest for each label that a document has (DEPL 3.2), as described in stages/linear/hinge.py.
 
     features: (documents, words) CSR. gold: a row for each document. labels: their number; those without documents get
     no weights. steps: the store of finished blocks of labels. Raises ConfigError when no document has a label, or the

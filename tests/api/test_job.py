@@ -10,12 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 import tagwright as tw
+from tagwright.api.job import Job
+from tagwright.api.options import configuration
 from tagwright.app.cli import app
 from tagwright.core.owned import OccupiedError
 from tagwright.data.corpus import ids_of
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.job import Job
-from tagwright.methods.table import configuration
 from tagwright.server.review.refit import refit_combiner
 from tagwright.server.review.session import Labelled
 from tagwright.sklearn import TaggerClassifier

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, random, vstack
 
-from tagwright.data import mapped_matrix
 from tagwright.data.bags import BagOfWords
-from tagwright.data.mapped_matrix import blocks, count_rows, release, write_parts, write_transposed
+from tagwright.stages.linear import mapped_matrix
+from tagwright.stages.linear.mapped_matrix import blocks, count_rows, release, write_parts, write_transposed
 
 PARTS = [random(rows, 20, 0.2, "csr", np.float32, np.random.default_rng(rows)) for rows in (5, 1, 30)]
 WHOLE = vstack(PARTS, format="csr")

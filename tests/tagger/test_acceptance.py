@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.combining.acceptance import best_cut, threshold_for_missed, threshold_for_wrong
 from tagwright.errors import ConfigError
+from tagwright.tagger.acceptance import best_cut, threshold_for_missed, threshold_for_wrong
 from tagwright.types import Run
 
 ROWS = st.lists(st.lists(st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.8, 1.0]), max_size=6), min_size=1, max_size=5)
