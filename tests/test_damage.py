@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.damage import DOCUMENTS, damage, taggers, use, without_checksums
+from tests.storm.taggers import DOCUMENTS, damage, taggers, use, without_checksums
 
 from tagwright.errors import ConfigError, ModelError
 from tagwright.stages.names.exact_match import ExactMatch
@@ -151,7 +151,7 @@ def test_a_damaged_encoder_is_an_error_in_one_line_without_checksums_too(copy: P
 
 
 def test_a_stage_has_a_name_that_a_folder_can_have() -> None:
-    from tests.damage import LABELS
+    from tests.storm.taggers import LABELS
 
     with pytest.raises(ConfigError, match=r'a stage is called "\.\./x", expected a name that a folder can have'):
         Tagger(LABELS, {"../x": ExactMatch(LABELS)})
