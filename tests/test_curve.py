@@ -47,6 +47,7 @@ def write(file: Path, rows: list[dict[str, Any]]) -> None:
         lines.writelines(f"{json.dumps(row)}\n" for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_auto")
 @pytest.mark.parametrize("labelled", [True, False], ids=["train has labels", "train has none"])
 def test_any_folder_of_the_shared_shape_is_measured(

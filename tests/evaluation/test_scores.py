@@ -184,3 +184,18 @@ def test_hierarchical_measures_are_standard_where_labels_have_broader_ones() -> 
     assert not any(set(WITH_HIERARCHY) & set(part) for part in found.slices.values())
     with pytest.raises(ConfigError, match="hF@5 needs a vocabulary whose labels have broader ones"):
         evaluate(RUN, GOLD, measures=["hF@5"])
+
+
+def test_no_documents_cannot_be_scored() -> None:
+    with pytest.raises(InputError, match="no documents to score"):
+        evaluate(Run.from_rows([]), Run.from_rows([]))
+
+
+def test_lengths_of_other_documents_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 lengths for 3 documents"):
+        evaluate(RUN, GOLD, lengths=np.array([1, 2]))
+
+
+def test_a_run_over_other_documents_is_refused() -> None:
+    with pytest.raises(ValueError, match="a run over 2 documents, with gold labels for 1"):
+        evaluate(Run.from_rows([[0], [1]]), Run.from_rows([[0]]))

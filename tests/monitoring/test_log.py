@@ -83,3 +83,10 @@ def test_a_watch_goes_on_where_the_log_ends_and_keeps_versions_apart(tmp_path: P
     }  # fmt: skip
     assert [each.languages for each in again.monitors.values()] == [{"en": 2}, {"en": 2}, None]
     assert again.looks("never served") == {}
+
+
+def test_other_files_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"id": "d1"}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="holds no tagged documents"):
+        begin(tmp_path / "docs.jsonl", "bees 0001", {})
+    assert (tmp_path / "docs.jsonl").read_text(encoding="utf-8") == '{"id": "d1"}\n'

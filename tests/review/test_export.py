@@ -207,3 +207,20 @@ def test_a_copy_that_was_made_without_its_journal_is_said_to_be_one(tmp_path: Pa
     with pytest.raises(InputError, match="holds no review"):
         ReviewFile(tmp_path / "copy", read_only=True)
     assert (tmp_path / "copy").read_bytes() == before
+
+
+def test_annif_reads_text_and_uris(path: Path) -> None:
+    first, second = printed(path, "--export", "--format", "tsv").splitlines()
+    assert first == 'Bees, wasps They "fly". Far. Wings Four.\t<http://x.org/bee> <wasp>'
+    assert second == "Taxes On income.\t"
+
+
+def test_notes_are_exported_with_the_verdicts(path: Path) -> None:
+    file = ReviewFile(path)
+    Decisions(file).add_all(
+        Decision(document="d1", reviewer="Ann", action="note", note=note) for note in ("Draft", "A second edition")
+    )
+    file.close()
+    lines = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
+    notes = [(line["note"], line["document"], line["reviewer"]) for line in lines if "note" in line]
+    assert notes == [("A second edition", "d1", "Ann")]  # the last one holds
