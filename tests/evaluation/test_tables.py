@@ -4,10 +4,9 @@ import io
 from pathlib import Path
 
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.scores import LabelScore, Scores
+from tagwright.evaluation.scores import LabelScore, Scores, write_per_label
 from tagwright.evaluation.significance import Comparison, Difference, comparison_rows
-from tagwright.evaluation.tables import table, write_per_label
-from tagwright.evaluation.text_tables import Rows
+from tagwright.evaluation.tables import Rows, table
 from tagwright.types import Label
 
 HALF = Score(0.5, 0.25, 0.75)

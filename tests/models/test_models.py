@@ -16,7 +16,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, ModelError
 from tagwright.evaluation import dataset
 from tagwright.evaluation.dataset import EvaluationSet
-from tagwright.models.card import model_card
+from tagwright.models.record import model_card
 
 BEE, TAX, ORCHARD = "http://x.org/bee", "http://x.org/tax", "o"
 DOCUMENTS = ["Bees in the hive.", "A tax law.", "Bees in orchards.", "Orchards"]

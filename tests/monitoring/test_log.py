@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tagwright.errors import InputError, TagwrightError
-from tagwright.monitoring.log import First, Watch, append, first_entry, read
+from tagwright.monitoring.log import First, Watch, append, begin, first_entry, read
 from tagwright.monitoring.record import FEWEST, Record, training_profile
 from tagwright.types import Document, Section
 

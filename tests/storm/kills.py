@@ -21,7 +21,7 @@ from tests.storm.processes import REFUSED, Length, Moment, Trial, Tried, finish,
 
 from tagwright import zero_shot
 from tagwright.auto import combiner
-from tagwright.combining.ranking_trees import grow
+from tagwright.combining.ranking_trees import BoostedTrees, BoostingOptions, grow
 from tagwright.core.cache import Cache
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.models import Models
@@ -255,9 +255,13 @@ def _learned() -> tuple[tuple[list[str], list[str]], Length]:
     return (before, after), length
 
 
+def _grow_few(features: Any, scores: Any, gradients: Any, options: BoostingOptions, seed: int) -> BoostedTrees:
+    return grow(features, scores, gradients, replace(options, trees=30), seed)
+
+
 def _learn(folder: Path) -> None:
     """Serve the model, and have it trained as the button of the review page does; the combiner has few trees."""
-    combiner.__dict__["grow"] = lambda *given: grow(*given[:3], replace(given[3], trees=30), given[4])
+    combiner.__dict__["grow"] = _grow_few
     app, refitter = _server(folder)
     with TestClient(app) as client:
         client.post("/review/enter", data={"name": "Ann"})
