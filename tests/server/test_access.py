@@ -19,13 +19,13 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import EVERYBODY, OPEN, ROLES, Access, Holder, Role
 from tagwright.server.application import application
+from tagwright.server.entrance import Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.sessions import Sessions
 from tagwright.types import Document
 
 TOKENS = {role: f"the token of whoever may {role}" for role in ROLES}

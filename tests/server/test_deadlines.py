@@ -17,8 +17,7 @@ import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
-from tests.server.conftest import word_tagger
-from tests.server.test_wrong_tokens import Clock
+from tests.server.conftest import Clock, word_tagger
 
 from tagwright.server import deadlines, logs
 from tagwright.server.application import application

@@ -18,6 +18,7 @@ from tagwright.monitoring import Watch
 from tagwright.readers.labels.languages import main
 from tagwright.server.current_request import current
 from tagwright.server.label_search import LabelSearch, kept_index
+from tagwright.server.languages import Text
 from tagwright.server.predictor import Predictor, SuggestRequest, Workers
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_queue import RequestQueue
@@ -203,7 +204,7 @@ def model_named(wanted: str | None, models: Mapping[str, ServedModel]) -> Served
     if wanted is None:
         return next(iter(models.values())).for_request()
     if wanted not in models:
-        raise Problem(404, f"There is no model '{wanted[:100]}'")
+        raise Problem(404, Text("There is no model '%(model)s'", model=wanted[:100]))
     return models[wanted].for_request()
 
 
