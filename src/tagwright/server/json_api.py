@@ -6,7 +6,7 @@ An `Operation` says all about an address: the function that answers, its paramet
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -147,7 +147,7 @@ class JsonApi:
     async def suggest_for_file(self, request: Request) -> Response:
         """Suggest labels for the documents of a file: PDF, Word, HTML, JATS, LaTeX, text, JSON lines, tables."""
         check_names(dict(request.query_params), closed(object_(_ADDRESS)))
-        options = Options.of_address(request.query_params)
+        options = _options_of_address(request.query_params)
         file = await read_form(request, _file, kinds=(MULTIPART,), files=1)
         try:
             documents = await read_documents(request, file)
@@ -162,10 +162,10 @@ class JsonApi:
         given = request.query_params
         if "q" not in given:
             raise bad_request("'q' is a required parameter")
-        options = Options.of_address(given)
-        model = model_named(options.model, self.models)
+        options = _options_of_address(given)
+        model = model_named(options.get("model"), self.models)
         search = await asyncio.to_thread(model.search)
-        positions = await asyncio.to_thread(search, clean(given["q"])[:200], options.limit)
+        positions = await asyncio.to_thread(search, clean(given["q"])[:200], options.get("limit", 10))
         vocabulary = model.tagger.vocabulary
         labels = [
             {
@@ -191,33 +191,28 @@ class JsonApi:
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def suggestions(
-        self, model: ServedModel, documents: Sequence[Document], options: "Options"
+        self, model: ServedModel, documents: Sequence[Document], options: Mapping[str, Any]
     ) -> list[list[Suggestion]]:
         """Suggest labels for documents, under their names in the language of the options. Raises Problem."""
-        if options.language and not await asyncio.to_thread(model.has_language, options.language):
-            raise bad_request(
-                Text("language is %(language)s, in which no label has a name", language=shown(options.language))
-            )
+        language = options.get("language", "")
+        if language and not await asyncio.to_thread(model.has_language, language):
+            form = "language is %(language)s, in which no label has a name"
+            raise bad_request(Text(form, language=shown(language)))
+        conditions = ("min_score", "best_cut", "only", "without", "hierarchy", "per_branch")
         rules = model.options(
-            k=options.limit,
-            min_score=options.min_score,
-            min_confidence=options.threshold,
-            best_cut=options.best_cut,
-            only=options.only,
-            without=options.without,
-            hierarchy=options.hierarchy,
-            per_branch=options.per_branch,
+            k=options.get("limit", 10),
+            min_confidence=options.get("threshold", 0),
+            **{name: options.get(name) for name in conditions},
         )
-        wanted = [SuggestRequest(each, rules, options.evidence) for each in documents]
-        found = await model.answer(wanted)
-        return [model.named_in(options.language, each) for each in found]
+        wanted = [SuggestRequest(each, rules, options.get("evidence", False)) for each in documents]
+        return [model.named_in(language, each) for each in await model.answer(wanted)]
 
     async def _answered(
-        self, documents: Sequence[Document], options: "Options", shape: Callable[[list[dict[str, Any]]], Any]
+        self, documents: Sequence[Document], options: Mapping[str, Any], shape: Callable[[list[dict[str, Any]]], Any]
     ) -> Response:
-        model = model_named(options.model, self.models)
+        model = model_named(options.get("model"), self.models)
         found = await self.suggestions(model, documents, options)
-        stages = model.tagger.meanings if options.evidence else None
+        stages = model.tagger.meanings if options.get("evidence") else None
 
         def answer() -> Response:
             answers = (_answer(document, each, stages) for document, each in zip(documents, found, strict=True))
@@ -226,44 +221,26 @@ class JsonApi:
         return await asyncio.to_thread(answer)  # with evidence it repeats the text
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options of a request."""
-
-    model: str | None = None
-    limit: int = 10
-    threshold: float = 0
-    min_score: float | None = None
-    best_cut: bool = False
-    only: Sequence[str] = ()
-    without: Sequence[str] = ()
-    hierarchy: str | None = None
-    per_branch: int | None = None
-    language: str = ""
-    evidence: bool = False
-
-    @classmethod
-    def read(cls, content: Mapping[str, Any]) -> Self:
-        """Check every option; one that is null is not given. Raises Problem."""
-        given = {key: content[key] for key in _OPTIONS if content.get(key) is not None}
-        check(given, object_(_OPTIONS, ()))
-        return cls(**given)
-
-    @classmethod
-    def of_address(cls, given: QueryParams) -> Self:
-        """The options that an address may have: model, limit, language, evidence and conditions. Raises Problem."""
-        texts = {name: given.get(name) for name in ("model", "language")}
-        evidence = given.get("evidence", "") in ("1", "true")
-        limit = whole(given.get("limit", "10"))
-        return cls.read({**texts, **label_rules(given), "limit": limit, "evidence": evidence})
+def options_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The options in a request, all of them checked; one that is null is not there. Raises Problem."""
+    options = {key: content[key] for key in _OPTIONS if content.get(key) is not None}
+    check(options, object_(_OPTIONS, ()))
+    return options
 
 
-def _document_and_options(content: Any) -> tuple[Document, Options]:
+def _options_of_address(fields: QueryParams) -> dict[str, Any]:
+    """The options that an address may have: model, limit, language, evidence and conditions. Raises Problem."""
+    texts = {name: fields.get(name) for name in ("model", "language")}
+    evidence, limit = fields.get("evidence", "") in ("1", "true"), whole(fields.get("limit", "10"))
+    return options_of({**texts, **label_rules(fields), "limit": limit, "evidence": evidence})
+
+
+def _document_and_options(content: Any) -> tuple[Document, dict[str, Any]]:
     """Check all that a request holds. Raises Problem."""
     if not isinstance(content, dict):
         raise bad_request("expected an object")
     check_names(content, _REQUEST)
-    options = Options.read(content)
+    options = options_of(content)
     return sent_document(content), options
 
 

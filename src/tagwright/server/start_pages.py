@@ -16,7 +16,7 @@ from tagwright.readers.documents.sections import one_line
 from tagwright.readers.lines import escape_formula
 from tagwright.server.access import check_origin
 from tagwright.server.entrance import Entrance, Session, Sessions
-from tagwright.server.json_api import JsonApi, Options, sent_document
+from tagwright.server.json_api import JsonApi, options_of, sent_document
 from tagwright.server.languages import _, translated_error
 from tagwright.server.openapi import Operation, described
 from tagwright.server.pages import show, show_problem
@@ -91,8 +91,8 @@ class StartPages:
         """What the page shows of the suggestions for a form. Raises Problem."""
         document, others = await self._document(request, form, given)
         fields = {name: given[name] or None for name in ("model", "language")}
-        options = Options.read({**fields, "limit": whole(given["limit"]), "evidence": True})
-        model = model_named(options.model, self.api.models)
+        options = options_of({**fields, "limit": whole(given["limit"]), "evidence": True})
+        model = model_named(given["model"] or None, self.api.models)
         (found,) = await self.api.suggestions(model, [document], options)
         tagger, marked = model.tagger, whole(text_of(form, "marked"))
 
