@@ -189,6 +189,7 @@ def test_nothing_is_parsed_or_checked_in_the_event_loop(client: TestClient, monk
     assert {name: threads & loops for name, threads in here.items()} == {name: set() for name in here}
 
 
+@pytest.mark.slow
 def test_20_mb_of_honest_text_are_accepted(client: TestClient) -> None:
     """The documented limits: 20 MB in a request, 5 MB of text in a document."""
     text = 'She said: "Honey bees, [sic], fly in {spirals}", \\ and nothing else. ' * 20_000

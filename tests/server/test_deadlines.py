@@ -315,6 +315,7 @@ def test_too_many_open_files_are_one_line_in_the_log(caplog: pytest.LogCaptureFi
     assert (record.getMessage(), record.exc_info) == (expected, None)
 
 
+@pytest.mark.slow
 def test_400_silent_connections_keep_nobody_waiting_where_few_files_may_be_open(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     (tmp_path / "labels.txt").write_text("Bees\n")

@@ -108,12 +108,6 @@ def test_documents_are_counted_and_refused_together(client: TestClient, clock: C
     assert [batch(client, FEW, count) for count in (32, 7, 6)] == [200, 429, 200]
 
 
-def test_64_clients_at_once_send_exactly_the_documents_their_token_may(client: TestClient) -> None:
-    with ThreadPoolExecutor(64) as clients:
-        found = Counter(clients.map(lambda _: batch(client, FEW, 3), range(64)))
-    assert found == {200: 13, 429: 51}  # 39 documents; a fortieth would fit, three more do not
-
-
 def test_a_request_that_can_never_fit_is_refused_without_a_time(tmp_path: Path) -> None:
     with pytest.raises(Problem, match="The request holds 32 documents; with this token, 10 a minute") as problem:
         Limits().spend("a", "documents", 10, 32)

@@ -86,22 +86,6 @@ def test_a_free_slot_goes_to_the_client_that_holds_fewest() -> None:
     run(test)
 
 
-def test_one_client_never_holds_more_than_its_share_and_others_go_ahead() -> None:
-    async def test() -> None:
-        work = Work(FairSlots(count=2, each=1))
-        for name in ("a1", "a2", "a3", "b1", "c1"):
-            await work.start(name)
-        assert work.begun == ["a1", "b1"]
-        assert work.slots.length == 3
-        await work.cancel("a2")
-        await work.end("b1")
-        assert work.begun == ["a1", "b1", "c1"]
-        await work.cancel("a1")
-        assert work.begun[3:] == ["a3"]
-
-    run(test)
-
-
 def test_too_many_that_wait_are_refused_the_most_of_one_client_first() -> None:
     async def test() -> None:
         work = Work(FairSlots(count=1, each=1, waiting=3, share=2))

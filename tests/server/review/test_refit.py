@@ -278,6 +278,7 @@ def test_a_kill_while_it_is_saved_leaves_the_old_model_whole(tmp_path: Path) -> 
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["bees"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="fork and SIGKILL are for POSIX")
 def test_a_kill_during_a_training_leaves_whole_versions_that_the_next_start_serves(tmp_path: Path) -> None:
     """A few; `tests.kill_trainings` kills any number."""
