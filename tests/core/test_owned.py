@@ -13,8 +13,7 @@ import pytest
 from tests.boxes import names, number, save
 
 import tagwright
-from tagwright.core.atomic import check_replaceable, delete, replace_folder, saved_version
-from tagwright.core.owned import ChangedError, OccupiedError
+from tagwright.core.atomic import ChangedError, OccupiedError, check_replaceable, delete, replace_folder, saved_version
 from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.core.steps import Start, State, resumable
 from tagwright.errors import ModelError, TagwrightError
@@ -25,8 +24,8 @@ OF_OS = {"replace", "rename", "renames", "remove", "unlink", "rmdir", "removedir
 OF_SHUTIL = {"rmtree", "move"}
 OF_PATH = {"unlink", "replace", "rename", "rmdir"}
 
-OTHERS = {"core/workers.py", "encoders/exported.py"}
-"The first has a folder that its parent made; `replace` in the other one is a method of OpenVINO's nodes."
+OTHERS = {"encoders/exported.py"}
+"`replace` is a method of OpenVINO's nodes there."
 
 
 def replacing_or_deleting(tree: ast.AST) -> Iterator[int]:

@@ -27,9 +27,8 @@ from tagwright.api.options import (
     record,
     resolved,
 )
-from tagwright.core.atomic import check_replaceable, lies_in, replace_folder
+from tagwright.core.atomic import OccupiedError, check_replaceable, lies_in, replace_folder
 from tagwright.core.extras import require
-from tagwright.core.owned import OccupiedError
 from tagwright.core.progress import note
 from tagwright.core.saved import is_first, read_manifest
 from tagwright.core.steps import LOG, Start, beside, digest, remove, resumable

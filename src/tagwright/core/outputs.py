@@ -8,8 +8,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tagwright.core.atomic import check_writable, delete, link_target, replace_file, temporary_beside, writing
-from tagwright.core.owned import OccupiedError, manifest_of
+from tagwright.core.atomic import (
+    OccupiedError,
+    check_writable,
+    delete,
+    link_target,
+    manifest_of,
+    replace_file,
+    temporary_beside,
+    writing,
+)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,16 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
-from tagwright.core.atomic import delete, locked, remove_leftovers, replace_folder, replace_locked, writing
+from tagwright.core.atomic import (
+    ChangedError,
+    delete,
+    locked,
+    remove_leftovers,
+    replace_folder,
+    replace_locked,
+    writing,
+)
 from tagwright.core.checked import shown
-from tagwright.core.owned import ChangedError
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 
 FILE = "current.json"

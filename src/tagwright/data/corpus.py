@@ -11,10 +11,10 @@ from typing import Self, overload
 
 import numpy as np
 
+from tagwright.core.atomic import full_disk_explained
 from tagwright.core.checked import shown
 from tagwright.core.display import FIRST, html_table, many
 from tagwright.core.outputs import write_output
-from tagwright.core.scratch import full_disk_explained
 from tagwright.data import document_file
 from tagwright.data.document_file import DocumentFile
 from tagwright.data.in_memory import Texts, located

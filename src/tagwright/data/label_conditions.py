@@ -6,9 +6,9 @@ A condition is `kind:value`. A `*` at the end of the value means "begins with"; 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -16,56 +16,23 @@ from tagwright.core.checked import nearest, shown
 from tagwright.errors import ConfigError, option
 from tagwright.types import Longs, Mask
 
+if TYPE_CHECKING:
+    from tagwright.data.vocabulary import Field, Vocabulary
+
 Kind: TypeAlias = Literal["id", "notation", "type", "scheme", "collection", "branch"]
 "branch: the id of a label, which means it and all labels below it."
-
-Field: TypeAlias = Literal["notation", "types", "schemes", "collections"]
 
 FIELDS: Mapping[Kind, Field] = {
     "notation": "notation", "type": "types", "scheme": "schemes", "collection": "collections",
 }  # fmt: skip
 
-KEPT = 8
-"Answers that are kept for the next request with the same conditions."
-
-LAST = "\U0010ffff"
-"Sorted behind every other character."
-
-
-class Labels(Protocol):
-    """What conditions ask of a vocabulary."""
-
-    @property
-    def ids(self) -> Sequence[str]:
-        """The id of each label."""
-        ...
-
-    @property
-    def index(self) -> Mapping[str, int]:
-        """Id -> position."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def texts(self, field: Field, /) -> Iterable[tuple[int, Sequence[str]]]:
-        """Position and texts in a field of the labels that have any."""
-        ...
-
-    def branch(self, tops: Sequence[int] | Longs, /) -> Mask:
-        """(labels,) true for these labels and all below them."""
-        ...
-
-    def resolve(self, value: str, /) -> int | None:
-        """The position of a label given by id or name."""
-        ...
-
 
 class LabelConditions:
     """Tells which labels of a vocabulary fulfil conditions."""
 
-    def __init__(self, vocabulary: Labels) -> None:
+    def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary, self._sorted = vocabulary, dict[Kind, tuple[list[str], Longs]]()
-        self.allowed = lru_cache(KEPT)(self._allowed)
+        self.allowed = lru_cache(8)(self._allowed)  # for the next request with the same conditions
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LabelConditions, (self._vocabulary,)
@@ -109,7 +76,7 @@ class LabelConditions:
         if kind not in FIELDS and (place := self._vocabulary.index.get(value)) is not None:
             return np.array([place])
         values, places = self._values(kind)
-        end = value[:-1] + LAST if value.endswith("*") else value
+        end = value[:-1] + "\U0010ffff" if value.endswith("*") else value  # which is sorted behind all others
         return places[bisect_left(values, value.removesuffix("*")) : bisect_right(values, end)]
 
     def _values(self, kind: Kind) -> tuple[list[str], Longs]:

@@ -59,14 +59,14 @@ class StoredLabels(Sequence[Label]):
         self._one = lru_cache(REMEMBERED)(self._checked)
         self._folder = folder
 
-    def each(self, field: str) -> Iterator[tuple[str, ...]]:
-        """This one of `FIELDS` for each label in turn, without putting labels together; pairs as `code text`."""
+    def each(self, field: str) -> Iterator[Any]:
+        """This one of `FIELDS` for each label in turn, without putting labels together."""
         lists = self._fields.get(field)
         if lists is None:
             yield from repeat((), len(self))
             return
         for start in range(0, len(self), CHUNK):
-            yield from lists.between(start, min(start + CHUNK, len(self)))
+            yield from map(_READ.get(field, tuple), lists.between(start, min(start + CHUNK, len(self))))
 
     def links(self) -> Run:
         """The labels directly above each label, a row for each, without putting labels together."""

@@ -45,8 +45,8 @@ from tagwright.types import Document, Label, Longs, Mask, Run
 
 Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names", "turtle", "rdfxml", "ntriples"]
 
-Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact", "translated"]
-"A field of a label that holds texts."
+Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact", "translated", "languages"]
+"A field of a label that holds texts; with languages, pairs of a code and a name."
 
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
@@ -92,7 +92,8 @@ class Vocabulary(Sequence[Label]):
         if not self._labels:
             raise InputError("the vocabulary is empty, expected at least one label")
         if len(self.ids) < len(self._labels):
-            raise _DuplicateIdError(self._labels)
+            twice = max(_first_duplicate(self._labels) or ())
+            raise InputError(f"two labels have the id {shown(self._labels[twice].id)}; every label needs its own")
         for label in self._labels:
             if not label.names or not all(name.strip() for name in label.names):
                 raise InputError(
@@ -156,8 +157,12 @@ class Vocabulary(Sequence[Label]):
                 raise InputError("holds no labels, expected at least one", path)
             try:
                 vocabulary = cls(labels)
-            except _DuplicateIdError as duplicate:
-                raise duplicate.at(path, lines) from None
+            except InputError:
+                if not lines or not (duplicate := _first_duplicate(labels)):
+                    raise
+                first, second = duplicate
+                problem = f"the id {shown(labels[second].id)} is taken by line {lines[first]}"
+                raise InputError(problem, path, lines[second]) from None
             say_chosen(labels, path, language)
             return vocabulary
 
@@ -312,12 +317,7 @@ class Vocabulary(Sequence[Label]):
 
     def _tagged(self) -> Iterator[tuple[int, str, str]]:
         """The position of the label, the code and the name of each name whose language is known."""
-        if isinstance(self._labels, StoredLabels):
-            for position, texts in enumerate(self._labels.each("languages")):
-                yield from ((position, code, name) for code, _, name in (text.partition(" ") for text in texts))
-        else:
-            for position, label in enumerate(self._labels):
-                yield from ((position, code, name) for code, name in label.languages)
+        return ((position, code, name) for position, pairs in self.texts("languages") for code, name in pairs)
 
     def own(self, documents: Sequence[Document]) -> Longs:
         """(documents,) the label that has the id of the document, such as a page that is a label too; -1 for none.
@@ -427,12 +427,11 @@ class Vocabulary(Sequence[Label]):
         """Id in another vocabulary -> position of the label that is the same concept, None where several are."""
         return _unambiguous((text, position) for position, texts in self.texts("exact") for text in texts)
 
-    def texts(self, field: Field) -> Iterator[tuple[int, Sequence[str]]]:
-        """The position of each label, and its texts in this field."""
-        if isinstance(self._labels, StoredLabels):
-            return enumerate(self._labels.each(field))
-        listed = ((position, getattr(label, field)) for position, label in enumerate(self._labels))
-        return ((position, [texts] if isinstance(texts, str) else texts) for position, texts in listed if texts)
+    def texts(self, field: Field) -> Iterator[tuple[int, Sequence[Any]]]:
+        """The position of each label that has texts in this field, and the texts."""
+        labels = self._labels
+        listed = labels.each(field) if isinstance(labels, StoredLabels) else (getattr(each, field) for each in labels)
+        return ((place, [texts] if isinstance(texts, str) else texts) for place, texts in enumerate(listed) if texts)
 
     def _referred(self, value: str) -> int | None:
         """The label of a notation or a reference, or of the main heading of a subdivided one."""
@@ -470,21 +469,11 @@ class Vocabulary(Sequence[Label]):
         return f"; did you mean {shown(near)}?" if near else ""
 
 
-class _DuplicateIdError(InputError):
-    """Two labels have one id. That is found with the index of all ids: a dictionary of a million ids costs a second."""
-
-    def __init__(self, labels: Sequence[Label]) -> None:
-        first = dict[str, int]()
-        self._second = next(i for i, label in enumerate(labels) if first.setdefault(label.id, i) != i)
-        self._id = labels[self._second].id
-        self._first = first[self._id]
-        super().__init__(f"two labels have the id {shown(self._id)}; every label needs its own")
-
-    def at(self, path: Path | str, lines: Sequence[int]) -> InputError:
-        """The same with the lines of a file, where they are known."""
-        if not lines:
-            return self
-        return InputError(f"the id {shown(self._id)} is taken by line {lines[self._first]}", path, lines[self._second])
+def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int] | None:
+    """The positions of the first two labels with one id: a dictionary of a million ids costs a second."""
+    first = dict[str, int]()
+    twice = ((first[label.id], i) for i, label in enumerate(labels) if first.setdefault(label.id, i) != i)
+    return next(twice, None)
 
 
 def _hinted(documents: Iterable[Document]) -> Iterator[Document]:

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from tagwright.core.scratch import scratch_folder
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.workers import WorkerTimeout, run
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias, cast
 
 from tagwright import registry as plugins
-from tagwright.core.scratch import scratch_folder
+from tagwright.core.atomic import scratch_folder
 from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
 from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
 from tagwright.readers.documents.columns import Columns
