@@ -157,6 +157,7 @@ def test_the_file_is_plain_json_for_other_programs(tmp_path: Path) -> None:
     assert content == {"tagwright": 1, "kind": "versions", "used": ["0001", "0002"]}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="fork and SIGKILL are for POSIX")
 def test_a_kill_at_any_file_operation_leaves_the_version_in_use_whole(tmp_path: Path) -> None:
     """Every step of add, promote, rollback and prune is killed once; see `tests.kill_versions`."""

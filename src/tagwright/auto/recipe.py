@@ -34,8 +34,7 @@ from tagwright.core.garbage import seldom_collected
 from tagwright.core.progress import note
 from tagwright.core.saved import pack, unpack
 from tagwright.core.steps import State, Steps
-from tagwright.data.corpus import taken
-from tagwright.data.synthetic import is_synthetic
+from tagwright.data.corpus import is_synthetic, taken
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
 from tagwright.encoders.precision import Precision

@@ -28,9 +28,6 @@ from tagwright.errors import ConfigError, ModelError, TagwrightError
 FILE = "current.json"
 KIND = "versions"
 
-REMEMBERED = 100
-"Changes of the version in use that can be rolled back."
-
 _NAME = re.compile(r"\d{4,}")
 
 
@@ -155,5 +152,5 @@ class Versions:
                 yield used
                 if used != before:
                     with replace_locked(file) as temporary:
-                        content = {"tagwright": 1, "kind": KIND, "used": used[-REMEMBERED:]}
+                        content = {"tagwright": 1, "kind": KIND, "used": used[-100:]}  # which can be rolled back
                         temporary.write_text(json.dumps(content) + "\n", encoding="utf-8")

@@ -4,6 +4,7 @@ import weakref
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +26,9 @@ from tagwright.readers.documents.records import Located, checked
 from tagwright.readers.limits import document_limit
 from tagwright.readers.lines import Place
 from tagwright.types import Document, Longs
+
+SYNTHETIC = "tagwright_synthetic"
+"The metadata field of documents that a language model wrote: by which model, by which instructions, and when."
 
 
 class Corpus(Sequence[Document]):
@@ -233,3 +237,30 @@ def taken(documents: Sequence[Document], places: Longs) -> list[Document]:
 def ids_of(documents: Sequence[Document]) -> list[str]:
     """Return the id of each document; a corpus decodes no document for it."""
     return documents.ids if isinstance(documents, Corpus) else [each.id for each in documents]
+
+
+def text_key(document: Document) -> bytes:
+    """Return the same key for documents whose texts differ only in white space; ids are ignored.
+
+    To train on one and measure on the other overestimates a tagger.
+    """
+    return blake2b(" ".join(document.text.split()).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def same_texts(documents: Iterable[Document], rows: Longs) -> Longs:
+    """These rows and those of all documents that have the text of one of them, in order.
+
+    >>> bees = [Document("1", "Bees"), Document("2", "Taxes"), Document("3", "", " Bees")]
+    >>> same_texts(bees, np.array([2])).tolist()
+    [0, 2]
+    """
+    if not len(rows):
+        return rows
+    keys = list(map(text_key, documents))
+    wanted = {keys[row] for row in rows.tolist()}
+    return np.array([row for row, key in enumerate(keys) if key in wanted], np.int64)
+
+
+def is_synthetic(document: Document) -> bool:
+    """Whether a language model wrote the document: trainings may learn from it, and nothing is measured on it."""
+    return SYNTHETIC in document.metadata

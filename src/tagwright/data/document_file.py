@@ -22,7 +22,6 @@ from tagwright.types import Document, Longs, Section
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _DECODER = json.JSONDecoder()
-_BEFORE_ID = len('{"id":')
 
 
 def write(documents: Iterable[Document], path: Path) -> None:
@@ -131,5 +130,5 @@ class DocumentFile:
 
 
 def _id(line: bytes) -> str:
-    found: str = _DECODER.raw_decode(line.decode(errors="surrogatepass"), _BEFORE_ID)[0]
+    found: str = _DECODER.raw_decode(line.decode(errors="surrogatepass"), len('{"id":'))[0]
     return found

@@ -17,8 +17,6 @@ from tagwright.text.words import clean
 from tagwright.types import Run
 
 _FIELD = re.compile(r"[^ \t-\r]+")
-_ENCODED = re.compile(r"[ \t-\r]|%(?=20|25|0[9A-Da-d])")
-_DECODED = re.compile(r"%(?:20|25|0[9A-Da-d])")
 
 
 def run_lines(document_id: str, ranking: Iterable[tuple[str, float]]) -> Iterator[str]:
@@ -122,12 +120,12 @@ def unknown_document(document_id: str, known: Iterable[str], place: Place) -> In
 
 def _known(field: str, known: Collection[str]) -> str:
     """The id that a field stands for."""
-    decoded = clean(_DECODED.sub(lambda code: unquote(code[0]), field))
+    decoded = clean(re.sub("%(?:20|25|0[9A-Da-d])", lambda code: unquote(code[0]), field))
     return decoded if decoded in known else clean(field)
 
 
 def _encoded(id_: str) -> str:
-    return _ENCODED.sub(lambda found: quote(found[0], safe=""), id_)
+    return re.sub(r"[ \t-\r]|%(?=20|25|0[9A-Da-d])", lambda found: quote(found[0], safe=""), id_)
 
 
 def _number(field: str) -> object:

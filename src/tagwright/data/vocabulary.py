@@ -24,7 +24,7 @@ from tagwright.core.checked import nearest, shown
 from tagwright.core.display import FIRST, few, html_table, many
 from tagwright.core.extras import require
 from tagwright.core.garbage import uncollected
-from tagwright.data import rows
+from tagwright.data import in_memory
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
@@ -51,9 +51,6 @@ Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
 
-CACHED = "vocabularies"
-"The name of parsed vocabularies in the cache: reading one again takes a second, not twenty."
-
 PARSER = 5
 "Increased whenever the same file gives different labels than before."
 
@@ -64,10 +61,6 @@ _SUFFIXES: Mapping[str, Format] = {
     ".tsv": "tsv", ".txt": "tsv", ".csv": "csv",
     ".ttl": "turtle", ".rdf": "rdfxml", ".xml": "rdfxml", ".owl": "rdfxml", ".nt": "ntriples",
 }  # fmt: skip
-
-
-DESCRIPTION = 6
-"The least words, on average, of texts that are descriptions of labels rather than their names."
 
 
 class Vocabulary(Sequence[Label]):
@@ -576,14 +569,14 @@ def _kept(path: Path, options: Iterable[object], parse: Callable[[], tuple[list[
 
     What `parse` says beside them is logged. Raises InputError when the file cannot be read, and what `parse` raises.
     """
-    cache, key = user_cache(), _key(path, options)
-    if content := cache.get(CACHED, [key]).get(key):
+    cache, kind, key = user_cache(), "vocabularies", _key(path, options)
+    if content := cache.get(kind, [key]).get(key):
         said, *lines = content.splitlines()
         labels, left_out = [Label(*map(_tuples, json.loads(line))) for line in lines], json.loads(said)
     else:
         labels, left_out = parse()
         rows = [left_out, *([getattr(label, field.name) for field in fields(Label)] for label in labels)]
-        cache.put(CACHED, {key: b"".join(json.dumps(row).encode() + b"\n" for row in rows)})
+        cache.put(kind, {key: b"".join(json.dumps(row).encode() + b"\n" for row in rows)})
     if left_out:
         _log.warning("%s: %s", path, left_out)
     return labels
@@ -607,7 +600,7 @@ Labels: TypeAlias = (
     | Iterable[Label | str | Mapping[str, Any]]
     | Mapping[str, str]
     | Mapping[str, Sequence[str]]
-    | rows.Table
+    | in_memory.Table
     | Path
     | str
 )
@@ -635,14 +628,12 @@ def to_vocabulary(
         listed = chosen_names(read_label_rows(found, columns or {}), wanted, guess, "labels")
         return Vocabulary(label for _, label in listed)
 
-    if rows.has_columns(labels):
-        return of_rows(enumerate(rows.of_table(labels), 1))
     listed: Iterable[Any] = ()
-    if not isinstance(labels, Vocabulary | str | Path | Mapping):
-        listed = rows.items(labels, "labels are", "names, Labels, a Vocabulary or the name of a file")
-        listed, first = rows.peeked(listed)
-        if isinstance(first, Mapping):
-            return of_rows(rows.records(listed, "labels"))
+    if in_memory.has_columns(labels) or not isinstance(labels, Vocabulary | str | Path | Mapping):
+        expected = "names, Labels, a Vocabulary or the name of a file"
+        records, listed = in_memory.records_in(labels, "labels", "labels are", expected)
+        if records is not None:
+            return of_rows(records)
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the labels are no table and no records")
     if isinstance(labels, Vocabulary):
@@ -657,7 +648,7 @@ def _from_mapping(labels: Mapping[Any, Any]) -> Iterator[Label]:
     texts = [value for value in labels.values() if isinstance(value, str)]
     words = sum(len(text.split()) for text in texts)
     coded = any(character.isdigit() for key in labels for character in str(key))
-    if len(texts) == len(labels) and not coded and words >= DESCRIPTION * len(labels):
+    if len(texts) == len(labels) and not coded and words >= 6 * len(labels):
         return (Label(clean(name), (clean(name),), clean(description)) for name, description in labels.items())
     return (Label(str(id_), _names(names)) for id_, names in labels.items())
 

@@ -38,41 +38,28 @@ ALL = "all"
 TEXTS = 2000
 "The most texts in which a language is recognised, spread evenly over all."
 
-CHARACTERS = 1000
-"Characters that are read of each of them."
-
-SHARE = 0.2
-"""A collection has a language if at least this share is in it; less is quotations, proper names and errors."""
-
-CLEAR = 0.5
-"The least probability with which a text is in a language for which it is read."
-
 FEW = 50
 "With fewer texts, the names of a vocabulary are too little evidence."
 
+SHARE = 0.2
+"A collection has a language if at least this share is in it; less is quotations, proper names and errors."
+
 _LANGUAGES = """
 af afr afrikaans|ar ara arabic|be bel belarusian|bg bul bulgarian|bn ben bengali|ca cat catalan|cs ces/cze czech|
-cy cym/wel welsh|da dan danish|de deu/ger german|el ell/gre greek|en eng english|eo epo esperanto|es spa spanish|
-et est estonian|eu eus/baq basque|fa fas/per persian|fi fin finnish|fr fra/fre french|ga gle irish|gl glg galician|
-he heb hebrew|hi hin hindi|hr hrv croatian|hu hun hungarian|hy hye/arm armenian|id ind indonesian|
-is isl/ice icelandic|it ita italian|ja jpn japanese|ka kat/geo georgian|km khm khmer|ko kor korean|la lat latin|
-lo lao lao|lt lit lithuanian|lv lav latvian|mk mkd/mac macedonian|ms msa/may malay|my mya/bur burmese|ne nep nepali|
-nl nld/dut dutch|no nor norwegian|pl pol polish|pt por portuguese|ro ron/rum romanian|ru rus russian|sk slk/slo slovak|
-sl slv slovenian|sq sqi/alb albanian|sr srp serbian|sv swe swedish|sw swa swahili|ta tam tamil|th tha thai|
-tl tgl tagalog|tr tur turkish|uk ukr ukrainian|ur urd urdu|vi vie vietnamese|yi yid yiddish|zh zho/chi chinese
+cy cym/wel welsh|da dan danish|de deu/ger german|el ell/gre greek|en eng/porter english|eo epo esperanto|
+es spa spanish|et est estonian|eu eus/baq basque|fa fas/per/farsi persian|fi fin finnish|fr fra/fre french|
+ga gle irish|gl glg galician|he heb hebrew|hi hin hindi|hr hrv croatian|hu hun hungarian|hy hye/arm armenian|
+id ind indonesian|is isl/ice icelandic|it ita italian|ja jpn japanese|ka kat/geo georgian|km khm khmer|ko kor korean|
+la lat latin|lo lao lao|lt lit lithuanian|lv lav latvian|mk mkd/mac macedonian|ms msa/may malay|my mya/bur burmese|
+ne nep nepali|nl nld/dut dutch|no nor/nb/nob/nn/nno norwegian|pl pol polish|pt por portuguese|ro ron/rum romanian|
+ru rus russian|sk slk/slo slovak|sl slv slovenian|sq sqi/alb albanian|sr srp serbian|sv swe swedish|sw swa swahili|
+ta tam tamil|th tha thai|tl tgl tagalog|tr tur turkish|uk ukr ukrainian|ur urd urdu|vi vie vietnamese|yi yid yiddish|
+zh zho/chi chinese
 """
 
 _WORDS_APART = frozenset("ar ca en es fr ga gl he it ja km la lo mt ms my pt ro th vi zh".split())  # noqa: SIM905
 """Languages that write compounds as several words and have few endings, or that are written without spaces. The others
 gain more from character n-grams (McNamee and Mayfield 2004)."""
-
-_MORE_STOP_WORDS = {
-    "en": """also although among cannot could either etc however may might much must onto since thus toward towards upon
-    us whether whose within without would yet"""
-}
-"Function words that Snowball's lists lack."
-
-_OTHER_NAMES = {"nb": "no", "nob": "no", "nn": "no", "nno": "no", "porter": "en", "farsi": "fa"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -185,7 +172,7 @@ def language_of(text: str, among: Collection[str]) -> str:
     ('fi', '')
     """
     found = detect(text)
-    return next((code for code in among if found.get(code, 0.0) >= CLEAR), "")
+    return next((code for code in among if found.get(code, 0.0) >= 0.5), "")
 
 
 def vocabulary_texts(labels: Sequence[Label]) -> list[str]:
@@ -284,13 +271,15 @@ def stop_words(
 
 @lru_cache
 def _stop_words(code: str, analysis: Analysis) -> frozenset[str]:
-    words = f"{_stop_lists().get(code, '')} {_MORE_STOP_WORDS.get(code, '')}"
-    return frozenset(fold(word, analysis) for word in words.split())
+    return frozenset(fold(word, analysis) for word in _stop_lists().get(code, "").split())
 
 
 @lru_cache
 def _stop_lists() -> Mapping[str, str]:
-    """Language code -> the stop words of Snowball, and for Turkish of PostgreSQL, separated by spaces."""
+    """Language code -> the stop words of Snowball, and for Turkish of PostgreSQL, separated by spaces.
+
+    English has some function words more, from "also" to "yet", at the end.
+    """
     lists: Mapping[str, str] = json.loads(files(__package__).joinpath("stop_words.json").read_text(encoding="utf-8"))
     return lists
 
@@ -302,7 +291,7 @@ def _known() -> Mapping[str, Language]:
     for row in _LANGUAGES.replace("\n", "").split("|"):
         code, codes, name = row.split()
         known |= dict.fromkeys([code, name, *codes.split("/")], Language(code, name))
-    return known | {other: known[code] for other, code in _OTHER_NAMES.items()}
+    return known
 
 
 def _spread(items: Sequence[Any], most: int = TEXTS) -> list[Any]:
@@ -338,7 +327,7 @@ def _priors(likelihoods: NDArray[np.float64], rounds: int = 20) -> NDArray[np.fl
 
 def detect(text: str) -> Mapping[str, float]:
     """Language code -> probability, of the likeliest eight; empty for a text without letters."""
-    text = " ".join(clean(text[:CHARACTERS]).split())
+    text = " ".join(clean(text[:1000]).split())
     if not any(map(str.isalpha, text)):
         return {}
     return _detected(text)
