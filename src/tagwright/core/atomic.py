@@ -135,7 +135,7 @@ def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True, parts:
 def check_writable(path: Path) -> None:
     """Raise OSError unless a file can be made, filled and renamed in the folder of a path, or where that would be."""
     place = path.absolute()
-    place = next(each for each in (place, *place.parents) if each.parent.exists())
+    place = next(parent for parent in (place, *place.parents) if parent.parent.exists())
     with locked(place):  # so that who is killed leaves nothing that the next one does not remove
         _try_to_write(place)
 
@@ -175,13 +175,13 @@ def read_whole(folder: Path, read: Callable[[], T]) -> T:
     for _ in range(100):
         before = _state(folder)
         try:
-            found = read()
+            content = read()
         except (TagwrightError, OSError):
             if _state(folder) == before:
                 raise
         else:
             if _state(folder) == before:
-                return found
+                return content
         time.sleep(0.01)
     raise ModelError(f"{folder}: is replaced repeatedly while it is read; try later")
 
@@ -362,11 +362,11 @@ def _refuse_others(folder: Path, kind: str, parts: Collection[str] = (), *, over
     """Raise OccupiedError unless a saved folder may be put in this place, ChangedError for another than was read."""
     if not folder.exists() or _is_empty(folder):
         return
-    found = manifest_of(folder).get("kind")
-    if found is None:
+    saved = manifest_of(folder).get("kind")
+    if saved is None:
         raise OccupiedError(f"{folder}: exists and is not a saved {kind}; choose another place")
-    if found != kind:
-        raise OccupiedError(f"{folder}: holds {shown(found, 100)}, expected a saved {kind}; choose another place")
+    if saved != kind:
+        raise OccupiedError(f"{folder}: holds {shown(saved, 100)}, expected a saved {kind}; choose another place")
     if read is not None and saved_version(folder) != read:
         raise ChangedError(f"{folder}: another process has saved a {kind} there meanwhile, which is not replaced")
     if not overwrite:
@@ -387,8 +387,8 @@ def link_target(path: Path) -> Path:
     if not path.is_symlink():
         return path
     with contextlib.suppress(RuntimeError):  # of Python up to 3.12
-        if not (found := path.resolve()).is_symlink():
-            return found
+        if not (target := path.resolve()).is_symlink():
+            return target
     raise OSError(f"the symbolic links form a cycle: {path.readlink()}")
 
 
@@ -405,8 +405,8 @@ def temporary_beside(path: Path) -> Path:
 def _state(folder: Path) -> tuple[int, ...] | None:
     """A value that differs before and after a saved folder is replaced, or renamed and put back."""
     with contextlib.suppress(OSError):
-        found = (folder / MANIFEST).stat()
-        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size, folder.stat().st_ctime_ns
+        manifest = (folder / MANIFEST).stat()
+        return manifest.st_dev, manifest.st_ino, manifest.st_mtime_ns, manifest.st_size, folder.stat().st_ctime_ns
     return None
 
 
@@ -439,7 +439,7 @@ def _refuse_foreign(path: Path, parts: Collection[str]) -> None:
 
 def _foreign(path: Path, parts: Collection[str] = ()) -> Iterator[str]:
     """The files of a folder, or the file, that are not ours: names relative to the path."""
-    if not os.path.lexists(path) or any(_TEMPORARY.fullmatch(each.name) for each in (path, path.parent)):
+    if not os.path.lexists(path) or any(_TEMPORARY.fullmatch(part.name) for part in (path, path.parent)):
         return
     known = {*parts, ".DS_Store", "Thumbs.db", "desktop.ini"}  # what file managers put into every folder
     manifest = manifest_of(path)

@@ -61,11 +61,11 @@ class Cache:
             return {}
 
         def read(database: sqlite3.Connection) -> list[tuple[bytes, bytes, bytes, int]]:
-            found, asked = [], iter(keys)
+            rows, asked = [], iter(keys)
             while some := list(islice(asked, 10_000)):  # SQLite takes at most 32,766
                 query = f"SELECT key, content, checksum, used FROM entries WHERE key IN ({','.join('?' * len(some))})"  # noqa: S608
-                found += database.execute(f"{query} AND kind = ?", [*some, kind]).fetchall()
-            return found
+                rows += database.execute(f"{query} AND kind = ?", [*some, kind]).fetchall()
+            return rows
 
         sound = [row for row in self._run(read) or [] if row[2] == _checksum(kind, row[0], row[1])]
         now = int(time.time())

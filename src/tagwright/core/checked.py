@@ -189,12 +189,12 @@ class UnknownOptionError(ConfigError, TypeError):
 
     def among(self, names: Iterable[str]) -> "UnknownOptionError":
         """The same error, with these names known too."""
-        return UnknownOptionError(self.name, {**self.known, **{each: each for each in names}}, self.within)
+        return UnknownOptionError(self.name, {**self.known, **{name: name for name in names}}, self.within)
 
 
-def check_names(given: Iterable[str], known: Collection[str], nested: Mapping[str, str] = {}, within: str = "") -> None:
+def check_names(names: Iterable[str], known: Collection[str], nested: Mapping[str, str] = {}, within: str = "") -> None:
     """Raise UnknownOptionError for the first name that is not known. nested: those in tables, as in the error."""
-    for name in given:
+    for name in names:
         if name not in known:
             raise UnknownOptionError(name, {**nested, **{each: each for each in known}}, within)
 
@@ -203,8 +203,8 @@ def named_arguments(function: Callable[P, C]) -> Callable[P, C]:
     """Decorate a public function: an unknown keyword argument raises UnknownOptionError."""
     parameters = signature(function).parameters.values()
     by_name = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
-    own = [each.name for each in parameters if each.kind in by_name and each.name != "self"]
-    takes_others = any(each.kind is Parameter.VAR_KEYWORD for each in parameters)
+    own = [parameter.name for parameter in parameters if parameter.kind in by_name and parameter.name != "self"]
+    takes_others = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
 
     @wraps(function)
     def checked(*given: P.args, **named: P.kwargs) -> C:

@@ -70,13 +70,13 @@ def marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
         elif end > start:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
 def escaped(text: str) -> str:

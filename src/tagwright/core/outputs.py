@@ -96,6 +96,6 @@ def _is_among(path: Path, source: str) -> bool:
         place, read = path.resolve(), Path(source)
         if read.is_dir():
             return path.exists() and place.is_relative_to(read.resolve())
-        found = [source] if read.exists() else glob.iglob(source, recursive=True)  # noqa: PTH207
-        return read.resolve() == place or (path.exists() and any(path.samefile(each) for each in found))
+        paths = [source] if read.exists() else glob.iglob(source, recursive=True)  # noqa: PTH207
+        return read.resolve() == place or (path.exists() and any(path.samefile(other) for other in paths))
     return False

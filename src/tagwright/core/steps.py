@@ -118,14 +118,14 @@ class Steps:
         """Return the configs of the steps with a log, by folder; "." is this step."""
         from safetensors import SafetensorError, safe_open
 
-        found, folder = {}, self.folder
+        configs, folder = {}, self.folder
         for log in sorted(folder.rglob(LOG)) if folder else ():
             with (
                 contextlib.suppress(SafetensorError, OSError, KeyError, TypeError, ValueError),
                 safe_open(log.with_name(NAME), "np") as file,
             ):
-                found[log.parent.relative_to(folder or "").as_posix()] = json.loads(file.metadata()["step"])["config"]
-        return found
+                configs[log.parent.relative_to(folder or "").as_posix()] = json.loads(file.metadata()["step"])["config"]
+        return configs
 
     @property
     def _is_kept(self) -> bool:
@@ -187,10 +187,10 @@ def beside(output: Path) -> Path:
 
 def digest(items: Iterable[object]) -> str:
     """Return a hash of the items, by their repr."""
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for item in items:
-        found.update(repr(item).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+        checksum.update(repr(item).encode("utf-8", "surrogatepass"))
+    return checksum.hexdigest()
 
 
 def _check_resumed(place: Path, before: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> None:
@@ -254,8 +254,8 @@ def _waits(folder: Path) -> bool:
 
 
 def _checksum(step: str, arrays: Mapping[str, NDArray[Any]]) -> str:
-    found = hashlib.blake2b(step.encode(), digest_size=16)
+    checksum = hashlib.blake2b(step.encode(), digest_size=16)
     for name, array in sorted(arrays.items()):
-        found.update(f"{name} {array.dtype} {array.shape}".encode())
-        found.update(array.reshape(-1).view(np.uint8).data)
-    return found.hexdigest()
+        checksum.update(f"{name} {array.dtype} {array.shape}".encode())
+        checksum.update(array.reshape(-1).view(np.uint8).data)
+    return checksum.hexdigest()

@@ -256,11 +256,11 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     """Start Python. It imports as this process does, but not from the working folder: an upload may be named so."""
     paths = os.pathsep.join(path for path in sys.path if path)
-    given = {**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}
+    variables = {**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}
     command = [sys.executable, *arguments]
     try:
         return subprocess.Popen(
-            command, env=given, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
+            command, env=variables, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
             start_new_session=folder is not None,
         )  # fmt: skip
     except OSError as error:

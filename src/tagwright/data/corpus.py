@@ -138,7 +138,7 @@ class Corpus(Sequence[Document]):
         return f"Corpus of {many(len(self), 'document')}"
 
     def _repr_html_(self) -> str:
-        rows = [[each.title, each.id, ", ".join(each.labels)] for each in self[:FIRST]]
+        rows = [[document.title, document.id, ", ".join(document.labels)] for document in self[:FIRST]]
         return html_table([["title", "id", "labels"], *rows], repr(self), words=("id", "labels"))
 
     @overload
@@ -236,7 +236,7 @@ def taken(documents: Sequence[Document], places: Longs) -> list[Document]:
 
 def ids_of(documents: Sequence[Document]) -> list[str]:
     """Return the id of each document; a corpus decodes no document for it."""
-    return documents.ids if isinstance(documents, Corpus) else [each.id for each in documents]
+    return documents.ids if isinstance(documents, Corpus) else [document.id for document in documents]
 
 
 def text_key(document: Document) -> bytes:

@@ -65,7 +65,7 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
     if isinstance(documents, Path):
         from tagwright.readers.documents.files import open_sources  # imports the readers of all formats
 
-        return chain.from_iterable(found for _, found in open_sources(documents, columns=columns))
+        return chain.from_iterable(items for _, items in open_sources(documents, columns=columns))
     if isinstance(documents, Mapping):
         if not any(isinstance(value, str) for value in documents.values()):
             raise InputError(
@@ -74,19 +74,19 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
             )
         documents = [documents]
     expected = "a text, a list, a column, a table, a Corpus or a Path"
-    records, found = records_in(documents, "records", "documents are", expected)
+    records, items = records_in(documents, "records", "documents are", expected)
     if records is not None:
         return _numbered(from_rows(records, "table" if has_columns(documents) else "records", columns))
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the documents are no table and no records")
     if hasattr(documents, "dtype") or hasattr(documents, "to_pylist"):  # a column, whose values may be missing
-        found = _filled(found)
-    return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(found, 1))
+        items = _filled(items)
+    return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(items, 1))
 
 
 def _numbered(documents: Iterator[Located]) -> Iterator[Located]:
     """The documents; one without an id has its position as id."""
-    return ((row, each if each.id else replace(each, id=str(row))) for row, each in documents)
+    return ((row, document if document.id else replace(document, id=str(row))) for row, document in documents)
 
 
 def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterator[Document]:
@@ -106,12 +106,12 @@ def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterato
     missing = object()
     count = 0
     for count, document in enumerate(documents, 1):
-        given = next(rest, missing)
-        if given is missing:
+        own = next(rest, missing)
+        if own is missing:
             raise InputError(
                 f"y has labels for {count - 1} document{'s' * (count != 2)}, but there are more; give a list for each"
             )
-        yield _labelled(document, given, count)
+        yield _labelled(document, own, count)
     if next(rest, missing) is not missing:
         raise InputError(f"y has labels for more than the {count} documents; give a list for each")
 
@@ -121,14 +121,14 @@ def is_indicator(y: Any) -> bool:
     return getattr(y, "ndim", 1) == 2 and getattr(getattr(y, "dtype", None), "kind", "i") not in "OSTU"
 
 
-def _labelled(document: Document, given: Any, position: int) -> Document:
-    ids = given
-    if isinstance(given, str):
-        ids = [given] if (found := listed(given)) is None else found
+def _labelled(document: Document, labels: Any, position: int) -> Document:
+    ids = labels
+    if isinstance(labels, str):
+        ids = [labels] if (several := listed(labels)) is None else several
     if ids is None or not isinstance(ids, Iterable):
-        raise InputError(f"y of document {position} is {shown(given)}, expected a list of ids or names of labels")
+        raise InputError(f"y of document {position} is {shown(labels)}, expected a list of ids or names of labels")
     fields = (document.id, document.title, document.abstract, document.sections, document.metadata)
-    return Document(*fields, labels=tuple(dict.fromkeys(clean(str(each)) for each in ids)))
+    return Document(*fields, labels=tuple(dict.fromkeys(clean(str(label)) for label in ids)))
 
 
 def _filled(column: Iterable[Any]) -> Iterator[Any]:
@@ -213,8 +213,8 @@ def _dataset_rows(dataset: Any) -> Iterator[Record]:
 
 def _class_names(feature: Any) -> list[str] | None:
     """The names of a ClassLabel, or of a list of them."""
-    found: list[str] | None = getattr(getattr(feature, "feature", feature), "names", None)
-    return found
+    names: list[str] | None = getattr(getattr(feature, "feature", feature), "names", None)
+    return names
 
 
 def _named(value: Any, names: list[str] | None) -> Any:

@@ -45,24 +45,26 @@ class LabelConditions:
         """
         left = np.ones(len(self._vocabulary), np.bool_)
         for kind in get_args(Kind):
-            if mine := [each for each in only if self._parsed(each)[0] == kind]:
+            if mine := [condition for condition in only if self._parsed(condition)[0] == kind]:
                 left &= self._any("only", mine)
         left &= ~self._any("without", without)
         if not left.any():
-            given = [f"{name}={each}" for name, texts in (("only", only), ("without", without)) for each in texts]
-            raise ConfigError(f"no label fulfils all of {', '.join(given)[:200]}; leave one of them out")
+            conditions = [
+                f"{name}={condition}" for name, texts in (("only", only), ("without", without)) for condition in texts
+            ]
+            raise ConfigError(f"no label fulfils all of {', '.join(conditions)[:200]}; leave one of them out")
         return left
 
     def _any(self, name: str, conditions: Iterable[str]) -> Mask:
         """(labels,) true for labels that fulfil any of the conditions."""
-        found, tops = (np.zeros(len(self._vocabulary), np.bool_) for _ in range(2))
-        for each in dict.fromkeys(conditions):
-            kind, value = self._parsed(each)
+        fulfilling, tops = (np.zeros(len(self._vocabulary), np.bool_) for _ in range(2))
+        for condition in dict.fromkeys(conditions):
+            kind, value = self._parsed(condition)
             places = self._places(kind, value)
             if not len(places):
-                raise ConfigError(f"{option(name, shown(each))} fits no label; {self._remedy(kind, value)}")
-            (tops if kind == "branch" else found)[places] = True
-        return found | self._vocabulary.branch(np.flatnonzero(tops)) if tops.any() else found
+                raise ConfigError(f"{option(name, shown(condition))} fits no label; {self._remedy(kind, value)}")
+            (tops if kind == "branch" else fulfilling)[places] = True
+        return fulfilling | self._vocabulary.branch(np.flatnonzero(tops)) if tops.any() else fulfilling
 
     def _parsed(self, condition: str) -> tuple[Kind, str]:
         """Kind and value; a text that is the id of a label as it stands means that label."""
@@ -94,6 +96,6 @@ class LabelConditions:
         known = list(dict.fromkeys(self._values(kind)[0]))
         if not known:
             return f"no label of the vocabulary has a {kind}"
-        named = None if kind in FIELDS else self._vocabulary.resolve(value)
-        near = nearest(value, known) if named is None else self._vocabulary.ids[named]
+        label = None if kind in FIELDS else self._vocabulary.resolve(value)
+        near = nearest(value, known) if label is None else self._vocabulary.ids[label]
         return f"did you mean {prefix}{near}?" if near else f"there are {prefix}{', '.join(known[:3])} ..."

@@ -53,8 +53,8 @@ def largest_products(queries: Matrix, items: Matrix, k: int, threshold: float | 
     # eight queries keep a thread busy; for fewer, starting another takes longer than it saves
     threads = min(usable_cores(), max(1, queries.shape[0] // 8))
     products = sp_matmul_topn(queries, items, top_n=k, threshold=threshold, n_threads=threads)
-    found = int(products.indptr[-1])
-    return Run.of_distinct(products.indptr, products.indices[:found], products.data[:found])
+    count = int(products.indptr[-1])
+    return Run.of_distinct(products.indptr, products.indices[:count], products.data[:count])
 
 
 def largest_cells(table: Floats, k: int, margin: float = 0) -> Longs:

@@ -230,7 +230,7 @@ def _as_texts(value: str | Sequence[str | tuple[str, str]]) -> list[str]:
 
 def _pairs(tagged: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Codes of languages and texts, which `_as_texts` joined."""
-    return tuple((code, text) for code, _, text in (each.partition(" ") for each in tagged))
+    return tuple((code, text) for code, _, text in (joined.partition(" ") for joined in tagged))
 
 
 _FILES = {"descriptions": "tagged_descriptions"}

@@ -111,10 +111,10 @@ def label_with(label_id: str, labels: Mapping[str, int], place: Place) -> int:
 
 def unknown_document(document_id: str, known: Iterable[str], place: Place) -> InputError:
     """The error to raise for a document that is not known; that of a file is named after the path that was given."""
-    near = (each for each in known if each.endswith(f"/{document_id}") or document_id.endswith(f"/{each}"))
+    near = (other for other in known if other.endswith(f"/{document_id}") or document_id.endswith(f"/{other}"))
     remedy = "give the documents of the run"
-    if found := next(near, None):
-        remedy = f"there is {shown(found)}: give its folder, or the file, in the same way as for the run"
+    if similar := next(near, None):
+        remedy = f"there is {shown(similar)}: give its folder, or the file, in the same way as for the run"
     return place.error(f"no document has the id {shown(document_id)}; {remedy}")
 
 
@@ -125,7 +125,7 @@ def _known(field: str, known: Collection[str]) -> str:
 
 
 def _encoded(id_: str) -> str:
-    return re.sub(r"[ \t-\r]|%(?=20|25|0[9A-Da-d])", lambda found: quote(found[0], safe=""), id_)
+    return re.sub(r"[ \t-\r]|%(?=20|25|0[9A-Da-d])", lambda match: quote(match[0], safe=""), id_)
 
 
 def _number(field: str) -> object:

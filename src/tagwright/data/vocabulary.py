@@ -180,7 +180,7 @@ class Vocabulary(Sequence[Label]):
         require("writing SKOS", "rdflib")
         from tagwright.readers.labels import skos
 
-        if changed := [each for each in self.ids if not skos.is_uri(each)]:
+        if changed := [label_id for label_id in self.ids if not skos.is_uri(label_id)]:
             _log.warning(
                 "%s of %d are no URIs, so others are written (first: %s)", many(len(changed), "id"), len(self),
                 shown(changed[0]),
@@ -194,10 +194,10 @@ class Vocabulary(Sequence[Label]):
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
         """Memory-map what `save` wrote: nothing is read until it is asked for. Raises ModelError when it is damaged."""
-        found = cls.__new__(cls)
-        found._labels = labels = StoredLabels(folder)
-        found.index, found.ids = labels.by_id, labels.by_id.texts
-        return found
+        vocabulary = cls.__new__(cls)
+        vocabulary._labels = labels = StoredLabels(folder)
+        vocabulary.index, vocabulary.ids = labels.by_id, labels.by_id.texts
+        return vocabulary
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -208,7 +208,7 @@ class Vocabulary(Sequence[Label]):
         return f"Vocabulary of {many(len(self), 'label')}: {', '.join(first + rest)}"
 
     def _repr_html_(self) -> str:
-        rows = [[each.name, each.id, each.notation] for each in self[:FIRST]]
+        rows = [[label.name, label.id, label.notation] for label in self[:FIRST]]
         title = f"Vocabulary of {many(len(self), 'label')}"
         return html_table([["label", "id", "notation"], *rows], title, words=("id", "notation"))
 
@@ -268,8 +268,8 @@ class Vocabulary(Sequence[Label]):
         for label_id in (value, bare_id(value)):
             if label_id in self.index:
                 return self.index[label_id]
-        found = self._names.get(_folded(value))
-        return self._referred(value) if found is None else found
+        position = self._names.get(_folded(value))
+        return self._referred(value) if position is None else position
 
     def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
         """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
@@ -281,10 +281,10 @@ class Vocabulary(Sequence[Label]):
         missing = Counter[str]()
         read = documents if unknown == "ignore" else _hinted(documents)
         rows = (set(self._gold(document, None if unknown == "error" else missing)) for document in read)
-        found = Run.from_rows(rows)
+        run = Run.from_rows(rows)
         if missing and unknown == "warn":
-            say_left_out(missing, missing.total() + len(found.labels), self.ambiguous(missing))
-        return found
+            say_left_out(missing, missing.total() + len(run.labels), self.ambiguous(missing))
+        return run
 
     def ambiguous(self, names: Collection[str]) -> dict[str, list[str]]:
         """Name -> the ids of the labels that share it, of those names that several labels have.
@@ -294,18 +294,18 @@ class Vocabulary(Sequence[Label]):
         """
         known, others = self._names, self._names_by_language
         unknown = {name: _folded(name) for name in names if self.resolve(name) is None}
-        places, shared = {each: set[int]() for each in unknown.values()}, set[str]()
-        for each, found in places.items():
+        places, shared = {folded: set[int]() for folded in unknown.values()}, set[str]()
+        for folded, found in places.items():
             if isinstance(known, StoredNames):
-                found |= known.labels_with(each)
-            elif known.get(each, -1) is None:
-                shared.add(each)
-            if others.get(each, -1) is None:
-                shared.add(each)
+                found |= known.labels_with(folded)
+            elif known.get(folded, -1) is None:
+                shared.add(folded)
+            if others.get(folded, -1) is None:
+                shared.add(folded)
         for place, label in enumerate(self if shared else ()):
-            for each in shared.intersection(map(_folded, label.all_names)):
-                places[each].add(place)
-        several = {name: sorted(places[each]) for name, each in unknown.items() if len(places[each]) > 1}
+            for folded in shared.intersection(map(_folded, label.all_names)):
+                places[folded].add(place)
+        several = {name: sorted(places[folded]) for name, folded in unknown.items() if len(places[folded]) > 1}
         return {name: [self.ids[place] for place in found] for name, found in several.items()}
 
     def _tagged(self) -> Iterator[tuple[int, str, str]]:
@@ -319,8 +319,8 @@ class Vocabulary(Sequence[Label]):
         >>> birds.own([Document("2"), Document("3")]).tolist()
         [1, -1]
         """
-        found = (self.index.get(document.id, -1) for document in documents)
-        return np.fromiter(found, np.int64, len(documents))
+        positions = (self.index.get(document.id, -1) for document in documents)
+        return np.fromiter(positions, np.int64, len(documents))
 
     def broader(self, position: int) -> list[int]:
         """The positions of the labels directly above this one; ids that are not in the vocabulary are skipped."""
@@ -346,11 +346,11 @@ class Vocabulary(Sequence[Label]):
         >>> birds.branch([0]).tolist()
         [True, True, False]
         """
-        found, rows, above = np.zeros(len(self), np.bool_), self.links.rows, self.links.labels
-        found[tops] = True
-        while not found[below := rows[found[above]]].all():
-            found[below] = True
-        return found
+        below_tops, rows, above = np.zeros(len(self), np.bool_), self.links.rows, self.links.labels
+        below_tops[tops] = True
+        while not below_tops[below := rows[below_tops[above]]].all():
+            below_tops[below] = True
+        return below_tops
 
     def path(self, position: int) -> tuple[str, ...]:
         """The preferred names from the top down to this label, along the first broader label of each.
@@ -359,10 +359,10 @@ class Vocabulary(Sequence[Label]):
         >>> birds.path(1)
         ('Birds', 'Owls')
         """
-        found = [position]
-        while (above := self.broader(found[-1])[:1]) and above[0] not in found:
-            found += above
-        return tuple(self._labels[each].name for each in reversed(found))
+        upwards = [position]
+        while (above := self.broader(upwards[-1])[:1]) and above[0] not in upwards:
+            upwards += above
+        return tuple(self._labels[place].name for place in reversed(upwards))
 
     def shown_name(self, position: int, *, whole: bool = False) -> str:
         """The preferred name; the path to it, separated by " > ", when asked for or when another label shares it.
@@ -400,10 +400,10 @@ class Vocabulary(Sequence[Label]):
     @cached_property
     def _names_by_language(self) -> Mapping[str, int | None]:
         """Folded name in any language -> position, as `_names`: the first name in a language is preferred."""
-        named = [(position, code, _folded(name)) for position, code, name in self._tagged()]
-        preferred = {(position, code): name for position, code, name in reversed(named)}
+        names = [(position, code, _folded(name)) for position, code, name in self._tagged()]
+        preferred = {(position, code): name for position, code, name in reversed(names)}
         first = _unambiguous((name, position) for (position, _), name in preferred.items())
-        return {**_unambiguous((name, position) for position, _, name in named), **first}
+        return {**_unambiguous((name, position) for position, _, name in names), **first}
 
     @cached_property
     def _last_parts(self) -> Mapping[str, int | None]:
@@ -423,7 +423,7 @@ class Vocabulary(Sequence[Label]):
     def texts(self, field: Field) -> Iterator[tuple[int, Sequence[Any]]]:
         """The position of each label that has texts in this field, and the texts."""
         labels = self._labels
-        listed = labels.each(field) if isinstance(labels, StoredLabels) else (getattr(each, field) for each in labels)
+        listed = labels.each(field) if isinstance(labels, StoredLabels) else (getattr(label, field) for label in labels)
         return ((place, [texts] if isinstance(texts, str) else texts) for place, texts in enumerate(listed) if texts)
 
     def _referred(self, value: str) -> int | None:
@@ -496,9 +496,9 @@ def say_left_out(missing: Counter[str], of: int, ambiguous: Mapping[str, Sequenc
             )
 
 
-def _unambiguous(named: Iterable[tuple[str, int]]) -> dict[str, int | None]:
+def _unambiguous(names: Iterable[tuple[str, int]]) -> dict[str, int | None]:
     positions: dict[str, int | None] = {}
-    for name, position in named:
+    for name, position in names:
         if positions.setdefault(name, position) != position:
             positions[name] = None
     return positions
@@ -528,8 +528,8 @@ def _format(path: Path, wanted: Format | None) -> Format:
         raise InputError("is a spreadsheet workbook, which cannot be read; save the sheet as CSV", path)
     if wanted is None and suffix not in _SUFFIXES:
         problem = f"the name ends in {shown(suffix)}, expected one of {', '.join(_SUFFIXES)}"
-        given = "rename it, or in Python give format=" + ", ".join(formats)
-        raise ConfigError(f"{path}: {problem}; {given}")
+        remedy = "rename it, or in Python give format=" + ", ".join(formats)
+        raise ConfigError(f"{path}: {problem}; {remedy}")
     return wanted or _SUFFIXES[suffix]
 
 
@@ -618,14 +618,14 @@ def to_vocabulary(
     >>> to_vocabulary({"1": "Bees", "2": ["Wasps", "Vespidae"]})[1].names
     ('Wasps', 'Vespidae')
     """
-    named = language not in ("", AUTO)
-    wanted = language if named else None if documents else ALL
+    is_named = language not in ("", AUTO)
+    wanted = language if is_named else None if documents else ALL
 
     def guess() -> str:
-        return "" if named else likely(documents)
+        return "" if is_named else likely(documents)
 
-    def of_rows(found: Iterable[tuple[int, Mapping[str, Any]]]) -> Vocabulary:
-        listed = chosen_names(read_label_rows(found, columns or {}), wanted, guess, "labels")
+    def of_rows(records: Iterable[tuple[int, Mapping[str, Any]]]) -> Vocabulary:
+        listed = chosen_names(read_label_rows(records, columns or {}), wanted, guess, "labels")
         return Vocabulary(label for _, label in listed)
 
     listed: Iterable[Any] = ()

@@ -80,13 +80,13 @@ def parse(text: str) -> Language:
     True
     """
     known, wanted = _known(), text.strip().casefold()
-    found = known.get(wanted) or known.get(wanted.replace("_", "-").split("-")[0])
-    if found is None:
+    language = known.get(wanted) or known.get(wanted.replace("_", "-").split("-")[0])
+    if language is None:
         raise ConfigError(
             f"no language {shown(text)}; write a code or a name, such as fi or finnish, several as de+en, "
             f'"{AUTO}" to recognise it, or "{NONE}" to leave words whole'
         )
-    return found
+    return language
 
 
 def parse_all(text: str) -> tuple[Language, ...]:
@@ -121,12 +121,12 @@ def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document
     """
     if language != AUTO:
         return spelled(parse_all(language))
-    found = languages_of_names(labels, documents)
+    languages = languages_of_names(labels, documents)
     other = f"{option('language')} names another"
-    told = f"language: {' and '.join(map(str, found))} (recognised in texts and vocabulary; {other})"
+    told = f"language: {' and '.join(map(str, languages))} (recognised in texts and vocabulary; {other})"
     _log.info(told)
     hint(told)
-    return spelled(found)
+    return spelled(languages)
 
 
 def languages_of_names(labels: Sequence[Label], documents: Iterable[Document] = ()) -> tuple[Language, ...]:
@@ -136,8 +136,8 @@ def languages_of_names(labels: Sequence[Label], documents: Iterable[Document] = 
     these are few, those of the documents are added; of few in all, only the most frequent language counts; without any
     text, English.
     """
-    if found := said(labels):
-        return found
+    if languages := said(labels):
+        return languages
     texts = vocabulary_texts(labels)
     texts += document_texts(documents) if len(texts) < FEW else []
     return main_languages(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
@@ -171,8 +171,8 @@ def language_of(text: str, among: Collection[str]) -> str:
     >>> language_of("Kirjastojen aukioloajat ja kokoelmat", {"fi", "sv"}), language_of("1984", {"fi", "sv"})
     ('fi', '')
     """
-    found = detect(text)
-    return next((code for code in among if found.get(code, 0.0) >= 0.5), "")
+    probabilities = detect(text)
+    return next((code for code in among if probabilities.get(code, 0.0) >= 0.5), "")
 
 
 def vocabulary_texts(labels: Sequence[Label]) -> list[str]:
@@ -237,8 +237,8 @@ def _stemmer(names: Sequence[str]) -> Callable[[str], str]:
     stemmers = [Stemmer.Stemmer(name, 0).stemWord for name in names if name in available]
 
     def stem(word: str) -> str:
-        for each in stemmers:
-            word = each(word)
+        for stem_in in stemmers:
+            word = stem_in(word)
         return word
 
     return lru_cache(WORDS)(stem)
@@ -336,7 +336,7 @@ def detect(text: str) -> Mapping[str, float]:
 @lru_cache(2 * TEXTS)
 def _detected(text: str) -> Mapping[str, float]:
     """The same names are recognised to stem a vocabulary, to translate it, and to learn to tell names apart."""
-    return {each["lang"]: each["score"] for each in _detector().detect(text, model="lite", k=8)}
+    return {guess["lang"]: guess["score"] for guess in _detector().detect(text, model="lite", k=8)}
 
 
 @lru_cache

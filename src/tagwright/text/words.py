@@ -133,7 +133,7 @@ def is_unusual(text: str) -> bool:
         text.encode("latin-1")  # much faster than to search
     except UnicodeEncodeError:
         return is_broken(text) or _UNUSUAL.search(text) is not None
-    return is_broken(text) or any(each in text for each in "\u00ad\u00aa\u00b2\u00b3\u00b9\u00ba")
+    return is_broken(text) or any(sign in text for sign in "\u00ad\u00aa\u00b2\u00b3\u00b9\u00ba")
 
 
 def is_broken(text: str) -> bool:
@@ -173,7 +173,7 @@ def _shorter(word: str) -> Iterator[str]:
     >>> list(_shorter("인공지능에서는")), list(_shorter("والنحل"))
     (['인공지능에서', '인공지능'], ['النحل', 'نحل'])
     """
-    yield from (word[len(each) :] for each, least in _JOINED.items() if word.startswith(each) and len(word) >= least)
+    yield from (word[len(head) :] for head, least in _JOINED.items() if word.startswith(head) and len(word) >= least)
     while (shorter := _without_particle(word)) is not None:
         yield (word := shorter)
 
