@@ -42,8 +42,8 @@ from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
 from tagwright.app.commands.train import options, train
 from tagwright.core.checked import nearest
+from tagwright.core.display import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
 from tagwright.core.outputs import Written
-from tagwright.core.terminal import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
 from tagwright.core.versions import in_use
 from tagwright.errors import ConfigError, TagwrightError, on_command_line
 from tagwright.readers.limits import reading
