@@ -26,10 +26,10 @@ from benchmarks import corpora, figures, machine
 from benchmarks.zeroshot import own_labels, without
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.encoders import precision as trial
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.device import threads
-from tagwright.encoders.precision import GAIN, Precision, resolve
+from tagwright.encoders.compiled import Computed
+from tagwright.encoders.device import Precision, threads
+from tagwright.encoders.precision import formats, resolve
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
@@ -41,7 +41,7 @@ NAMES = (*corpora.NAMES, "kirja")
 THEIRS = "sentence-transformers"
 ONE_THREAD = "speed, one thread"
 
-FAST: tuple[Precision, ...] = ("int8", "bfloat16")
+FAST: tuple[Computed, ...] = ("int8", "bfloat16")
 
 WAYS: Mapping[str, zero_shot.Config] = {
     "zero_shot": zero_shot.Config(),
@@ -83,7 +83,7 @@ def here(options: argparse.Namespace) -> dict[str, Any]:
         "labels": [label.text for name in options.corpora[:2] for label in corpora.labels(name)[:labels]],
     }
     encoders = {each: BiEncoder.load(precision=each, cached=False) for each in precisions()}
-    found: dict[str, Any] = {"auto": resolve("auto"), "trial": trial.speeds(), "rounds": rounds}
+    found: dict[str, Any] = {"auto": resolve("auto"), "formats": formats(), "rounds": rounds}
     return {**found, **{kind: times_as_fast(encoders, some, rounds) for kind, some in texts.items()}}
 
 
@@ -137,7 +137,7 @@ def tag(vocabulary: Vocabulary, documents: Sequence[Document], config: zero_shot
 
 def precisions() -> list[Precision]:
     """float32, and those that this machine computes fast."""
-    return ["float32", *(name for name in FAST if trial.speeds().get(name, 0) >= GAIN)]
+    return ["float32", *(name for name in FAST if formats().get(name))]
 
 
 def write(output: Path, job: str, name: str, found: Mapping[str, Any]) -> None:

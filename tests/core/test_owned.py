@@ -25,7 +25,7 @@ OF_OS = {"replace", "rename", "renames", "remove", "unlink", "rmdir", "removedir
 OF_SHUTIL = {"rmtree", "move"}
 OF_PATH = {"unlink", "replace", "rename", "rmdir"}
 
-OTHERS = {"core/workers.py", "encoders/exported.py"}
+OTHERS = {"core/workers.py", "encoders/graphs.py"}
 "The first has a folder that its parent made; `replace` in the other one is a method of OpenVINO's nodes."
 
 
