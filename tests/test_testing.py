@@ -24,13 +24,13 @@ from tagwright.papers.label_trees import LabelTreeOptions, Trees, fit_trees
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.names.title_match import TitleMatch
 from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import STAGES
 from tagwright.testing import check_stage
-from tagwright.training.linear import SvmOptions, fit_svm
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run, Section, Stage
 
 LABELS = Vocabulary(["bees", "rain", "tax"])

@@ -15,16 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from tagwright import __version__
 from tagwright.api import load, train, zero_shot
-from tagwright.combining.acceptance import Arrangement, SuggestOptions
+from tagwright.api.options import ZERO_SHOT, method_name, named
 from tagwright.combining.confidence import squashed
 from tagwright.core.checked import UnknownOptionError, shown
 from tagwright.core.steps import digest
 from tagwright.data.in_memory import Texts, is_indicator, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError
-from tagwright.methods.table import ZERO_SHOT, method_name, named
 from tagwright.stages.linear.classifiers import BOUNDARY
 from tagwright.tagger import Tagger, batches
+from tagwright.tagger.acceptance import Arrangement, SuggestOptions
 from tagwright.types import Run
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.plugins import STAGES
 from tagwright.data.in_memory import Texts, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import TagwrightError, one_line_of
+from tagwright.registry import STAGES
 from tagwright.tagger.parts import saved_kind
 from tagwright.types import Distribution, Document, Longs, Retriever, Run, Stage
 

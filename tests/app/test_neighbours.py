@@ -9,11 +9,11 @@ import pytest
 
 from tagwright import zero_shot
 from tagwright.app.inputs import explained_by_neighbours
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.corpus import Corpus
+from tagwright.graph.evidence import NetworkEvidence
 from tagwright.stages.names.exact_match import ExactMatch
-from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.tagger import Tagger, batches, pipeline
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document, Label
 
 TAGGER = zero_shot(["Bees", "Rain"], stages=["exact_match"], language="en")

@@ -11,7 +11,6 @@ import pytest
 
 from tagwright.app import inputs
 from tagwright.app.arguments import Chosen, Scoring
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data import document_file
 from tagwright.data.corpus import Corpus
 from tagwright.data.document_file import from_line
@@ -19,6 +18,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import dataset
 from tagwright.papers import svm
 from tagwright.readers.documents.jsonl import write_jsonl
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document, Label, Run
 
 LABELS = Vocabulary([Label("bee", ("Bees",)), Label("ant", ("Ants",))])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from tagwright.app.suggestions import COLUMNS, reason_line, suggestion_lines
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Reason, zero_shot
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document, EvidenceSpan, Label
 
 SENTENCE = "Honey bees visit apple orchards early."  # 38 characters

@@ -15,7 +15,6 @@ from tests.app.conftest import Command, write
 from tests.whole_vocabulary import ENGLISH, SKOS
 
 import tagwright as tw
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.confidence import Platt
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
@@ -26,6 +25,7 @@ from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import EVERYTHING, open_review
 from tagwright.sklearn import TaggerClassifier
 from tagwright.tagger import Tagger
+from tagwright.tagger.acceptance import SuggestOptions
 
 Conditions: TypeAlias = Mapping[str, Any]
 "Lists of conditions by `only` and `without`."

@@ -27,11 +27,11 @@ from tagwright.evaluation import advice
 from tagwright.papers import depl, rts
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.svm import fit_svm
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.fuse import fuse
-from tagwright.training.linear import fit_svm
 from tagwright.types import Document, Floats, Label, Run
 
 pytestmark = pytest.mark.usefixtures("quick_auto")

@@ -13,7 +13,7 @@ ROOT = Path(tagwright.__file__).parent
 TEXTS_COMPARED = {
     "review/documents.py": "a document of a review is its id and its text",
     "review/export.py": "`find` compares the texts",
-    "job.py": "a run of guesses names documents by id; decisions go through `with_reviews`",
+    "api/job.py": "a run of guesses names documents by id; decisions go through `with_reviews`",
     "batch/shards.py": "the digest of a shard is over ids and texts",
     "evaluation/description.py": "copies are found by `text_key`",
     "evaluation/dataset.py": "qrels name documents by id; documents of the training are found by `text_key`",

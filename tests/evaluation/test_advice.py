@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tagwright.api.options import METHODS
 from tagwright.evaluation import advice
 from tagwright.evaluation.advice import advise, next_step
-from tagwright.methods.table import METHODS
 
 PAGES = Path(__file__).parents[2] / "docs"
 

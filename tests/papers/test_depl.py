@@ -11,21 +11,21 @@ import pytest
 import torch
 from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, right, trained
 
+from tagwright.api.options import METHODS, configuration
 from tagwright.core.steps import NAME, Steps
 from tagwright.data.descriptions import with_keywords
+from tagwright.data.gold import confident
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods.table import METHODS, configuration
 from tagwright.papers import depl
 from tagwright.papers import svm as linear
 from tagwright.papers.descriptions import DescriptionRetriever
 from tagwright.papers.label_objectives import DualEncoder
 from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.svm import SvmOptions, train_linear
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.training.batching import is_validation
 from tagwright.training.config import TrainingConfig
-from tagwright.training.gold_labels import confident
-from tagwright.training.linear import SvmOptions, train_linear
 from tagwright.types import Document, Label, Pair, Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -11,10 +11,11 @@ import torch
 from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, first_labels, right, trained
 from torch.nn.functional import normalize
 
+from tagwright.api.options import configuration
 from tagwright.core.steps import NAME, Steps
+from tagwright.data.gold import sample_labels
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods.table import configuration
 from tagwright.papers import maclr
 from tagwright.papers.clusters import ClusterSchedule
 from tagwright.papers.in_batch import in_batch
@@ -25,7 +26,6 @@ from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.training.config import TrainingConfig
-from tagwright.training.gold_labels import sample_labels
 from tagwright.types import Floats, Label, Pair, Run
 
 QUICK = maclr.Config(pseudo_labels=1, training=TrainingConfig(batch=16, epochs=40, learning_rate=0.01, validation=0.0))

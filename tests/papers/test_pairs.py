@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.data.corpus import Corpus
+from tagwright.data.gold import sample_labels, sample_pairs
 from tagwright.errors import ConfigError
 from tagwright.papers.pairs import (
     BLOCK,
@@ -20,7 +21,6 @@ from tagwright.papers.pairs import (
     segments,
     simcse_pairs,
 )
-from tagwright.training.gold_labels import sample_labels, sample_pairs
 from tagwright.types import Document, Label, Pair, Run, Section
 
 TWO_WORDS = Document("two", "Title", "a b")

@@ -13,10 +13,10 @@ from tests.tiny import tiny_encoder
 from typer.testing import CliRunner
 
 import tagwright as tw
+from tagwright.api.options import METHODS, configuration
 from tagwright.app.cli import app
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods.table import METHODS, configuration
 from tagwright.papers import futex, maclr, micol, rts
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger

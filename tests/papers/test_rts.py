@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from tests.papers.topics import DOCUMENTS, LABELS, UNSEEN, right, trained
 
+from tagwright.api.options import configuration
 from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, ModelError
-from tagwright.methods.table import configuration
 from tagwright.papers import contrastive, rts
 from tagwright.papers.pairs import simcse_pairs
 from tagwright.stages.dense import Dense, DenseOptions

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from tests.server.conftest import word_tagger
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.review import Order, queue
 from tagwright.review.current import Decision
 from tagwright.review.file import ReviewFile
+from tagwright.review.sampling import sample
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger.sampling import sample
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document
 
 DOCUMENTS = [Document(str(number), "x" * (number + 1)) for number in range(12)]
@@ -82,13 +82,6 @@ def test_only_labels_that_may_be_suggested_make_a_document_uncertain(
         return entry.id if entry else ""
 
     wait_for(lambda: next_one() == first)
-
-
-def test_new_documents_are_drawn_in(tmp_path: Path) -> None:
-    made = review(tmp_path, "random")
-    made.next("ann")
-    made.documents.add([Document("new", "y")])
-    assert set(finish_all(made)) == {document.id for document in DOCUMENTS} | {"new"}
 
 
 def test_a_tagger_that_is_never_unsure_is_refused_at_once(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import LABELS, word_tagger
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.errors import TagwrightError
 from tagwright.server.application import application
 from tagwright.server.predictor import Predictor, SuggestRequest, Workers
 from tagwright.server.served_model import Predict, ServedModel
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document
 
 BEES = Document("d", "Honey bees visit orchards")

@@ -13,18 +13,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.storm.processes import REFUSED, finish, private_folder, start
-from tests.storm.tally import Tried
+from tests.storm.processes import REFUSED, Trial, Tried, finish, private_folder, start
 
 from tagwright import zero_shot
+from tagwright.api.job import Job
+from tagwright.api.options import ZERO_SHOT, configuration
 from tagwright.batch import batch
 from tagwright.batch.local_processes import Tagged
 from tagwright.batch.output_folder import BatchOptions
 from tagwright.batch.shard_tagging import ShardTagger
 from tagwright.core.versions import Versions
 from tagwright.errors import TagwrightError
-from tagwright.job import Job
-from tagwright.methods.table import ZERO_SHOT, configuration
 from tagwright.models import Models
 from tagwright.readers.documents.files import open_sources
 from tagwright.review.file import ReviewFile
@@ -82,7 +81,7 @@ def versions(folder: Path, rng: random.Random) -> Tried:
     return Tried(" and ".join(["promoted"] * promoted + ["learned"] * learned))
 
 
-TRIALS: Mapping[str, Callable[[Path, random.Random], Tried]] = {
+TRIALS: Mapping[str, Trial] = {
     "race of batches": two_batches,
     "race of trainings": train_and_learn,
     "race of versions": versions,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.confidence import Platt
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.tagger.cut import cut
 from tagwright.tagger.parents import fit_parents, parent_confidences
 from tagwright.types import Document, Label, Run

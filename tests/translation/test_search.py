@@ -9,10 +9,10 @@ import pytest
 from tests.translation.names import BOTH
 
 from tagwright.app.suggestions import as_text, suggestion_lines
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.rows import reason_lines
 from tagwright.tagger import Tagger, zero_shot
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document, Label
 
 PLACE = [german for _, german in BOTH].index("Umweltstatistik")

@@ -48,9 +48,9 @@ def _limit(context: typer.Context, size: int | None) -> None:
 def _offline(context: typer.Context, wanted: bool) -> None:
     """Fetch nothing while the command runs."""
     if wanted:
-        from tagwright.encoders.model_folder import offline
+        from tagwright.encoders.device import model_settings
 
-        context.with_resource(offline())
+        context.with_resource(model_settings(offline=True))
 
 
 Offline = Annotated[

@@ -42,8 +42,8 @@ from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
 from tagwright.app.commands.train import options, train
 from tagwright.core.checked import nearest
+from tagwright.core.display import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
 from tagwright.core.outputs import Written
-from tagwright.core.terminal import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
 from tagwright.core.versions import in_use
 from tagwright.errors import ConfigError, TagwrightError, on_command_line
 from tagwright.readers.limits import reading
@@ -116,7 +116,7 @@ def suggest(
     """Suggest labels for documents."""
     from tagwright.app import inputs
     from tagwright.app.suggestions import suggestion_lines
-    from tagwright.combining.acceptance import SuggestOptions
+    from tagwright.tagger.acceptance import SuggestOptions
 
     if path and not explain:
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tagwright.app.arguments import Arranged, Chosen, Reading, Scoring
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.display import many
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import KIND, saved_at
-from tagwright.data.corpus import Corpus
+from tagwright.data.corpus import Corpus, is_synthetic
 from tagwright.data.descriptions import keyword_records, with_keywords
-from tagwright.data.synthetic import is_synthetic
 from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 from tagwright.data.vocabulary_changes import report_changes
 from tagwright.errors import ConfigError, InputError
@@ -28,6 +26,7 @@ from tagwright.readers.labels.languages import choose_languages, frequent_langua
 from tagwright.readers.limits import collecting, skip
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Suggestion, Tagger, batches
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.language import ALL, AUTO, NONE, language_of, likely, parse_all, said
 from tagwright.types import Document, Run
 
@@ -51,8 +50,8 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if chosen.model and not chosen.labels:
         return Tagger.load(chosen.model)
+    from tagwright.api.options import ZERO_SHOT, configuration
     from tagwright.app.options import values_of  # the methods are loaded only where one is chosen
-    from tagwright.methods.table import ZERO_SHOT, configuration
     from tagwright.tagger.zero_shot import fit, fit_by_language
 
     config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)
@@ -223,8 +222,7 @@ def _named_in(code: str, labels: Vocabulary) -> Vocabulary:
 def evaluate(run: Run, task: "EvaluationSet", per_label_file: Path | None = None) -> "Scores":
     """Score a run; per_label_file: where to write the scores of every label."""
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.scores import per_label
-    from tagwright.evaluation.tables import write_per_label
+    from tagwright.evaluation.scores import per_label, write_per_label
 
     if per_label_file:
         rows = per_label(run, task.gold, train=task.train)
@@ -283,8 +281,8 @@ def explained_by_neighbours(
     All documents are tagged before the first is passed on. Raises ConfigError for a meta-path that the data lack, and
     as `Tagger.check` does.
     """
+    from tagwright.graph.evidence import network_evidence
     from tagwright.graph.network import Graph
-    from tagwright.stages.network_evidence import network_evidence
 
     graph = Graph.of(corpus)
     joined, ids = [graph.follow(path) for path in paths], corpus.ids

@@ -10,9 +10,9 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, get_type_hints
 
+from tagwright.api.options import put
 from tagwright.core.checked import NONE, describe_type, fits, shown
 from tagwright.errors import ConfigError
-from tagwright.methods.table import put
 
 
 @dataclass(frozen=True, slots=True)

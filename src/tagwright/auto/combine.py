@@ -21,6 +21,7 @@ from tagwright.combining.reranked import Reranked
 from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.core.progress import bar
+from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, option, setting
 from tagwright.evaluation.metrics import Hits, ndcg
@@ -29,7 +30,6 @@ from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.parents import fit_parents
-from tagwright.training.gold_labels import excludes_self
 from tagwright.types import Document, Doubles, Run, Stage
 
 BATCH = 256

@@ -16,8 +16,8 @@ from tagwright.data.sparse_arrays import Matrix
 from tagwright.encoders.cache import keeps_documents
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
-from tagwright.training.linear import SvmOptions, fit_svm
 from tagwright.types import Document, Label, Longs, Retriever, Run
 
 SVM, KNN, KNN_DENSE, DEPL_CLS = "svm", "knn", "knn_dense", "depl_cls"

@@ -11,11 +11,11 @@ import numpy as np
 from tagwright.auto.combiner import CombinerOptions
 from tagwright.auto.speed import Rates, growth
 from tagwright.core.workers import usable_cores
+from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.device import uses_gpu
 from tagwright.evaluation.advice import STAGES
 from tagwright.stages.dense import Dense
-from tagwright.training.gold_labels import excludes_self
 from tagwright.types import Document, Run
 
 

@@ -9,13 +9,10 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from tagwright.combining.acceptance import Arrangement, SuggestOptions
 from tagwright.core.progress import bar
 from tagwright.data import run_files
-from tagwright.data.corpus import Corpus
+from tagwright.data.corpus import SYNTHETIC, Corpus, is_synthetic, text_key
 from tagwright.data.in_memory import with_labels
-from tagwright.data.same_text import text_key
-from tagwright.data.synthetic import SYNTHETIC, is_synthetic
 from tagwright.data.trec import read_qrels
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import InputError, option
@@ -24,6 +21,7 @@ from tagwright.evaluation.metrics import ancestors, ceiling, labelled, unreached
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons, compare_all
 from tagwright.tagger import BATCH, Tagger
+from tagwright.tagger.acceptance import Arrangement, SuggestOptions
 from tagwright.tagger.cut import allowed_by, cut_run
 from tagwright.types import Document, Longs, Mask, Run
 

@@ -2,7 +2,7 @@
 
 "Long-tailed Extreme Multi-label Text Classification by the Retrieval of Generated Pseudo Label Descriptions". Four
 methods for documents with labels: the dense classifier, DE-ret by names alone, DEPL by names and keywords (3.3), and
-DEPL+cls, which adds a classifier (3.5). The SVM that finds the keywords (3.2) is in `training.linear`.
+DEPL+cls, which adds a classifier (3.5). The SVM that finds the keywords (3.2) is in `stages.linear.svm`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Range
 from tagwright.core.steps import Steps
 from tagwright.data.descriptions import Keywords
+from tagwright.data.gold import gold_of_texts
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
@@ -37,11 +38,11 @@ from tagwright.papers.label_objectives import (
 )
 from tagwright.stages.dense.index import Search, Vectors
 from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.svm import SvmOptions, train_linear
 from tagwright.tagger import Tagger
+from tagwright.training.batching import is_validation
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import EncoderOptions, count_steps, settle, untrained
-from tagwright.training.gold_labels import gold_of_texts, without_validation
-from tagwright.training.linear import SvmOptions, train_linear
 from tagwright.training.shared_work import is_single_process, shared_labels, shared_run, shared_vectors
 from tagwright.types import Document, Floats, Run
 
@@ -347,3 +348,9 @@ def _mistakes(stage: Linear | None, documents: Sequence[Document], gold: Run, co
     depth = count + int(np.diff(gold.indptr).max(initial=0))
     found = shared_run(documents, lambda batch: stage.model.scores(stage.read(batch), depth))
     return hard_negatives(found, gold, count)
+
+
+def without_validation(gold: Run, share: float, seed: int) -> Run:
+    """The labels of all but the validation documents: see `batching.is_validation`."""
+    validation = np.array([is_validation(i, share, seed) for i in range(len(gold))], np.bool_)
+    return gold.keep(~validation[gold.rows])

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from tagwright.core.checked import AtLeastOne, Checked, Positive, Range
 from tagwright.core.steps import Steps
+from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
@@ -32,7 +33,6 @@ from tagwright.training.encoder import (
     train_encoder,
     train_model,
 )
-from tagwright.training.gold_labels import excludes_self
 from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.types import Document, Retriever, Run
 

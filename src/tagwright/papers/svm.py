@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from tagwright.core.checked import AtLeastOne
 from tagwright.core.steps import Steps
+from tagwright.data.gold import gold_of_texts
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.stages.linear.svm import SvmOptions, train_linear
 from tagwright.tagger import Tagger
-from tagwright.training.gold_labels import gold_of_texts
-from tagwright.training.linear import SvmOptions, train_linear
 from tagwright.types import Document, Run
 
 

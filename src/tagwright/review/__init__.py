@@ -3,4 +3,4 @@
 from typing import Literal, TypeAlias
 
 Order: TypeAlias = Literal["given", "random", "length", "uncertainty"]
-"The order of the documents to review: as they came, or as `tagger.sampling.sample` chooses them."
+"The order of the documents to review: as they came, or as `review.sampling.sample` chooses them."

@@ -8,13 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.errors import TagwrightError
 from tagwright.review import Order
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry, ReviewedDocuments
+from tagwright.review.sampling import sample
 from tagwright.tagger import Tagger
-from tagwright.tagger.sampling import sample
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document
 
 AT_ONCE = 50

@@ -11,11 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.atomic import delete
 from tagwright.core.progress import silence
 from tagwright.core.workers import Pool, Worker
 from tagwright.tagger import Suggestion, Tagger
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document, Run
 
 ATTEMPTS = 2

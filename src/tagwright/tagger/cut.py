@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.confidence import LIKELY, ScoreMap
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.tagger.parents import parent_confidences, with_above
 from tagwright.types import Document, Longs, Mask, Run
 

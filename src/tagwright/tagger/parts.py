@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tagwright import registry as plugins
 from tagwright.combining.combiner import Combiner
-from tagwright.core import plugins
 from tagwright.core.checked import shown
 from tagwright.errors import ConfigError, ModelError, TagwrightError, one_line_of
 from tagwright.types import Label, Retriever, Stage

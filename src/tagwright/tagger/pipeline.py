@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, Unpack, overload
 
-from tagwright.combining.acceptance import SuggestArguments, SuggestOptions
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.confidence import ScoreMap, confidence_level, load_score_map, save_score_map
 from tagwright.combining.contributions import Contribution
@@ -18,7 +17,6 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
 from tagwright.core.checked import named_arguments, shown
 from tagwright.core.display import html_table, many, marked
-from tagwright.core.plugins import COMBINERS, STAGES
 from tagwright.core.progress import silence
 from tagwright.core.saved import (
     VOCABULARY,
@@ -35,8 +33,10 @@ from tagwright.core.versions import in_use
 from tagwright.data.in_memory import Single, Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.graph.evidence import NetworkEvidence
+from tagwright.registry import COMBINERS, STAGES
 from tagwright.stages.names.title_match import share
-from tagwright.stages.network_evidence import NetworkEvidence
+from tagwright.tagger.acceptance import SuggestArguments, SuggestOptions
 from tagwright.tagger.cut import allowed_by, check_parents, cut
 from tagwright.tagger.parts import load_part, load_retriever, saved_kind
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
+from tagwright import registry as plugins
 from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
-from tagwright.core import plugins
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
 from tagwright.core.progress import note

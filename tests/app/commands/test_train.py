@@ -119,7 +119,7 @@ def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_dif
     with monkeypatch.context() as patch, pytest.raises(ConfigError, match=r'started with encoder ".*, not "static"'):
         patch.setattr("tagwright.training.encoder.uses_gpu", lambda: False)
         run("train", *arguments, "--resume", settings=options)
-    monkeypatch.setattr("tagwright.job.machine", lambda: {"torch": "99", "device": "a new one"})
+    monkeypatch.setattr("tagwright.api.job.machine", lambda: {"torch": "99", "device": "a new one"})
     said = run("train", *arguments, "--resume", settings=options).stderr
     assert "resumed with torch" in said
     assert ", now 99" in said

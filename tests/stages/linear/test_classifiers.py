@@ -11,7 +11,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
 from tagwright.papers.label_trees import LabelTreeOptions, Trees, fit_trees
 from tagwright.stages.linear.classifiers import Linear
-from tagwright.training.linear import SvmOptions, fit_svm
+from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.types import Document, Label, Run
 
 LABELS = Vocabulary([Label(name[0], (name,)) for name in ("bees", "money", "river", "unseen")])

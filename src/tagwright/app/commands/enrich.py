@@ -27,10 +27,10 @@ def enrich(
     from tagwright.app import inputs
     from tagwright.catalogues.copies import check, read_records, write_copy
     from tagwright.catalogues.subjects import Provenance, suggested_by
-    from tagwright.combining.acceptance import SuggestOptions
     from tagwright.core.display import many
     from tagwright.data.run_files import read_run
     from tagwright.tagger import batches
+    from tagwright.tagger.acceptance import SuggestOptions
     from tagwright.tagger.cut import cut as cut_ranking
     from tagwright.types import Run
 

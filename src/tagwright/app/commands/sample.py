@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from tagwright.app.arguments import Chosen, Conditions, Docs, Quiet, Reading
-from tagwright.core.terminal import for_programs
+from tagwright.core.display import for_programs
 
 
 def sample(
@@ -33,7 +33,7 @@ def sample(
     Random is the default: neither of the others was better on three of four corpora.
     """
     from tagwright.app import inputs
-    from tagwright.tagger import sampling
+    from tagwright.review import sampling
 
     documents = [document for document in inputs.read(docs, reading) if not document.labels]
     tagger = inputs.tagger(chosen) if by == "uncertainty" else None

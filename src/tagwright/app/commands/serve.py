@@ -29,11 +29,11 @@ def serve(
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
     from tagwright.app import inputs
-    from tagwright.combining.acceptance import SuggestOptions
     from tagwright.data.vocabulary import to_vocabulary
     from tagwright.server import serving
     from tagwright.server.logs import logged
     from tagwright.server.review.refit import found_in, refit_combiner
+    from tagwright.tagger.acceptance import SuggestOptions
 
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tagwright.app.arguments import Docs, Json, LabelFile, Language, Method, Model, Offline, Quiet, Reading, Unknown
-from tagwright.core.terminal import escaped
+from tagwright.core.display import escaped
 from tagwright.errors import ConfigError
 
 
@@ -75,10 +75,10 @@ def train(
 
     `tagwright options METHOD` prints what --set knows; `tagwright describe DOCS` says which method suits.
     """
+    from tagwright.api.job import Job
+    from tagwright.api.options import ZERO_SHOT, check_given, configuration
     from tagwright.app import inputs
     from tagwright.app.options import values_of
-    from tagwright.job import Job
-    from tagwright.methods.table import ZERO_SHOT, check_given, configuration
 
     check_given(method, {"minutes": minutes is not None, "synthetic": synthetic is not None})
     values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
@@ -114,9 +114,9 @@ def options(
     as_json: Json = False,
 ) -> None:
     """Print the options of a method for --set: names, values, defaults, meanings."""
+    from tagwright.api.options import named, settings_of_paper
     from tagwright.app import render
     from tagwright.app.options import options_of
-    from tagwright.methods.table import named, settings_of_paper
 
     settings = settings_of_paper(method) if paper else None
     render.options(options_of(named(method).config, settings), as_json=as_json)

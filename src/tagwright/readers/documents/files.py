@@ -19,10 +19,10 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from tagwright.core import plugins
+from tagwright import registry as plugins
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import shown
 from tagwright.core.display import many
-from tagwright.core.scratch import scratch_folder
 from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
 from tagwright.readers.documents.articles import read_jats, read_pubmed, read_tei
 from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris

@@ -1,7 +1,7 @@
 """Weights of linear classifiers over bags of words, after training.
 
 Training reads hard negatives and keywords off them; the stages score with them. They are trained by
-training/linear.py.
+stages/linear/svm.py.
 """
 
 from functools import cached_property

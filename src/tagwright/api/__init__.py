@@ -1,0 +1,343 @@
+"""The Python interface, for `import tagwright as tw`: make, train, load and evaluate taggers.
+
+Documents and labels may be given as `data.in_memory` says: texts, Documents, records, columns and tables of pandas,
+polars, Arrow and Hugging Face, a Corpus, a Path; names, Labels, a Vocabulary, the name of a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from tagwright.core.checked import check_names, named_arguments, shown
+from tagwright.core.outputs import check_output
+from tagwright.core.progress import silence
+from tagwright.data.corpus import Corpus
+from tagwright.data.in_memory import Texts, with_labels
+from tagwright.data.vocabulary import Labels, Unknown, to_vocabulary
+from tagwright.encoders.device import Device, Precision, model_settings
+from tagwright.errors import ConfigError
+from tagwright.tagger import Tagger
+from tagwright.types import Run
+
+if TYPE_CHECKING:  # loading a tagger needs no evaluation and no method
+    from tagwright.data.descriptions import Keywords
+    from tagwright.evaluation import dataset
+    from tagwright.evaluation.dataset import TaskArguments
+    from tagwright.evaluation.scores import Scores
+    from tagwright.evaluation.significance import Comparisons
+
+
+@named_arguments
+def zero_shot(
+    labels: Labels,
+    *,
+    documents: Texts = (),
+    device: Device = "auto",
+    offline: bool = False,
+    progress: bool = True,
+    **options: Any,
+) -> Tagger:
+    """A tagger that needs no training: names, words and meaning suggest labels.
+
+    documents: some of those to tag, if available: their language is preferred if a file has names in several. options:
+    those of `tagger.zero_shot.Config`, such as language, stages, encoder, precision. offline: do not fetch an encoder
+    that is not on this machine (HF_HUB_OFFLINE says the same). progress: show progress bars on a terminal. Raises
+    InputError, ConfigError, ModelError (all TagwrightErrors).
+
+    >>> tagger = zero_shot(["Bees", "Orchards", "Tax law"], stages=["exact_match", "tfidf"], language="en")
+    >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=1)]
+    ['Bees']
+    """
+    from tagwright.api.job import Job
+    from tagwright.api.options import ZERO_SHOT, configuration
+
+    with silence(not progress), model_settings(device=device, offline=offline):
+        known = documents if isinstance(documents, Corpus) else Corpus.of(documents)
+        config = configuration(ZERO_SHOT, options)
+        return Job(method=ZERO_SHOT, config=config, documents=known, labels=labels, language=config.language).run()
+
+
+@named_arguments
+def train(
+    method: str,
+    documents: Texts,
+    labels: Labels | None = None,
+    *,
+    y: Iterable[Any] | None = None,
+    paper: bool = False,
+    language: str = "",
+    model: Tagger | Path | str | None = None,
+    fuse: bool = False,
+    fuse_with: Sequence[Tagger | Path | str] = (),
+    keywords: Keywords | None = None,
+    guesses: Run | None = None,
+    share_of_labels: float | None = None,
+    share_of_pairs: float | None = None,
+    unknown: Unknown = "warn",
+    check: bool = False,
+    output: Path | str | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    device: Device = "auto",
+    offline: bool = False,
+    progress: bool = True,
+    **options: Any,
+) -> Tagger:
+    """Train a method on documents and give its tagger.
+
+    method: auto trains and combines what pays, with labels of some documents or of none (`auto`). rts, maclr,
+    micol, futex, ict, simcse learn from texts; svm, classifier, de_ret, depl, depl_cls from documents with gold labels;
+    finetune and combine continue from `model`; zero_shot learns nothing. y: gold labels, ids or names, a list for each
+    document, instead of those the documents have; an empty list, and for auto None as well, is an unlabelled document.
+    unknown: what to do about labels that the vocabulary lacks. paper: start from the settings of the method's paper.
+    fuse: add the stages of the zero-shot method; fuse_with: those of other taggers. keywords: label id -> words that
+    describe it (depl, depl_cls). guesses: a Run whose most confident labels take the place of gold ones.
+    share_of_labels, share_of_pairs: learn from this share only (finetune). check: leave up to 200 labelled documents
+    out of training, compare with zero_shot on them, and log the outcome. output: save the tagger to this folder, with
+    checkpoints beside it until then; resume: continue a training that was interrupted; overwrite: replace a tagger
+    saved there. language: for names and stop words, as in "fi" or "de+en". options: those of the method's Config;
+    training options are given as a table, `training={"epochs": 2}`, as a TrainingConfig, or directly: `epochs=2`.
+    offline: do not fetch an encoder that is not on this machine (HF_HUB_OFFLINE says the same). Raises InputError,
+    ConfigError, ModelError (all TagwrightErrors).
+
+    >>> texts = ["Bees make honey.", "Bees visit orchards.", "The tax on income.", "Tax courts."] * 3
+    >>> tagger = train("svm", texts, ["Bees", "Taxes"], y=[["Bees"], ["Bees"], ["Taxes"], ["Taxes"]] * 3)
+    >>> tagger.suggest("Honey from the orchards", k=1)[0].name
+    'Bees'
+    """
+    from tagwright.api.job import Job
+    from tagwright.api.options import AUTO_METHOD, configuration, method_name, nested
+
+    method = method_name(method)
+    with silence(not progress), model_settings(device=device, offline=offline):
+        given = (() if each is None else each for each in y) if y is not None and method == AUTO_METHOD else y
+        return Job(
+            method=method,
+            config=configuration(method, nested(method, options), language, paper=paper),
+            documents=lambda: _corpus(documents, given),
+            labels=labels,
+            language=language,
+            unknown=unknown,
+            check=check,
+            folder=None if output is None else Path(output),
+            resume=resume,
+            overwrite=overwrite,
+            fuse=fuse,
+            fuse_with=fuse_with,
+            keywords=keywords,
+            guesses=guesses,
+            model=model,
+            share_of_labels=share_of_labels,
+            share_of_pairs=share_of_pairs,
+        ).run()
+
+
+@named_arguments
+def load(
+    folder: Path | str, *, device: Device = "auto", precision: Precision | None = None, verify: bool = False
+) -> Tagger:
+    """Load a saved tagger, memory-mapped. Nothing is fetched: the encoder is saved with the tagger.
+
+    precision: what its encoders compute in; None: what was asked for when it was made. verify: check every byte of its
+    files; otherwise 64 MB of them, and of larger ones the sizes, so that loading takes no time. Raises ModelError when
+    the folder holds none, is damaged, or cannot be computed in this precision here; ConfigError when there is no such
+    device or precision.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     zero_shot(["Bees", "Taxes"], stages=["exact_match"], language="en").save(f"{folder}/my-tagger")
+    ...     load(f"{folder}/my-tagger").suggest("Bees fly.")[0].name
+    'Bees'
+    """
+    with model_settings(device=device, precision=precision):
+        return Tagger.load(folder, verify=verify)
+
+
+@named_arguments
+def evaluate(
+    found: Tagger | Run,
+    gold: Texts | Run,
+    *,
+    y: Iterable[Any] | None = None,
+    labels: Labels | None = None,
+    train: Texts | None = None,
+    measures: Sequence[str] | None = None,
+    progress: bool = True,
+    **rules: Unpack[TaskArguments],
+) -> Scores:
+    """Score a tagger, or a run, against gold labels: `evaluate(...)["nDCG@5"]` is a Score(value, low, high).
+
+    gold: documents with labels, or with y, the ids or names of each document's labels; or a Run. labels: the
+    vocabulary, needed for a run over documents. train: training documents for label frequencies, which PSP and slices
+    need. measures: names such as P@7 or macro-F1@5. rules: exclude_self=True: a document that is a label is not
+    suggested for itself; skip_unlabelled=True leaves out documents without gold labels; unknown: "warn", "error",
+    "ignore", what to do about gold labels that the vocabulary lacks; only, without, hierarchy, per_branch: as for
+    `Tagger.suggest`; gold labels that do not fulfil the conditions are left out, and the log says how many. Raises
+    InputError for a document without gold labels unless skip_unlabelled; ConfigError for a measure that does not exist.
+
+    >>> tagger = zero_shot(["Bees", "Taxes"], stages=["exact_match"], language="en")
+    >>> evaluate(tagger, ["Bees fly.", "Income"], y=[["Bees"], ["Taxes"]])["P@1"].value
+    0.5
+    """
+    from tagwright.evaluation import dataset, scores
+
+    scores.check_names(measures or ())
+    if isinstance(gold, Run):
+        if not isinstance(found, Run):
+            raise ConfigError("a tagger is scored on documents; give them, with their labels")
+        _check_rules_of_runs(rules)
+        known = None if labels is None else to_vocabulary(labels)
+        size, above = (None, None) if known is None else (len(known), dataset.above(known))
+        return scores.evaluate(found, gold, labels=size, above=above, measures=measures)
+    with silence(not progress):
+        task = _task([found], gold, y, labels, train, rules)
+        return dataset.score(_run(found, task, measures), task, measures)
+
+
+@named_arguments
+def compare(
+    *found: Tagger | Run | Mapping[str, Tagger | Run] | Texts,
+    y: Iterable[Any] | None = None,
+    labels: Labels | None = None,
+    train: Texts | None = None,
+    measures: Sequence[str] | None = None,
+    progress: bool = True,
+    **rules: Unpack[TaskArguments],
+) -> Comparisons:
+    """Compare taggers or runs, every two of them, by paired tests: `compare(one, other, ..., documents)`.
+
+    found: the taggers or runs, and last the documents, or gold labels as a Run. They are called A, B, C, ...; or give a
+    mapping from names to them: `compare({"untrained": one, "trained": other}, documents)`. p values are corrected over
+    all measures and comparisons (Holm). The rest is as for `evaluate`.
+
+    >>> one, other = (zero_shot(["Bees", "Taxes"], stages=[stage], language="en") for stage in ("exact_match", "tfidf"))
+    >>> differences = compare(one, other, ["Bees fly.", "A tax"], y=[["Bees"], ["Taxes"]])
+    >>> differences["P@1"].a, differences["P@1"].b, differences["P@1"].difference.value
+    (1.0, 1.0, 0.0)
+    """
+    from tagwright.evaluation import dataset
+    from tagwright.evaluation.scores import check_names
+    from tagwright.evaluation.significance import compare_all
+
+    *given, gold = found or (None,)
+    named = _named(given)
+    check_names(measures or ())
+    if isinstance(gold, Run):
+        if not all(isinstance(each, Run) for each in named.values()):
+            raise ConfigError("a tagger is compared on documents; give them, with their labels, as the last argument")
+        _check_rules_of_runs(rules)
+        runs = {name: each for name, each in named.items() if isinstance(each, Run)}
+        above = None if labels is None else dataset.above(to_vocabulary(labels))
+        return compare_all(runs, gold, above=above, measures=measures)
+    with silence(not progress):
+        task = _task(list(named.values()), gold, y, labels, train, rules)
+        return dataset.compare({name: _run(each, task, measures) for name, each in named.items()}, task, measures)
+
+
+@named_arguments
+def report(
+    *found: Tagger | Run | Mapping[str, Tagger | Run] | Texts,
+    output: Path | str,
+    y: Iterable[Any] | None = None,
+    labels: Labels | None = None,
+    train: Texts | None = None,
+    progress: bool = True,
+    **rules: Unpack[TaskArguments],
+) -> Scores | Comparisons:
+    """Write the page of `evaluate --report` or, for several taggers or runs, of `compare --report`; return the numbers.
+
+    found: one or more taggers or runs, and last the documents, as for `compare`. output: the HTML file. The rest is as
+    for `evaluate`.
+    """
+    from tagwright.evaluation import dataset
+    from tagwright.evaluation.report import page
+
+    *given, gold = found or (None,)
+    named = _named(given)
+    check_output(Path(output))
+    with silence(not progress):
+        task = _task(list(named.values()), gold, y, labels, train, rules)
+        runs = {name: _run(each, task, None) for name, each in named.items()}
+        origin = page.origin(task, _origin(gold), _origin(labels) if labels is not None else "of the tagger")
+        if len(runs) == 1:
+            ((name, run),) = runs.items()
+            tagger = each if isinstance(each := named[name], Tagger) else None
+            measured = dataset.score(run, task)
+            notes = {"suggestions from": repr(named[name]), **page.settings_of(tagger, ()), **origin}
+            page.write_page(page.scores_page(measured, notes, *page.run_sections(task, run, tagger)), output)
+            return measured
+        compared = dataset.compare(runs, task)
+        notes = {**{name: repr(each) for name, each in named.items()}, **origin}
+        page.write_page(page.comparison_page(compared, notes, page.curves_section(task, runs)), output)
+        return compared
+
+
+def _check_rules_of_runs(rules: TaskArguments) -> None:
+    """Raise UnknownOptionError for an unknown argument, ConfigError for conditions, which need documents."""
+    from tagwright.evaluation import dataset
+
+    check_names(rules, dataset.TaskArguments.__annotations__)
+    arranged = rules.get("per_branch") or rules.get("hierarchy", "ranked") != "ranked"
+    if arranged or rules.get("only") or rules.get("without"):
+        raise ConfigError("conditions on labels need documents; give them, with their labels, in place of a run")
+
+
+def _named(given: Sequence[Any]) -> dict[str, Tagger | Run]:
+    """The taggers and runs by name. Raises ConfigError for anything else."""
+    from tagwright.evaluation.significance import run_names
+
+    if len(given) == 1 and isinstance(given[0], Mapping):
+        found = {str(name): each for name, each in given[0].items()}
+    else:
+        found = dict(zip(run_names(len(given)), given, strict=True))
+    for each in found.values():
+        if not isinstance(each, Tagger | Run):
+            raise ConfigError(f"got {shown(each)}, expected taggers or runs, and last the documents with their labels")
+    if not found:
+        raise ConfigError("no tagger and no run is given; give some, and last the documents with their labels")
+    return found
+
+
+def _task(
+    found: Sequence[Tagger | Run],
+    gold: Any,
+    y: Iterable[Any] | None,
+    labels: Labels | None,
+    train: Texts | None,
+    rules: TaskArguments,
+) -> dataset.EvaluationSet:
+    from tagwright.evaluation import dataset
+
+    check_names(rules, dataset.TaskArguments.__annotations__)
+    taggers = [each for each in found if isinstance(each, Tagger)]
+    if taggers:
+        vocabulary = taggers[0].vocabulary
+    elif labels is not None:
+        vocabulary = to_vocabulary(labels)
+    else:
+        raise ConfigError("which labels? give names, Labels, a Vocabulary or the name of a file")
+    for other in taggers[1:]:
+        if list(other.vocabulary.ids) != list(vocabulary.ids):
+            raise ConfigError("the taggers have different vocabularies; give them one: tagger.with_labels(labels)")
+    seen = None if train is None else _corpus(train, None)
+    return dataset.task(_corpus(gold, y), vocabulary, seen, **rules)
+
+
+def _run(found: Tagger | Run, task: dataset.EvaluationSet, measures: Sequence[str] | None) -> Run:
+    from tagwright.evaluation import dataset
+    from tagwright.evaluation.scores import depth
+
+    if isinstance(found, Run):
+        return task.aligned(found)
+    return dataset.tag(found, task, max(dataset.DEPTH, depth(measures or ())))
+
+
+def _origin(given: object) -> str:
+    return str(given) if isinstance(given, str | Path) else "in Python"
+
+
+def _corpus(documents: Texts, y: Iterable[Any] | None) -> Corpus:
+    corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
+    return corpus if y is None else Corpus.of(with_labels(corpus, y))

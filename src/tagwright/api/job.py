@@ -1,0 +1,359 @@
+"""A training as one immutable value, run by the command line, Python, scikit-learn's classifier and the server alike.
+
+A `Job` decides which gold labels to learn from, which documents to leave out for a check, which stages to add, what to
+record, how to resume a killed training, and which folder to replace.
+"""
+
+import logging
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tagwright import __version__
+from tagwright.api.options import (
+    ARGUMENTS,
+    COMBINE,
+    FINETUNE,
+    ZERO_SHOT,
+    check_given,
+    machine,
+    method_name,
+    named,
+    options_of,
+    record,
+    resolved,
+)
+from tagwright.core.atomic import OccupiedError, check_replaceable, lies_in, replace_folder
+from tagwright.core.extras import require
+from tagwright.core.progress import note
+from tagwright.core.saved import is_first, read_manifest
+from tagwright.core.steps import LOG, Start, beside, digest, remove, resumable
+from tagwright.core.versions import in_use
+from tagwright.data.corpus import Corpus, ids_of, is_synthetic, same_texts, taken
+from tagwright.data.descriptions import Keywords, read_keywords
+from tagwright.data.gold import confident, known_labels, sample_labels, sample_pairs
+from tagwright.data.run_files import read_run
+from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
+from tagwright.errors import ConfigError, TagwrightError, option
+from tagwright.evaluation.description import FREQUENT
+from tagwright.evaluation.metrics import labelled
+from tagwright.monitoring import training_profile
+from tagwright.tagger import KIND, Tagger
+from tagwright.tagger.fuse import TRAINED, fuse
+from tagwright.text.language import AUTO
+from tagwright.types import Document, Longs, Run
+
+_log = logging.getLogger(__name__)
+
+NO_GOLD = Run.from_rows([])
+NO_ROWS: Longs = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A training. Raises ConfigError at once for an argument that the method does not accept.
+
+    config: the method's options, checked. documents: those to learn from, or a function that reads them. files: the
+    files of documents and options, which must not be inside the folder. labels: the vocabulary; None takes that of the
+    tagger to continue from. language: for names and stop words. unknown: what to do about gold labels that the
+    vocabulary lacks. check: leave labelled documents out and compare with the untrained method on them. folder: save
+    the tagger here, with checkpoints beside it until then; resume: continue from these. overwrite: replace a tagger
+    saved there.
+
+    Only some methods accept the rest. fuse, fuse_with: add the stages of the zero-shot method, of other taggers.
+    keywords: of labels. guesses: a run whose most confident labels take the place of gold ones. reviews: a file of
+    decisions; judged: the labels of each document that reviewers decided on, as a run. model: the tagger to continue
+    from. share_of_labels, share_of_pairs: learn from this share only.
+    """
+
+    method: str
+    config: Any
+    documents: Sequence[Document] | Callable[[], Sequence[Document]]
+    files: Sequence[Path | str] = ()
+    labels: Labels | None = None
+    language: str = ""
+    unknown: Unknown = "warn"
+    check: bool = False
+    folder: Path | None = None
+    resume: bool = False
+    overwrite: bool = False
+    fuse: bool = False
+    fuse_with: Sequence[Tagger | Path | str] = ()
+    keywords: Keywords | Path | None = None
+    guesses: Run | Path | None = None
+    reviews: Path | None = None
+    judged: Run | None = None
+    model: Tagger | Path | str | None = None
+    share_of_labels: float | None = None
+    share_of_pairs: float | None = None
+    _there: str = field(default="", init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "method", method_name(self.method))
+        if self.folder is not None:
+            self._check_folder(self.folder)
+        elif self.resume:
+            raise ConfigError(f"{option('resume')} continues a training that is saved; give {option('output', 'DIR')}")
+        check_given(self.method, {name: _is_given(getattr(self, name, None)) for name in ARGUMENTS})
+        if self.share_of_labels is not None and self.share_of_pairs is not None:
+            one, other = option("share_of_labels"), option("share_of_pairs")
+            raise ConfigError(f"got {one} and {other}, expected one of them")
+        if self.model is None and self.continues:
+            raise ConfigError(f"{self.method} continues from a saved tagger: give {option('model', 'DIR')}")
+        if self.labels is None and not self.continues:
+            raise ConfigError(f"which labels? give a vocabulary: {option('labels', 'FILE')}")
+        for fused in self.fuse_with:
+            if isinstance(fused, Path | str):
+                read_manifest(in_use(fused), KIND)  # says what is wrong if there is no tagger
+
+    @property
+    def continues(self) -> bool:
+        """Whether the method continues from a tagger."""
+        return self.method in (FINETUNE, COMBINE)
+
+    def run(self) -> Tagger:
+        """Train, save if there is a folder, check if asked for, and return the tagger. Raises TagwrightError."""
+        method = named(self.method)
+        require(f"training by {self.method}", *method.needs)
+        documents = self.documents() if callable(self.documents) else self.documents
+        base = self._base(documents)
+        if base:
+            vocabulary = base.vocabulary
+        else:
+            assert self.labels is not None  # checked in __post_init__
+            vocabulary = to_vocabulary(self.labels, self.language, documents)
+        lesson = self._lesson(documents, vocabulary, base)
+        start = self._start(documents, vocabulary, lesson)
+        with resumable(self.folder, start, resume=self.resume) as steps:
+            if is_first() and (chosen := resolved(self.config)):
+                note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
+            trained = method.fit(documents, vocabulary, self.config, steps, **lesson.arguments)
+            runs: dict[str, Any] = {"runs": steps.configs()} if steps.folder else {}
+            if method.learns != "nothing":
+                gold = None if self.guesses else lesson.arguments.get("gold")
+                runs |= {"learned_from": _counts(documents, gold), "data": dict(start.data)}
+                if (profile := training_profile(documents)) is not None:
+                    runs["profile"] = profile
+            training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
+            tagger = replace(self._fused(trained), training=training)
+            if self.folder and steps.folder and steps.writes:
+                self._save(tagger, self.folder, steps.folder)
+        if len(lesson.rows) and is_first():
+            _report_check(tagger, documents, lesson)
+        return tagger
+
+    def _check_folder(self, folder: Path) -> None:
+        """Raise ConfigError or TagwrightError unless a tagger may be saved here and replaces nothing that is read."""
+        if folder.name in ("", ".."):
+            raise ConfigError(f"{option('output', str(folder))}: expected the name of a folder")
+        object.__setattr__(self, "_there", check_replaceable(folder, KIND, overwrite=self.overwrite))
+        files = [*self.files, self.labels, self.keywords, self.guesses, self.reviews]
+        for replaced in (folder, beside(folder)):
+            for file in files:
+                if isinstance(file, str | Path) and str(file) != "-" and lies_in(file, replaced):
+                    another = option("output", python="output")
+                    raise ConfigError(
+                        f"{file}: is inside {replaced}, which is replaced; move it, or give another {another}"
+                    )
+
+    def _save(self, tagger: Tagger, folder: Path, steps: Path) -> None:
+        """Save the tagger with the logs of its training, then remove the checkpoints.
+
+        It is saved beside the folder, as an OccupiedError says, where this holds what was not there at the start.
+        """
+        try:
+            _write(tagger, folder, steps, overwrite=self.overwrite, read=self._there)
+        except OccupiedError as error:
+            free = next(path for n in range(2, 1000) if not (path := folder.with_name(f"{folder.name}-{n}")).exists())
+            _write(tagger, free, steps, overwrite=False)
+            remove(steps)
+            raise OccupiedError(f"{error}; what was trained is saved in {free}") from None
+        remove(steps)
+
+    def _base(self, documents: Sequence[Document]) -> Tagger | None:
+        """The tagger to continue from, over the given labels if any."""
+        if self.model is None:
+            return None
+        # check the vocabulary before a model is loaded
+        vocabulary = None if self.labels is None else to_vocabulary(self.labels, self.language, documents)
+        tagger = _loaded(self.model)
+        tagger = tagger if vocabulary is None else tagger.with_labels(vocabulary)
+        if self.fuse and TRAINED in tagger.stages:
+            stages = ", ".join(tagger.stages)
+            name = "the tagger" if isinstance(self.model, Tagger) else self.model
+            raise ConfigError(f"{name}: has the stages {stages} already; leave out {option('fuse')}")
+        return tagger
+
+    def _lesson(self, documents: Sequence[Document], vocabulary: Vocabulary, base: Tagger | None) -> "Lesson":
+        """The material that the method learns from, and what is left out for the check."""
+        method = named(self.method)
+        model = {"model": base} if base else {}
+        if method.learns == "nothing":
+            return Lesson()
+        from tagwright.evaluation.holdout import without
+
+        if "reviews" in method.accepts:  # these measure themselves what they gain: no check
+            return Lesson({**model, **self._reviewed(documents, vocabulary)})
+        if method.learns == "texts":
+            return Lesson({}, *self._unlearnt(documents, vocabulary))
+        keywords = self._keywords(vocabulary)
+        if self.guesses is not None:
+            found = self.guesses
+            run = read_run(found, ids_of(documents), vocabulary.index) if isinstance(found, Path) else found
+            return Lesson({**keywords, "gold": confident(run)}, *self._unlearnt(documents, vocabulary))
+        gold = self._gold(documents, vocabulary)
+        rows = _left_out(gold) if self.check else NO_ROWS
+        rows = rows[[not is_synthetic(each) for each in taken(documents, rows)]]
+        taught = self._sampled(without(gold, same_texts(documents, rows)), vocabulary)
+        return Lesson({**model, **keywords, "gold": taught}, gold, rows)
+
+    def _reviewed(self, documents: Sequence[Document], vocabulary: Vocabulary) -> dict[str, Run]:
+        """Gold labels with the decisions of reviewers, and the labels that these decided on, if there are any."""
+        gold = vocabulary.gold(documents, unknown=self.unknown)
+        if self.judged is not None:
+            return {"gold": gold, "judged": self.judged}
+        if self.reviews is None:
+            return {"gold": gold}
+        from tagwright.review.export import with_reviews
+
+        reviewed = with_reviews(gold, documents, vocabulary, self.reviews)
+        return {"gold": reviewed.gold, "judged": reviewed.judged}
+
+    def _unlearnt(self, documents: Sequence[Document], vocabulary: Vocabulary) -> tuple[Run, Longs]:
+        """Gold labels that training does not use, and the rows to check on; none without a check."""
+        if not self.check:
+            return NO_GOLD, NO_ROWS
+        from tagwright.evaluation.holdout import validation
+
+        gold = vocabulary.gold(documents, unknown="ignore")
+        return gold, validation(gold, learnt=False)
+
+    def _keywords(self, vocabulary: Vocabulary) -> dict[str, Keywords]:
+        """The keywords of labels, if there are any."""
+        if self.keywords is None:
+            return {}
+        given = self.keywords
+        return {"keywords": read_keywords(given, vocabulary.index) if isinstance(given, Path) else given}
+
+    def _gold(self, documents: Sequence[Document], vocabulary: Vocabulary) -> Run:
+        """The gold labels of all documents."""
+        if self.method == FINETUNE:  # it also suggests labels that never occur
+            return vocabulary.gold(documents, unknown=self.unknown)
+        return known_labels(documents, vocabulary, self.unknown)
+
+    def _sampled(self, gold: Run, vocabulary: Vocabulary) -> Run:
+        """Sample the gold labels for fine-tuning if asked for. Raises ConfigError when there are none."""
+        if self.share_of_labels is not None:
+            gold = sample_labels(gold, len(vocabulary), self.share_of_labels, seed=self.config.training.seed)
+        elif self.share_of_pairs is not None:
+            gold = sample_pairs(gold, self.share_of_pairs, seed=self.config.training.seed)
+        if self.method == FINETUNE and not len(gold.labels):
+            raise ConfigError("fine-tuning needs gold labels: none of the documents has a label of the vocabulary")
+        return gold
+
+    def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, lesson: "Lesson") -> Start:
+        """Return what must not change between start and resumption; without a folder there is none."""
+        options, on = options_of(self.config), {} if self.method in (ZERO_SHOT, COMBINE) else machine()
+        if self.folder is None:
+            return Start(self.method, options, {}, on)
+        texts = documents.digest() if isinstance(documents, Corpus) else digest(documents)
+        data = {"documents": texts, "labels": digest(vocabulary)}
+        data |= {name: _digest(value) for name, value in lesson.arguments.items() if name != "model"}
+        return Start(self.method, options, data | ({"model": _identity(self.model)} if self.model else {}), on)
+
+    def _fused(self, tagger: Tagger) -> Tagger:
+        """Add the stages of the zero-shot method and of other taggers, if asked for."""
+        from tagwright.tagger import zero_shot
+
+        if self.fuse and self.method == FINETUNE:  # the encoder alone: the plain one is among the zero-shot stages
+            tagger = Tagger(tagger.vocabulary, {"dense": tagger.retrievers["dense"]})
+        labels = tagger.vocabulary
+        untrained = [zero_shot.fit(labels, zero_shot.Config(language=self.language or AUTO))] if self.fuse else []
+        for other in (*untrained, *(_loaded(each).with_labels(labels) for each in self.fuse_with)):
+            tagger = fuse(other, tagger)
+        return tagger
+
+
+def _counts(documents: Sequence[Document], gold: Run | None) -> dict[str, int]:
+    """How many documents are learned from, how many are labelled, with how many labels, and how many of these are rare.
+
+    >>> _counts([Document("1"), Document("2")], Run.from_rows([[3, 4], []]))
+    {'documents': 2, 'labelled': 1, 'labels': 2, 'rare': 2}
+    """
+    found = {"documents": len(documents)}
+    if gold is None:
+        return found
+    counts = np.unique(gold.labels, return_counts=True)[1]
+    rare = int((counts < FREQUENT).sum())
+    return {**found, "labelled": int(labelled(gold).sum()), "labels": len(counts), "rare": rare}
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False and value != () and value != []
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """The input of a training. arguments: of `fit`. gold: of all documents. rows: left out for the check."""
+
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    gold: Run = NO_GOLD
+    rows: Longs = field(default_factory=lambda: NO_ROWS)
+
+
+def _left_out(gold: Run) -> Longs:
+    """Choose the labelled documents to leave out of training for the check."""
+    from tagwright.evaluation.holdout import validation
+
+    rows = validation(gold, learnt=True)
+    if not len(rows):
+        _log.warning(
+            "%d labelled documents are too few to leave some out for a check, and perhaps to learn from; compare with "
+            "the untrained method on other documents (tagwright evaluate)", int(labelled(gold).sum()),
+        )  # fmt: skip
+    return rows
+
+
+def _report_check(tagger: Tagger, documents: Sequence[Document], lesson: Lesson) -> None:
+    """Report in one line whether training helped. An error is only logged: the tagger is saved already."""
+    from tagwright.evaluation.holdout import check
+    from tagwright.tagger import zero_shot
+
+    try:
+        worse, sentence = check(tagger, zero_shot.fit, taken(documents, lesson.rows), lesson.gold.take(lesson.rows))
+    except TagwrightError as error:
+        _log.warning("not compared with the untrained method: %s", error)
+        return
+    if worse:
+        _log.warning("%s", sentence)
+    else:
+        note(sentence)
+
+
+def _write(tagger: Tagger, folder: Path, steps: Path, *, overwrite: bool, read: str | None = None) -> None:
+    with replace_folder(folder, KIND, overwrite=overwrite, read=read) as target:
+        for log in sorted(steps.rglob(LOG)):
+            name = "-".join(("training", *log.relative_to(steps).parent.parts))
+            shutil.copyfile(log, target / f"{name}.jsonl")
+        tagger.write(target)
+
+
+def _loaded(model: Tagger | Path | str) -> Tagger:
+    return model if isinstance(model, Tagger) else Tagger.load(model)
+
+
+def _identity(model: Tagger | Path | str) -> str:
+    """A digest of a tagger to continue from: of its files, or of its labels and its training record."""
+    if isinstance(model, Tagger):
+        return digest([*model.vocabulary, model.training])
+    files = ((file.name, file.stat()) for file in sorted(in_use(model).rglob("*")) if file.is_file())
+    return digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in files)
+
+
+def _digest(value: Run | Mapping[Any, Any]) -> str:
+    items: Iterable[Any] = [value.indptr.tolist(), value.labels.tolist()] if isinstance(value, Run) else value.items()
+    return digest(items)

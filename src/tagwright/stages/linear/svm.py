@@ -1,0 +1,164 @@
+"""Train linear classifiers: an SVM one against the rest."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tagwright.core.atomic import scratch_folder
+from tagwright.core.checked import AtLeastZero, Checked, NotNegative, Positive
+from tagwright.core.progress import bar
+from tagwright.core.steps import State, Steps
+from tagwright.core.workers import usable_cores
+from tagwright.data.bags import BagOfWords
+from tagwright.data.sparse_arrays import Matrix
+from tagwright.errors import ConfigError
+from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.hinge import CELLS, TOGETHER, Loss, Postings, solve
+from tagwright.stages.linear.mapped_matrix import release, write_parts
+from tagwright.stages.linear.weights import LinearModel
+from tagwright.types import Document, Floats, Ints, Label, Run
+
+Block: TypeAlias = tuple[Matrix, Floats]
+"(labels, words) weights and (labels,) biases."
+
+BLOCK, PARTS = 1024, 16
+"""The most labels that are trained and stored together: what an interrupted run loses per process. Fewer if there are
+few labels, so that every process has some."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SvmOptions(Checked):
+    """The linear SVM. Raises ConfigError for a value that cannot work."""
+
+    loss: Loss = "squared_hinge"
+    "squared_hinge is minimised by scikit-learn's LinearSVC and DiSMEC, hinge by DEPL (3.2)."
+
+    cost: Positive = 0.3
+    """C: the weight of the losses relative to the norm of the weights; 1 in scikit-learn. The default was chosen on
+    validation documents."""
+
+    # measured in benchmarks/results/linear.json, as are the losses and `prune`
+    tolerance: Positive = 0.02
+    """How far below 1 the margin of an omitted document may be. With the default, P@k is that of scikit-learn within
+    0.4 points; larger values are faster and less accurate."""
+
+    prune: NotNegative = 0.01
+    """Weights closer to 0 are dropped at the end, as in DiSMEC; 0 keeps all. Most weights are, with hardly any effect
+    on P@k."""
+
+    workers: AtLeastZero = 0
+    "Processes; 0 is one for each core."
+
+    seed: AtLeastZero = 0
+    "The documents that every label is first compared with, drawn at random."
+
+
+def train_linear(
+    documents: Sequence[Document],
+    labels: Sequence[Label],
+    gold: Run,
+    options: SvmOptions = SvmOptions(),
+    candidates: int = 100,
+    steps: Steps = Steps(),
+) -> Linear:
+    """The linear SVM over tf-idf of the documents' text (DEPL A.1.3), as a stage; other arguments: see `fit_svm`.
+
+    The documents are read one after the other, and their words are kept in a temporary file.
+    """
+    bag = BagOfWords.of(document.text for document in documents)
+    with scratch_folder() as scratch:
+        parts = bag.parts(document.text for document in documents)
+        features = write_parts(parts, len(bag.words), scratch)
+        model = fit_svm(features, gold, len(labels), options, steps)
+    return Linear(labels, bag, model, candidates)
+
+
+def fit_svm(
+    features: Matrix,
+    gold: Run,
+    labels: int,
+    options: SvmOptions = SvmOptions(),
+    steps: Steps = Steps(),
+) -> LinearModel:
+    """One SVM against the rest for each label that a document has (DEPL 3.2), as described in stages/linear/hinge.py.
+
+    features: (documents, words) CSR. gold: a row for each document. labels: their number; those without documents get
+    no weights. steps: the store of finished blocks of labels. Raises ConfigError when no document has a label, or the
+    stored blocks belong to other documents or options.
+    """
+    from scipy.sparse import csr_matrix, vstack
+
+    positives = _positives(gold)
+    if not positives:
+        raise ConfigError("none of the documents has a label of the vocabulary; an SVM learns from these")
+    order = sorted(positives, key=lambda label: (-len(positives[label]), label))  # alike in size; the slowest first
+    size = min(BLOCK, max(4 * TOGETHER, len(order) // PARTS))
+    blocks = [order[start : start + size] for start in range(0, len(order), size)]
+    steps = steps.within("svm") if steps.writes else Steps()  # the others would read while it writes
+    config = {
+        "data": {"documents or labels": _digest(features, gold)} if steps.folder else {},
+        "options": {**asdict(options), "workers": None},
+    }
+    bias, parts = np.full(labels, -np.inf, np.float32), []
+    with scratch_folder() as scratch, bar("SVM", len(order)) as advance:
+        documents = [[positives[label] for label in block] for block in blocks]
+        solved = _solved(features, Postings.of(features, scratch), documents, options, config, steps)
+        for block, (weights, intercepts) in zip(blocks, solved, strict=True):
+            parts.append(weights)
+            bias[block] = intercepts
+            advance(len(block))
+    position = np.full(labels, len(order))
+    position[order] = np.arange(len(order))
+    nothing = csr_matrix((1, features.shape[1]), dtype=np.float32)
+    return LinearModel(vstack([*parts, nothing], format="csr")[position], bias)
+
+
+def _positives(gold: Run) -> dict[int, Ints]:
+    """The documents of each label that any of them has."""
+    order = np.argsort(gold.labels, kind="stable")
+    labels, starts = np.unique(gold.labels[order], return_index=True)
+    rows = np.split(gold.rows[order].astype(np.int32), starts[1:]) if len(labels) else []
+    return dict(zip(labels.tolist(), rows, strict=True))
+
+
+def _solved(
+    features: Matrix,
+    postings: Postings,
+    blocks: Sequence[Sequence[Ints]],
+    options: SvmOptions,
+    config: Mapping[str, Any],
+    steps: Steps,
+) -> Iterator[Block]:
+    """Weights and biases of each block in turn, trained now or read from the store."""
+    from joblib import Parallel, delayed
+    from joblib.externals.loky import get_reusable_executor
+    from scipy.sparse import csr_matrix
+
+    missing = [block for number, block in enumerate(blocks) if not steps.has(str(number))]
+    workers = min(options.workers or usable_cores(), max(1, len(missing)))
+    given = {name: getattr(options, name) for name in ("loss", "cost", "tolerance", "prune", "seed")}
+    calls = (delayed(solve)(features, postings, block, **given) for block in missing)
+    learnt = Parallel(n_jobs=workers, return_as="generator")(calls)
+
+    def learn() -> State:
+        weights, bias = next(learnt)
+        return State({"data": weights.data, "indices": weights.indices, "indptr": weights.indptr, "bias": bias})
+
+    for number in range(len(blocks)):
+        found = steps.once(str(number), learn, config).arrays
+        weights = tuple(found[name] for name in ("data", "indices", "indptr"))
+        yield csr_matrix(weights, shape=(len(found["bias"]), features.shape[1])), found["bias"]
+    if workers > 1:
+        get_reusable_executor().shutdown()  # they would keep their memory for minutes
+
+
+def _digest(features: Matrix, gold: Run) -> str:
+    digest = hashlib.sha256()
+    for array in (features.indptr, features.indices, features.data, gold.indptr, gold.labels):
+        for start in range(0, len(array), CELLS):
+            digest.update(np.ascontiguousarray(array[start : start + CELLS]).data)
+            release(features)
+    return digest.hexdigest()

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import tagwright as tw
+from tagwright.api.job import Job
+from tagwright.api.options import configuration
+from tagwright.app.cli import app
+from tagwright.core.atomic import OccupiedError
+from tagwright.data.corpus import ids_of
+from tagwright.errors import ConfigError, TagwrightError
+from tagwright.server.review.refit import refit_combiner
+from tagwright.server.review.session import Labelled
+from tagwright.sklearn import TaggerClassifier
+from tagwright.types import Document
+
+TEXTS = ["Bees make honey.", "Bees visit orchards.", "The tax on income.", "Tax courts."]
+GOLD = [["Bees"], ["Bees"], ["Taxes"], ["Taxes"]]
+LABELS = ["Bees", "Taxes"]
+DOCUMENTS = [Document(str(n), text, labels=tuple(gold)) for n, (text, gold) in enumerate(zip(TEXTS, GOLD, strict=True))]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    rows = [{"id": each.id, "title": each.title, "labels": list(each.labels)} for each in DOCUMENTS]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "labels.txt").write_text("\n".join(LABELS))
+    return [str(tmp_path / "docs.jsonl"), "--labels", str(tmp_path / "labels.txt")]
+
+
+def by_command_line(files: list[str], folder: Path) -> None:
+    result = CliRunner().invoke(app, ["train", "svm", *files, "--no-check", "--output", str(folder)])
+    assert not result.exception, result.output
+
+
+def by_python(_: list[str], __: Path) -> None:
+    tw.train("svm", TEXTS, LABELS, y=GOLD, progress=False)
+
+
+def by_zero_shot(_: list[str], __: Path) -> None:
+    tw.zero_shot(LABELS, stages=["exact_match"], language="en")
+
+
+def by_scikit_learn(_: list[str], __: Path) -> None:
+    TaggerClassifier("svm", LABELS).fit(TEXTS, GOLD)
+
+
+def by_review_page(_: list[str], __: Path) -> None:
+    tagger = tw.zero_shot(LABELS, stages=["exact_match", "tfidf"], language="en")
+    refit_combiner(tagger, Labelled(DOCUMENTS, GOLD, [set()] * len(GOLD)))
+
+
+@pytest.mark.parametrize("train", [by_command_line, by_python, by_zero_shot, by_scikit_learn, by_review_page])
+def test_every_training_is_a_job(
+    train: Callable[[list[str], Path], None], files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs: list[Job] = []
+    run = Job.run
+
+    def counted(job: Job) -> tw.Tagger:
+        jobs.append(job)
+        return run(job)
+
+    monkeypatch.setattr(Job, "run", counted)
+    train(files, tmp_path / "model")
+    assert jobs
+
+
+def test_python_and_the_command_line_train_the_same_tagger(files: list[str], tmp_path: Path) -> None:
+    by_command_line(files, tmp_path / "model")
+    ours = tw.train("svm", TEXTS, LABELS, y=GOLD, progress=False).tag(["Tax on honey."])
+    theirs = tw.load(tmp_path / "model").tag(["Tax on honey."])
+    assert (ours.labels.tolist(), ours.scores.tolist()) == (theirs.labels.tolist(), theirs.scores.tolist())
+
+
+def test_python_saves_resumes_and_overwrites(tmp_path: Path) -> None:
+    tw.train("svm", TEXTS, LABELS, y=GOLD, output=tmp_path / "model", progress=False)
+    assert tw.load(tmp_path / "model").training["method"] == "svm"
+    assert {each.name for each in tmp_path.iterdir()} == {"model"}
+    with pytest.raises(ConfigError, match=r"holds a saved tagger.*overwrite=True"):
+        tw.train("svm", TEXTS, LABELS, y=GOLD, output=tmp_path / "model", progress=False)
+    tw.train("svm", TEXTS, LABELS, y=GOLD, output=tmp_path / "model", overwrite=True, resume=True, progress=False)
+
+
+def in_between(folder: Path, *, overwrite: bool) -> tw.Tagger:
+    """Train into a folder in which another process saves a tagger while this training reads its documents."""
+
+    def read() -> list[Document]:
+        tw.zero_shot(["Bees", "Taxes", "Rain"], stages=["exact_match"], language="en").save(folder, overwrite=True)
+        return DOCUMENTS
+
+    config = configuration("svm", {})
+    return Job(method="svm", config=config, documents=read, labels=LABELS, folder=folder, overwrite=overwrite).run()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_training_replaces_no_other_tagger_than_the_one_that_was_there_when_it_began(
+    tmp_path: Path, there: bool
+) -> None:
+    if there:
+        tw.train("svm", TEXTS, LABELS, y=GOLD, output=tmp_path / "model", progress=False)
+    (tmp_path / "model-2").mkdir()  # taken
+    said = r"model: another process has saved a tagger there meanwhile, .*; what was trained is saved in .*model-3"
+    with pytest.raises(OccupiedError, match=said):
+        in_between(tmp_path / "model", overwrite=there)
+    assert len(tw.load(tmp_path / "model").vocabulary) == 3
+    assert tw.load(tmp_path / "model-3").training["method"] == "svm"
+    assert {each.name for each in tmp_path.iterdir()} == {"model", "model-2", "model-3"}
+
+
+def test_a_file_put_into_the_folder_during_a_training_stays_and_what_was_trained_is_kept_beside(tmp_path: Path) -> None:
+    def read() -> list[Document]:
+        (tmp_path / "model").mkdir()
+        (tmp_path / "model" / "notes.md").write_text("mine")
+        return DOCUMENTS
+
+    job = Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, folder=tmp_path / "model")
+    with pytest.raises(OccupiedError, match=r"is not a saved tagger; .*; what was trained is saved in .*model-2"):
+        job.run()
+    assert (tmp_path / "model" / "notes.md").read_text() == "mine"
+    assert tw.load(tmp_path / "model-2").training["method"] == "svm"
+
+
+def test_an_output_that_cannot_be_renamed_fails_before_documents_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "volume").mkdir()
+    rename = os.replace
+
+    def mounted(source: Path, target: Path) -> None:
+        if Path(source) == tmp_path / "volume":
+            raise OSError(16, "Device or resource busy")
+        rename(source, target)
+
+    def read() -> list[Document]:
+        raise AssertionError("read too early")
+
+    monkeypatch.setattr(os, "replace", mounted)
+    with pytest.raises(TagwrightError, match=r"volume: cannot be written .*, perhaps a mount point"):
+        Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, folder=tmp_path / "volume")
+
+
+def test_resuming_needs_a_folder() -> None:
+    with pytest.raises(ConfigError, match="continues a training that is saved; give output"):
+        tw.train("svm", TEXTS, LABELS, y=GOLD, resume=True)
+
+
+def test_python_checks_a_training_on_documents_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    tw.train("svm", TEXTS * 3, LABELS, y=GOLD * 3, check=True, progress=False)
+    assert "12 labelled documents are too few to leave some out for a check" in caplog.text
+
+
+def test_a_job_is_not_changed() -> None:
+    job = Job(method="svm", config=configuration("svm", {}), documents=DOCUMENTS, labels=LABELS)
+    with pytest.raises(FrozenInstanceError):
+        job.method = "rts"  # type: ignore[misc]
+
+
+def test_a_job_refuses_what_the_method_does_not_accept_before_documents_are_read() -> None:
+    def read() -> list[Document]:
+        raise AssertionError("read too early")
+
+    with pytest.raises(ConfigError, match="is accepted by depl"):
+        Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, keywords={"1": ["a"]})
+
+
+def test_ids_are_known_without_decoding_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = tw.Corpus.of(DOCUMENTS)
+
+    def decode(_: tw.Corpus) -> None:
+        raise AssertionError("a document was decoded")
+
+    monkeypatch.setattr(tw.Corpus, "__iter__", decode)
+    assert ids_of(corpus) == ["0", "1", "2", "3"] == ids_of(DOCUMENTS)

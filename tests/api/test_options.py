@@ -1,0 +1,149 @@
+"""Options of methods by name, and the settings of the papers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tagwright import auto
+from tagwright.api.options import METHODS, configuration, method_name, nested, options_of
+from tagwright.errors import ConfigError
+from tagwright.papers import contrastive, depl, futex, maclr, micol, rts, svm
+from tagwright.tagger import zero_shot
+from tagwright.training.config import TrainingConfig
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epochs": 2, "seed": 3},
+        {"training": {"epochs": 2, "seed": 3}},
+        {"training": TrainingConfig(epochs=2, seed=3)},
+        {"training": {"epochs": 2}, "seed": 3},
+        {"training": TrainingConfig(epochs=2), "seed": 3},
+    ],
+)
+def test_in_python_options_of_the_training_may_stand_beside_the_others(
+    options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    found = configuration("rts", nested("rts", {**options, "min_words": 20}))
+    assert found == rts.Config(min_words=20, training=TrainingConfig(epochs=2, seed=3))
+    assert not caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("spelled", "name"),
+    [("zero-shot", "zero_shot"), ("de-ret", "de_ret"), ("depl+cls", "depl_cls"), ("depl-cls", "depl_cls")],
+)
+def test_a_method_may_be_spelled_with_hyphens_or_a_plus(spelled: str, name: str) -> None:
+    assert method_name(spelled) == method_name(name) == name
+    assert configuration(spelled, {}) == configuration(name, {})
+
+
+def test_methods_are_named_like_functions() -> None:
+    assert all(name.isidentifier() for name in METHODS)
+
+
+def test_stages_and_other_choices_may_be_spelled_with_hyphens() -> None:
+    assert configuration("zero_shot", {"stages": ["exact-match", "tfidf"]}).stages == ("exact_match", "tfidf")
+    assert zero_shot.Config(stages=("exact-match",)) == zero_shot.Config(stages=("exact_match",))
+    assert auto.Config(stages=("exact-match",)).zero_shot.stages == ("exact_match",)
+    assert configuration("futex", {"retrievers": ["exact-match"]}).retrievers == ("exact_match",)
+    assert configuration("zero_shot", {"text_field": "title-and-abstract"}).text_field == "title_and_abstract"
+
+
+def test_a_stage_in_two_spellings_is_named_twice() -> None:
+    with pytest.raises(ConfigError, match=r"stages is .* expected one or more values without duplicates"):
+        zero_shot.Config(stages=("exact_match", "exact-match"))
+
+
+def test_every_method_has_the_settings_of_its_paper() -> None:
+    for name, method in METHODS.items():
+        assert (method.paper is None) == (name in ("zero_shot", "auto", "combine"))
+        assert method.paper is None or type(method.paper()) is method.config
+
+
+def test_what_is_recorded_of_a_training_is_what_a_resumed_one_may_not_change() -> None:
+    options = options_of(rts.Config(encoder="static", training=TrainingConfig(log_every=1, checkpoint_seconds=0)))
+    assert options["encoder"] == "static"
+    assert options["training"]["seed"] == 0
+    assert {"log_every", "checkpoint_seconds"}.isdisjoint(options["training"])
+
+
+def test_rts_table_3_and_4_2_3() -> None:
+    """LF-Amazon-131K; the learning rate falls to a tenth along a line; the CLS token of MPNet; AdamW."""
+    config = rts.paper()
+    assert (config.min_words, config.max_words) == (40, 80)
+    assert (config.title_pairs, config.segment_pairs, config.label_pairs) == (True, True, True)
+    assert (config.temperature, config.pooling, config.groups) == (0.05, "cls", False)
+    training = config.training
+    assert (training.learning_rate, training.epochs, training.batch) == (5e-5, 10, 384)
+    assert (training.warmup, training.decay, training.dropout) == (0.0, 0.9, "all")
+
+
+def test_maclr_appendix_a() -> None:
+    """Eight GPUs with 32 pairs each; Adam; warm-up of a tenth; 512 dimensions from the CLS token; 288 tokens."""
+    config = maclr.paper()
+    assert (config.pooling, config.projection, config.max_length, config.pseudo_labels) == ("cls", 512, 288, 3)
+    assert config.clusters == 2048
+    training = config.training
+    assert (training.batch, training.steps, training.learning_rate) == (8 * 32, 100_000, 1e-5)
+    assert (training.warmup, training.weight_decay) == (0.1, 0.0)
+    few = maclr.few_shot_paper().training
+    assert (few.learning_rate, few.steps) == (5e-6, 2_000)
+
+
+def test_the_baselines_are_trained_as_maclr() -> None:
+    assert contrastive.paper().training == maclr.paper().training
+
+
+def test_micol_3_2_and_a_3_2() -> None:
+    """50,000 pairs and 5,000 for validation; batches of 8 and 4; 256 and 2 * 256 tokens; 3 epochs; tau 0.05; Adam."""
+    for architecture, batch, tokens in (("bi", 8, 256), ("cross", 4, 2 * 256)):
+        config = micol.paper(architecture)  # type: ignore[arg-type]
+        assert config.count == 55_000
+        assert config.training.validation == pytest.approx(5_000 / 55_000)
+        assert (config.training.batch, config.max_length, config.training.epochs) == (batch, tokens, 3)
+        assert (config.temperature, config.training.weight_decay) == (0.05, 0.0)
+        assert (config.label_text, config.text_field, config.rank) == ("described", "title_and_abstract", "encoder")
+    assert micol.paper("bi").pooling == "cls"
+
+
+def test_futex_4_1() -> None:
+    """MAG-CS. The first 100 steps are warm-up, then the rate falls along a line to nothing."""
+    config = futex.paper()
+    assert (config.meta_path, config.count, config.abstract_chance) == ("P->P<-P", 45_000, 0.0)
+    assert (config.pseudo_labels, config.trees, config.leaf_labels, config.beam) == (5, 3, 100, 10)
+    assert (config.min_papers, config.text_field, config.max_length) == (5, "title_and_abstract", 2 * 256)
+    assert (config.rankings, config.retrievers) == (("abstract", "fulltext"), ("exact_match",))
+    assert config.full_text.unit_paragraphs is False
+    training = config.training
+    assert (training.batch, training.learning_rate, training.weight_decay) == (8, 5e-5, 0.01)
+    assert (training.warmup_steps, training.over(futex.CROSS).decay, training.epochs) == (100, 1.0, 20)
+
+
+def test_depl_a_1_3() -> None:
+    """EURLex-4K and AmazonCat-13K: 300 labels of a batch, 10 hard negatives, 20 keywords, 16 tokens, three rates."""
+    config = depl.paper()
+    assert (config.sampled_labels, config.hard_negatives, config.keywords, config.tokens) == (300, 10, 20, 16)
+    assert (config.trained_start, config.label_pooling, config.unit_vectors) == (True, "mean", False)
+    assert (config.svm.loss, config.svm.prune) == ("hinge", 0.0)  # 3.2
+    batch = config.training.batch
+    assert batch is not None
+    assert batch * (config.hard_negatives + 5.3) < 300  # 5.3 labels a document in EURLex-4K: the others are random
+    recipe = depl.TRANSFORMER
+    first, then = (config.training.over(plan).learning_rate for plan in (recipe.classifier, recipe.dual))
+    assert (
+        first,
+        first * recipe.classifier_rates.poolers,
+        first * recipe.classifier_rates.classifiers,
+    ) == pytest.approx((5e-5, 1e-4, 2e-3))
+    assert (then, then * recipe.dual_rates.poolers) == pytest.approx((1e-5, 1e-4))
+    assert depl.cls_paper().apart is False
+    assert depl.de_ret_paper().options.names_only
+    assert depl.classifier_paper().sampled_labels == 300
+
+
+def test_the_svm_of_depl_3_2() -> None:
+    assert (svm.paper().loss, svm.paper().prune) == ("hinge", 0.0)

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.svm import LinearSVC
+
+from tagwright.core.steps import NAME, Steps
+from tagwright.errors import ConfigError, ModelError, TagwrightError
+from tagwright.papers.label_trees import LabelTreeOptions, LabelTrees, fit_trees
+from tagwright.stages.linear import hinge, mapped_matrix
+from tagwright.stages.linear import svm as linear
+from tagwright.stages.linear.hinge import Loss, Postings, solve
+from tagwright.stages.linear.mapped_matrix import write_parts
+from tagwright.stages.linear.svm import SvmOptions, fit_svm
+from tagwright.types import Run
+
+DOCUMENTS, WORDS, LABELS = 400, 80, 12
+EXACT = SvmOptions(cost=1, tolerance=1e-4, prune=0, workers=1)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> tuple[Any, Run]:
+    """Documents of random words, a few of them those of their label; labels from one document to a hundred."""
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.08, (DOCUMENTS, WORDS)).astype(np.float32)
+    rows: list[list[int]] = [[] for _ in range(DOCUMENTS)]
+    for label, size in enumerate([1, 1, 2, 3, 5, 8, 13, 20, 30, 50, 70, 100]):
+        for document in rng.choice(DOCUMENTS, size, replace=False).tolist():
+            rows[document].append(label)
+            counts[document, [2 * label, 2 * label + 1, 2 * label + 2]] += rng.integers(0, 3, 3)
+    norms = np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9)
+    return csr_matrix(counts / norms), Run.from_rows(rows)
+
+
+def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Working sets so small that most labels need several rounds."""
+    for name, value in (("NEAR", 3), ("FAR", 3), ("JOIN", 10), ("TOGETHER", 5)):
+        monkeypatch.setattr(hinge, name, value)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("cost", [1.0, 0.2])
+def test_weights_and_biases_are_those_of_scikit_learn(
+    corpus: tuple[Any, Run], loss: Loss, cost: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_at_a_time(monkeypatch)
+    features, gold = corpus
+    model = fit_svm(features, gold, LABELS, replace(EXACT, loss=loss, cost=cost))
+    theirs = LinearSVC(loss=loss, C=cost, dual=True, tol=1e-6, max_iter=100_000, random_state=0)
+    for label in range(LABELS):
+        theirs.fit(features, np.isin(np.arange(DOCUMENTS), gold.rows[gold.labels == label]))
+        np.testing.assert_allclose(model.weights[[label]].toarray(), theirs.coef_, atol=2e-3)
+        assert model.bias[label] == pytest.approx(theirs.intercept_[0], abs=2e-3)
+
+
+def test_labels_look_at_few_documents_and_leave_out_none_that_matters(
+    corpus: tuple[Any, Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    few_at_a_time(monkeypatch)
+    features, gold = corpus
+    sizes: list[int] = []
+    fit = hinge._fit
+
+    def counted(svm: Any, chosen: Any, positives: int) -> Any:
+        sizes.append(chosen.shape[0])
+        return fit(svm, chosen, positives)
+
+    monkeypatch.setattr(hinge, "_fit", counted)
+    positives = [gold.rows[gold.labels == 0]]
+    weights, bias = solve(features, Postings.of(features, tmp_path), positives, loss="hinge", cost=1, tolerance=0.01)
+    assert len(sizes) > 1
+    assert sizes[-1] < DOCUMENTS / 4
+    scores = (features @ weights.T).toarray()[:, 0] + bias[0]
+    others = scores[np.arange(DOCUMENTS) != gold.rows[gold.labels == 0][0]]
+    assert others.max() <= -1 + 0.02
+
+
+def test_small_weights_are_dropped_and_the_others_stay(corpus: tuple[Any, Run]) -> None:
+    whole = fit_svm(*corpus, LABELS, EXACT).weights.toarray()
+    pruned = fit_svm(*corpus, LABELS, replace(EXACT, prune=0.1)).weights
+    np.testing.assert_array_equal(pruned.toarray(), np.where(np.abs(whole) < 0.1, 0, whole))
+    assert np.abs(pruned.data).min() >= 0.1
+
+
+def test_a_label_of_all_documents_is_told_by_no_word_and_one_of_none_is_not_learnt(corpus: tuple[Any, Run]) -> None:
+    gold = Run.from_rows([[0, 2] if document < 3 else [2] for document in range(DOCUMENTS)])
+    model = fit_svm(corpus[0], gold, 4, EXACT)
+    assert model.known.tolist() == [0, 2]
+    assert model.weights[2].nnz == 0
+    assert model.bias[2] == 1
+
+
+def test_documents_without_labels_are_negatives_and_documents_without_words_do_no_harm() -> None:
+    features = csr_matrix(np.array([[1, 0], [0, 1], [0, 0], [0.6, 0.8]], np.float32))
+    model = fit_svm(features, Run.from_rows([[0], [], [], []]), 1, EXACT)
+    theirs = LinearSVC(tol=1e-6, max_iter=100_000, random_state=0).fit(features, [1, 0, 0, 0])
+    np.testing.assert_allclose(model.weights.toarray(), theirs.coef_, atol=2e-3)
+
+
+def test_processes_and_blocks_change_nothing(corpus: tuple[Any, Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = fit_svm(*corpus, LABELS, EXACT)
+    monkeypatch.setattr(linear, "BLOCK", 5)
+    model = fit_svm(*corpus, LABELS, replace(EXACT, workers=2))
+    np.testing.assert_array_equal(model.weights.toarray(), expected.weights.toarray())
+    np.testing.assert_array_equal(model.bias, expected.bias)
+
+
+def test_documents_that_are_read_block_by_block_give_the_same_bytes(
+    corpus: tuple[Any, Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    few_at_a_time(monkeypatch)
+    features, gold = corpus
+    whole = fit_svm(features, gold, LABELS, EXACT)
+    monkeypatch.setattr(hinge, "CELLS", WORDS * 3)  # three labels at a time
+    monkeypatch.setattr(hinge, "PART", 80)
+    monkeypatch.setattr(mapped_matrix, "BLOCK", 7)
+    mapped = write_parts((features[start : start + 90] for start in range(0, DOCUMENTS, 90)), WORDS, tmp_path)
+    for workers in (1, 2):
+        model = fit_svm(mapped, gold, LABELS, replace(EXACT, workers=workers))
+        for name in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(model.weights, name), getattr(whole.weights, name))
+        np.testing.assert_array_equal(model.bias, whole.bias)
+
+
+def test_the_first_working_sets_hold_the_most_similar_documents_of_other_labels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in (("NEAR", 1), ("FAR", 0), ("TELLING", 0.5)):
+        monkeypatch.setattr(hinge, name, value)
+    # word 0 is in all documents and tells nothing apart; document 3 shares word 1 with document 0, 1 does less so
+    features = csr_matrix(np.array([[9, 1, 0], [9, 0.5, 0], [9, 0, 1], [9, 2, 0], [9, 0, 0]], np.float32))
+    postings = Postings.of(features, tmp_path)
+    assert postings.words.tolist() == [2]  # words 0 and 1 are in more than half of them
+    monkeypatch.setattr(hinge, "TELLING", 0.6)
+    postings = Postings.of(features, tmp_path)
+    assert postings.words.tolist() == [1, 2]
+    assert postings.weights.toarray().tolist() == [[1, 0.5, 0, 2, 0], [0, 0, 1, 0, 0]]
+    sets = hinge._first_sets(features, postings, [np.array([0], np.int32)], 0)
+    assert sets[0].tolist() == [0, 3]
+
+
+def test_a_killed_run_goes_on_with_the_blocks_that_are_missing(
+    corpus: tuple[Any, Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(linear, "BLOCK", 5)
+    expected = fit_svm(*corpus, LABELS, EXACT, Steps(tmp_path))
+    (tmp_path / "svm" / "1" / NAME).unlink()
+    learnt: list[int] = []
+
+    def counted(features: Any, postings: Any, positives: list[Any], **options: Any) -> Any:
+        learnt.append(len(positives))
+        return solve(features, postings, positives, **options)
+
+    monkeypatch.setattr(linear, "solve", counted)
+    model = fit_svm(*corpus, LABELS, EXACT, Steps(tmp_path, resume=True))
+    np.testing.assert_array_equal(model.weights.toarray(), expected.weights.toarray())
+    assert learnt == [5]
+    fit_svm(*corpus, LABELS, EXACT, Steps(tmp_path))
+    assert learnt == [5, 5, 5, 2]
+
+
+def test_a_run_is_not_resumed_with_other_options_or_documents(corpus: tuple[Any, Run], tmp_path: Path) -> None:
+    features, gold = corpus
+    fit_svm(features, gold, LABELS, EXACT, Steps(tmp_path))
+    with pytest.raises(ConfigError, match="started with cost 1, not 2"):
+        fit_svm(features, gold, LABELS, replace(EXACT, cost=2), Steps(tmp_path, resume=True))
+    with pytest.raises(ConfigError, match="started with other documents"):
+        fit_svm(features * 2, gold, LABELS, EXACT, Steps(tmp_path, resume=True))
+    (tmp_path / "svm" / "0" / NAME).write_bytes(b"PK")
+    with pytest.raises(ModelError, match="damaged"):
+        fit_svm(features, gold, LABELS, EXACT, Steps(tmp_path, resume=True))
+
+
+def test_nothing_to_learn_from_is_an_error(corpus: tuple[Any, Run]) -> None:
+    unlabelled = Run.from_rows([[]] * DOCUMENTS)
+    with pytest.raises(ConfigError, match="none of the documents has a label"):
+        fit_svm(corpus[0], unlabelled, LABELS)
+    with pytest.raises(ConfigError, match="no document has both words and a label"):
+        fit_trees(corpus[0], unlabelled, LABELS)
+
+
+def test_trees_find_the_label_of_a_word_and_say_nothing_on_the_way(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = csr_matrix(np.tile(np.eye(20, dtype=np.float32), (10, 1)))
+    gold = Run.from_rows([[document % 20] for document in range(200)])
+    trees = fit_trees(words, gold, 20, LabelTreeOptions(leaf=4, workers=1))
+    run = trees.predict(words[:20], 3)
+    assert [labels[0] for labels, _ in run] == list(range(20))
+    assert ((run.scores >= 0) & (run.scores <= 1)).all()
+    trees.save(tmp_path)
+    loaded = LabelTrees.load(tmp_path).predict(words[:20], 3)
+    assert loaded.labels.tolist() == run.labels.tolist()
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("import os; os.abort()", "was killed by signal 6" if os.name == "posix" else "has died: exit status"),
+        ("no_such_name", "has died: NameError: name 'no_such_name' is not defined"),
+    ],
+)
+def test_trees_that_cannot_be_grown_are_an_error_and_not_the_end(
+    program: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tagwright.core.workers.PROGRAM", program)
+    with pytest.raises(TagwrightError, match=f"could not grow parabel trees .Forest {why}"):
+        fit_trees(csr_matrix(np.eye(2, dtype=np.float32)), Run.from_rows([[0], [1]]), 2)
+
+
+def test_trees_learn_from_documents_with_words_and_labels_only() -> None:
+    words = csr_matrix(np.vstack([np.eye(4, dtype=np.float32), np.zeros((1, 4), np.float32)]))
+    trees = fit_trees(words, Run.from_rows([[0], [1], [2], [], [3]]), 4, LabelTreeOptions(leaf=2, workers=1))
+    assert len(trees.predict(words[4], 3).labels) == 0
+    assert 3 not in trees.predict(words, 4).labels
+    with pytest.raises(ValueError, match="features of 3 words for trees over 4"):
+        trees.predict(words[:, :3], 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [
+        (SvmOptions, {"loss": "square"}), (SvmOptions, {"cost": 0.0}), (SvmOptions, {"tolerance": 0.0}),
+        (SvmOptions, {"prune": -1.0}), (SvmOptions, {"workers": -1}),
+        (LabelTreeOptions, {"trees": 0}), (LabelTreeOptions, {"leaf": 1}), (LabelTreeOptions, {"beam": 0}),
+        (LabelTreeOptions, {"workers": -1}),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_work_are_errors(options: Any, given: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=f"{next(iter(given))} is"):
+        options(**given)

@@ -1,0 +1,258 @@
+"""The package of docs/new-stage.md, built and installed: its stage is used by name, saved and loaded like ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import tagwright as tw
+from tagwright import registry as plugins
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "new-stage.md"
+LABELS = ["Bees", "Orchards", "Tax law"]
+
+needs_pip = pytest.mark.skipif(not find_spec("pip") or not find_spec("setuptools"), reason="needs pip and setuptools")
+
+
+def blocks(language: str) -> list[str]:
+    """The blocks of the page in this language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder where the package of the page is installed."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
+    stage, reader = (
+        next(code for code in blocks("python") if name in code) for name in ("class Author", "def read_srt")
+    )
+    (source / "archive_tags.py").write_text(f"{stage}\n\n{reader}", encoding="utf-8")
+    (source / "pyproject.toml").write_text(blocks("toml")[0], encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps", "--no-index"]
+    subprocess.run([*pip, "--no-build-isolation", "--target", str(target), str(source)], check=True)
+    return target
+
+
+def run(program: str, folder: Path, packages: Path) -> str:
+    """What a program prints in a process of its own that finds these packages."""
+    path = os.pathsep.join([str(packages), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+USED = """
+import tagwright as tw
+from tagwright.testing import check_stage
+from archive_tags import AuthorKeywords
+
+labels = tw.Vocabulary(["Bees", "Orchards", "Tax law"])
+paper = tw.Document("1", title="A new duty on imported cider", metadata={"keyword": ("Tax law",)})
+check_stage(AuthorKeywords(labels), labels, [paper])
+for name in ("author_keywords", "author-keywords"):
+    tagger = tw.zero_shot(labels, stages=["exact-match", name], language="en")
+    print(list(tagger.stages), [each.name for each in tagger.suggest(paper)])
+tagger.save("tagger")
+again = tw.load("tagger")
+print([(each.name, each.evidence[0].stage) for each in again.explain(paper)])
+"""
+
+
+@needs_pip
+def test_the_stage_of_a_package_is_used_by_name_saved_and_loaded(installed: Path, tmp_path: Path) -> None:
+    *by_name, loaded = run(USED, tmp_path, installed).splitlines()
+    assert by_name == ["['exact_match', 'author_keywords'] ['Tax law']"] * 2
+    assert loaded == "[('Tax law', 'author_keywords')]"
+    manifest = json.loads((tmp_path / "tagger" / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["retrievers"] == {
+        "exact_match": "ExactMatch",
+        "author_keywords": {"entry_point": "author_keywords", "package": "archive-tags"},
+    }
+    with pytest.raises(tw.ModelError) as caught:  # here it is not installed
+        tw.load(tmp_path / "tagger")
+    assert str(caught.value).endswith(
+        "author_keywords: is a part of kind author_keywords of the package archive-tags, which is not installed; "
+        "install it if you trust it: pip install archive-tags"
+    )
+
+
+@needs_pip
+def test_the_reader_of_a_package_reads_the_files_of_its_suffix(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "talks").mkdir()
+    (tmp_path / "talks" / "first.srt").write_text("1\n00:00:01 --> 00:00:02\nHoney bees.\n", encoding="utf-8")
+    (tmp_path / "talks" / "second.srt").write_bytes(b"\xff")
+    (tmp_path / "talks" / "third.txt").write_text("Orchards", encoding="utf-8")
+    (tmp_path / "notes").write_text("Taxes", encoding="utf-8")
+    program = """
+import logging, tagwright as tw
+logging.basicConfig(format="%(message)s", handlers=[logging.FileHandler("log")])
+print([(each.id, each.title, each.abstract) for each in tw.Corpus.read("talks")])
+print([(each.id, each.abstract) for each in tw.Corpus.read("notes", format="srt")])
+"""
+    assert run(program, tmp_path, installed).splitlines() == [
+        "[('first.srt', 'first', 'Honey bees.'), ('third.txt', 'Orchards', '')]",
+        "[('notes', 'Taxes')]",
+    ]
+    log = (tmp_path / "log").read_text(encoding="utf-8")
+    assert "second.srt: cannot be read by the package archive-tags ('utf-8' codec can't decode" in log
+
+
+def written_package(folder: Path, name: str, group: str, entry: str) -> None:
+    """What pip leaves of an installed package with one entry point."""
+    (folder / f"{name}-1.dist-info").mkdir(parents=True)
+    (folder / f"{name}-1.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (folder / f"{name}-1.dist-info" / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder where packages are found."""
+    plugins.registered.cache_clear()
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    return tmp_path / "packages"
+
+
+def saved_with(folder: Path, kind: object) -> Path:
+    """A saved tagger whose manifest says that its stage is of this kind."""
+    tagger = tw.zero_shot(LABELS, stages=["exact_match"], language="en")
+    tagger.save(folder)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest["retrievers"]["exact_match"] = kind
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "os:system",
+        "subprocess.Popen",
+        {"entry_point": "os:system", "package": "evil"},
+        {"entry_point": "stage", "package": "--index-url=http://evil.example x"},
+        {"entry_point": "stage", "package": "a\nb"},
+        {"entry_point": "stage"},
+        {"entry_point": 1, "package": []},
+        ["stage"],
+    ],
+)
+def test_a_saved_tagger_names_no_module_and_no_option_of_pip(kind: object, tmp_path: Path) -> None:
+    folder = saved_with(tmp_path / "tagger", kind)
+    with pytest.raises(tw.ModelError, match=r"exact_match: is a part of kind .*, expected one of ExactMatch"):
+        tw.load(folder)
+
+
+def test_a_stage_of_another_package_by_the_same_name_is_not_taken(packages: Path, tmp_path: Path) -> None:
+    written_package(packages, "theirs", plugins.STAGES, "stage = none_such:Stage")
+    folder = saved_with(tmp_path / "tagger", {"entry_point": "stage", "package": "ours"})
+    with pytest.raises(tw.ModelError, match="of the package ours, which is not installed"):
+        tw.load(folder)
+
+
+def test_a_package_that_cannot_be_imported_is_named(packages: Path, tmp_path: Path) -> None:
+    written_package(packages, "Broken.Tags", plugins.STAGES, "stage = no_such_module:Stage")
+    folder = saved_with(tmp_path / "tagger", {"entry_point": "stage", "package": "broken-tags"})
+    said = r"the package Broken.Tags registers stage .* cannot be imported \(No module named 'no_such_module'\)"
+    with pytest.raises(tw.TagwrightError, match=said):
+        tw.load(folder)
+    with pytest.raises(tw.TagwrightError, match=said):
+        tw.zero_shot(LABELS, stages=["stage"])
+
+
+def test_what_fails_in_the_code_of_a_package_is_said_with_its_name(packages: Path, tmp_path: Path) -> None:
+    written_package(packages, "numbers-stage", plugins.STAGES, "stage = decimal:Decimal")
+    folder = saved_with(tmp_path / "tagger", {"entry_point": "stage", "package": "numbers-stage"})
+    with pytest.raises(
+        tw.ModelError, match=r"exact_match: cannot be loaded by stage of the package numbers-stage \(.*load"
+    ):
+        tw.load(folder)
+
+
+BEST = """
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Best:
+    factor: float = 1.0
+
+    estimates_confidence = False
+
+    def check(self, retrievers, rerankers): ...
+
+    def combine(self, pool):
+        return pool.run.rescored(self.factor * np.max([pool.scores(name) for name in pool.stages], axis=0))
+
+    def describe(self, stages):
+        return "the best"
+
+    def with_labels(self, before, labels):
+        return self
+
+    def save(self, folder):
+        (folder / "factor.json").write_text(json.dumps(self.factor))
+
+    @classmethod
+    def load(cls, folder, labels):
+        return cls(json.loads((folder / "factor.json").read_text()))
+"""
+
+
+def test_a_combiner_of_a_package_is_saved_and_loaded(packages: Path, tmp_path: Path) -> None:
+    written_package(packages, "best-score", plugins.COMBINERS, "best = best_of_tests:Best")
+    (packages / "best_of_tests.py").write_text(BEST)
+    combiner = import_module("best_of_tests").Best(3.0)
+    plain = tw.zero_shot(LABELS, stages=["exact_match"], language="en")
+    replace(plain, combiner=combiner).save(tmp_path / "tagger")
+    loaded = tw.load(tmp_path / "tagger")
+    assert loaded.combiner == combiner
+    (once,), (thrice,) = plain.suggest("Taxes on bees"), loaded.suggest("Taxes on bees")
+    assert thrice.score == pytest.approx(3 * once.score)
+
+
+def test_a_stage_that_finds_no_candidates_is_no_retriever(packages: Path, tmp_path: Path) -> None:
+    folder = saved_with(tmp_path / "tagger", "TitleMatch")
+    (folder / "exact_match" / "manifest.json").write_text('{"tagwright": 1, "kind": "title_match", "options": {}}')
+    with pytest.raises(tw.ModelError, match="exact_match: TitleMatch finds no candidates, expected a retriever"):
+        tw.load(folder)
+
+
+def test_packages_are_not_searched_for_what_is_ours(packages: Path, tmp_path: Path) -> None:
+    tagger = tw.zero_shot(LABELS, stages=["exact_match", "tfidf"], language="en")
+    tagger.save(tmp_path / "tagger")
+    (tmp_path / "a.jsonl").write_text('{"title": "Bees"}')
+    assert tw.load(tmp_path / "tagger").suggest(tmp_path / "a.jsonl")[0][0].name == "Bees"
+    assert plugins.registered.cache_info().misses == 0
+
+
+def test_a_stage_that_no_package_registers_is_not_saved(tmp_path: Path) -> None:
+    from tests.fixed import Fixed
+
+    tagger = tw.Tagger(tw.Vocabulary(LABELS), {"fixed": Fixed({0: 1.0})})
+    with pytest.raises(
+        tw.ConfigError, match=r"fixed\.Fixed cannot be saved, because no installed package registers it"
+    ):
+        tagger.save(tmp_path / "tagger")
+    assert not (tmp_path / "tagger").exists()
+
+
+def test_a_format_that_no_package_registers_is_refused(packages: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.srt").write_text("Bees")
+    with pytest.raises(tw.ConfigError, match="unknown format 'srt' of documents; the formats are jsonl, annif"):
+        tw.Corpus.read(tmp_path / "a.srt", format="srt")
+    written_package(packages, "numbers", plugins.READERS, "srt = decimal:Decimal")
+    plugins.registered.cache_clear()
+    with pytest.raises(tw.InputError, match=r"a\.srt: cannot be read by the package numbers"):
+        tw.Corpus.read(tmp_path / "a.srt")
