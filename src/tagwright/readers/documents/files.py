@@ -44,7 +44,7 @@ from tagwright.readers.documents.plain_text import (
 )
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv
-from tagwright.readers.limits import current_limits, each_reading, is_collected, reading, skip, within_time
+from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip, within_limits, within_time
 from tagwright.readers.lines import WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -150,11 +150,12 @@ def open_sources(
     that is one document. The id of a document without one is the path of its file, relative to the folder that was
     given unless files in several folders share that path; "stdin" on standard input. columns: which columns or keys of
     files that have such hold the parts of a document; a row without an id is called by its line, and by its file if
-    there are several. Outside of tables and JSON lines, a repeated id is told apart (`UniqueIds`). encoding: of
-    texts, tables, HTML and MARC that are not UTF-8; a byte order mark counts more. Of several files, unreadable papers,
-    and inside `collecting` any file, are logged and skipped. Raises InputError for a source that does not exist or
-    holds no documents, for any other file that cannot be read, and when none can be read; ConfigError for an unknown
-    format or encoding, for columns of files that have none, and for the encoding of files that say theirs.
+    there are several. Outside of tables and JSON lines, a repeated id is told apart (`UniqueIds`). encoding: of texts,
+    tables, HTML and MARC that are not UTF-8; a byte order mark counts more. Of several files, unreadable papers are
+    logged and skipped; so is any file where errors are collected (`Limits.collect`). Raises InputError for a source
+    that does not exist or holds no documents, for any other file that cannot be read, and when none can be read;
+    ConfigError for an unknown format or encoding, for columns of files that have none, and for the encoding of files
+    that say theirs.
     """
     if format is not None and format not in READERS:
         point = plugins.find(plugins.READERS, format)
@@ -350,13 +351,13 @@ def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Locat
     read = partial(format_.read, encoding=encoding) if encoding and name in _SAYING_WRONGLY else format_.read
     documents = within_time(read(file.path, columns) if format_.columns else read(file.path), file.path)
     if encoding and format_.text:
-        documents = each_reading(documents, encoding=encoding)
+        documents = each_within_limits(documents, encoding=encoding)
     documents = _named(_not_empty(_with_advice(documents, name), file.path), file, name, format_.rows)
     if file.ids and not format_.has_own_ids:
         documents = file.ids.told_apart(documents, file.name)
     beside = tuple[str, ...]()
     if format_.labelled and _suffix(file.path) not in MARKDOWN:
-        with reading(encoding=encoding):
+        with within_limits(encoding=encoding):
             beside = labels_beside(file.path)
     for line, document in documents:
         yield line, replace(document, labels=beside or document.labels)
