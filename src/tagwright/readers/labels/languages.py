@@ -24,8 +24,8 @@ def choose_languages(
 
     available: lower-case tags, best first. wanted, likely: one language or several, in any spelling; "all" for those
     available, English first. "en" also finds "en-gb", and the reverse. Every text is searched for the names in all of
-    them: of 195 German and English texts of tib, 44.6% had a right first label so, 39.0% with the names in their own
-    language only. Raises ConfigError when no wanted one is among those available.
+    them, which finds more right labels than the names in its own language alone. Raises ConfigError when no wanted one
+    is among those available.
 
     >>> choose_languages(["de", "en-gb"], None, "x.ttl"), choose_languages(["de", "fr"], None, "x.ttl")
     (('en-gb',), ('de',))
