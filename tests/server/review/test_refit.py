@@ -38,7 +38,7 @@ def review(tmp_path: Path) -> Review:
 
 
 def reviewed(tmp_path: Path) -> Review:
-    review = reviewing(tmp_path, BEES)
+    review = reviewing(tmp_path, BEES, Document("d2", "Tax law"), Document("d3", "Unseen"))
     review.decisions.add_all([
         Decision(document="d1", reviewer="Ann", action="accept", label="o", rank=1),
         Decision(document="d2", reviewer="Ann", action="reject", label="o"),
