@@ -17,7 +17,7 @@ import pytest
 import tagwright as tw
 from tagwright import registry as plugins
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "new-stage.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "new-stage.md"
 LABELS = ["Bees", "Orchards", "Tax law"]
 
 needs_pip = pytest.mark.skipif(not find_spec("pip") or not find_spec("setuptools"), reason="needs pip and setuptools")

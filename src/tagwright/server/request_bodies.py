@@ -21,7 +21,7 @@ from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.types import Scope
 
-from tagwright.core.scratch import scratch_folder
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.workers import WorkerTimeout, run
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document

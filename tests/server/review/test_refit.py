@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -236,18 +235,33 @@ def test_what_was_learned_on_top_of_a_learned_combiner_is_explained_by_stages() 
     assert np.ptp(constant) == pytest.approx(0, abs=1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="fork and SIGKILL are for POSIX")
-def test_a_kill_during_a_training_leaves_whole_versions_that_the_next_start_serves(tmp_path: Path) -> None:
-    """A few; `tests.kill_trainings` kills any number."""
-    command = [sys.executable, "-m", "tests.kill_trainings", str(tmp_path), "3"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = json.loads(done.stdout)
-    assert (said["killed"], said["damaged"], said["left over"]) == (3, [], [])
-    assert sum(said["then served"].values()) == 3
+KILLED = """
+import sys
+from pathlib import Path
+from tagwright.server.review import refit
+from tagwright.tagger import Tagger
+from tests.server.review.test_refit import reviewed, better
+import os, signal
+
+class Killed(Tagger):
+    def write(self, folder):
+        super().write(folder)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+folder = Path(sys.argv[1])
+tagger = better(Tagger.load(folder))
+killed = Killed(tagger.vocabulary, tagger.retrievers, tagger.rerankers, tagger.pool, tagger.combiner, tagger.training)
+refit.Refitter(reviewed(Path(sys.argv[2])), lambda *_: killed, folder)._save(killed, None, {})
+"""
+
+
+def test_a_kill_while_it_is_saved_leaves_the_old_model_whole(tmp_path: Path) -> None:
+    word_tagger().save(tmp_path / "bees")
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "bees"), str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert len(Tagger.load(tmp_path / "bees", verify=True).vocabulary) == 3
+    Tagger.load(tmp_path / "bees").restrict(["o"]).save(tmp_path / "bees", overwrite=True)  # and can be replaced
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["bees"]
 
 
 def test_it_begins_again_with_the_model_before_any_review(tmp_path: Path) -> None:

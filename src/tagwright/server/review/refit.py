@@ -15,8 +15,7 @@ from typing import TypeAlias
 from tagwright.api.job import Job
 from tagwright.api.options import COMBINE, configuration
 from tagwright.combining.learned_combiner import LearnedCombiner
-from tagwright.core.atomic import replace_folder, saved_version
-from tagwright.core.owned import ChangedError
+from tagwright.core.atomic import ChangedError, replace_folder, saved_version
 from tagwright.core.versions import in_use
 from tagwright.errors import TagwrightError
 from tagwright.models import Models
