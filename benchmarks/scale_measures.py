@@ -58,7 +58,7 @@ def tagging(documents: Path, labels: Path, clock: Clock) -> None:
     from tagwright.batch.output_folder import BatchOptions
     from tagwright.batch.shard_tagging import ShardTagger
     from tagwright.batch.shards import cut
-    from tagwright.core.scratch import scratch_folder
+    from tagwright.core.atomic import scratch_folder
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.readers.documents.files import open_sources
 

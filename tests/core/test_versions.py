@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.boxes import number
 
-from tagwright.core.owned import OccupiedError
+from tagwright.core.atomic import OccupiedError
 from tagwright.core.saved import write_manifest
 from tagwright.core.versions import Versions, in_use
 from tagwright.errors import ConfigError, ModelError, TagwrightError

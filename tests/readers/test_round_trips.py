@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.readers.reading import read, same_folder
 
 import tagwright
-from tagwright.core.terminal import for_programs
+from tagwright.core.display import for_programs
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import read_keywords, write_keywords
 from tagwright.data.run_files import read_run, run_lines, write_run

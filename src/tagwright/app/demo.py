@@ -9,7 +9,7 @@ import numpy as np
 from tagwright.app import scipy_manual
 from tagwright.app.render import WIDTH, shortened
 from tagwright.app.scipy_manual import Manual
-from tagwright.core.terminal import escaped
+from tagwright.core.display import escaped
 from tagwright.evaluation.dataset import DEPTH
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.tables import percent

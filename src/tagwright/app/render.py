@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagwright.core.display import many
-from tagwright.core.terminal import escaped, for_programs, print_json
+from tagwright.core.display import escaped, for_programs, many, print_json
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
 from tagwright.evaluation import significance, tables

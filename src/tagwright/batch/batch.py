@@ -11,11 +11,10 @@ from typing import Self
 from tagwright.batch.local_processes import Tagged, in_processes
 from tagwright.batch.output_folder import BatchOptions, OutputFolder
 from tagwright.batch.shards import Shard, cut
-from tagwright.core.atomic import delete, lies_in, remove_leftovers
+from tagwright.core.atomic import delete, lies_in, remove_leftovers, scratch_folder
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.saved import read_manifest
-from tagwright.core.scratch import scratch_folder
 from tagwright.core.workers import usable_cores
 from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ConfigError
