@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from tagwright.core.atomic import delete
+from tagwright.core.atomic import delete, scratch_folder
 from tagwright.core.checked import shown
 from tagwright.core.progress import bar
-from tagwright.core.scratch import scratch_folder
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.compiled import Computed, is_installed

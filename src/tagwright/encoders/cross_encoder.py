@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.progress import bar
-from tagwright.core.scratch import scratch_folder
 from tagwright.encoders.architecture import Architecture, read_architecture, read_json
 from tagwright.encoders.compiled import is_installed
 from tagwright.encoders.device import best_device, best_dtype, current_settings, model_settings, uses_gpu

@@ -17,10 +17,9 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from tagwright.core.atomic import writing
+from tagwright.core.atomic import scratch_folder, writing
 from tagwright.core.cache import Cache, user_cache
 from tagwright.core.progress import note
-from tagwright.core.scratch import scratch_folder
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.layers import normalize, read_tensors
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find
