@@ -19,7 +19,7 @@ from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError
 from tagwright.papers.cross_encoder import CROSS, TripleContrast, train_cross_encoder, with_negatives
-from tagwright.training.gradient_caching import GradientCache, Texts
+from tagwright.training.gradient_caching import GradientCache
 from tagwright.training.loop import train
 from tagwright.training.objectives import Text
 from tagwright.training.trainable_encoder import trainable_encoder
@@ -98,7 +98,7 @@ def test_the_loss_is_that_of_the_scores_of_both_pairs(encoder: CrossEncoder, mon
     views = objective.views(batch, 0)
     tokens = trained.tokenize([text for view in views for text in view])
     cache = GradientCache(trained, Accelerator(cpu=True))
-    scores = cache.encode(Texts(tokens, np.zeros(4, np.bool_)))
+    scores = cache.encode(tokens)
     loss = objective.loss(torch.split(scores, 2), torch.tensor([1, 2]))
 
     def score(first: str, second: str) -> float:
