@@ -453,7 +453,7 @@ def test_the_demo_can_be_quiet(run: Command, monkeypatch: pytest.MonkeyPatch, qu
     from tagwright.core import progress
 
     silent: list[bool] = []
-    monkeypatch.setattr(demo, "run", lambda: silent.append(progress._silent.get()))
+    monkeypatch.setattr(demo, "run", lambda: silent.append(progress.is_silent()))
     answer(run, "demo", *(["--quiet"] if quiet else []))
     assert silent == [quiet]
 

@@ -14,9 +14,8 @@ from tagwright.core.display import many
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import KIND, saved_at
-from tagwright.data.corpus import Corpus
+from tagwright.data.corpus import Corpus, is_synthetic
 from tagwright.data.descriptions import keyword_records, with_keywords
-from tagwright.data.synthetic import is_synthetic
 from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 from tagwright.data.vocabulary_changes import report_changes
 from tagwright.errors import ConfigError, InputError
@@ -223,8 +222,7 @@ def _named_in(code: str, labels: Vocabulary) -> Vocabulary:
 def evaluate(run: Run, task: "EvaluationSet", per_label_file: Path | None = None) -> "Scores":
     """Score a run; per_label_file: where to write the scores of every label."""
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.scores import per_label
-    from tagwright.evaluation.tables import write_per_label
+    from tagwright.evaluation.scores import per_label, write_per_label
 
     if per_label_file:
         rows = per_label(run, task.gold, train=task.train)

@@ -4,7 +4,6 @@ omikuji logs on stdout, draws bars on stderr, and aborts its process when it fai
 of core/workers.py, which holds a `Forest`.
 """
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -12,6 +11,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.saved import (
@@ -153,15 +153,14 @@ def fit_trees(
     if not len(used):
         raise ConfigError("no document has both words and a label of the vocabulary; label trees learn from these")
     forest, learnt, gold = forest_worker(), features[used], gold.take(used)
-    scratch = tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)
-    with bar("parabel trees", None), scratch as folder:
+    with bar("parabel trees", None), scratch_folder() as folder:
         try:
             words = forest.ask(
                 "grow",
                 features=(learnt.indptr, learnt.indices, learnt.data),
                 gold=(gold.indptr, gold.labels),
                 size=(labels, features.shape[1]),
-                scratch=Path(folder),
+                scratch=folder,
                 settings={"n_trees": trees, "min_branch_size": leaf},
                 workers=workers,
             )

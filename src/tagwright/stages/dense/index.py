@@ -21,7 +21,7 @@ from tagwright.core.extras import require
 from tagwright.core.saved import digest, read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.data.sparse_arrays import largest_cells
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.unit_vectors import unit
+from tagwright.encoders.layers import unit
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Label, Longs, Run
 
@@ -338,7 +338,7 @@ def _parameter(name: str) -> str:
 
 
 Sketch: TypeAlias = Callable[[Sequence[str]], Floats]
-"Turns texts into (texts, dim) rough vectors of norm 1, or zero, without delay. encoders.sketch makes one."
+"Turns texts into (texts, dim) rough vectors of norm 1, or zero, without delay. `static.read_sketch` makes one."
 
 
 class RoughLabels:
