@@ -26,7 +26,7 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation import advice
 from tagwright.papers import depl, rts
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import fit_svm
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled

@@ -15,7 +15,7 @@ from tagwright.data.corpus import taken
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.encoders.cache import keeps_documents
 from tagwright.stages.dense import Dense
-from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
 from tagwright.types import Document, Label, Longs, Retriever, Run

@@ -43,7 +43,7 @@ from tagwright.evaluation.advice import next_step
 from tagwright.llm.options import LlmOptions
 from tagwright.papers import depl, rts
 from tagwright.stages.dense import Dense
-from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.stage import Linear
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.language_model import LLM_RANKING, with_keywords, with_model
 from tagwright.tagger.zero_shot import StageName
