@@ -111,7 +111,7 @@ def _quiet(context: typer.Context, wanted: bool) -> None:
     """Show no progress and no hints while the command runs."""
     context.with_resource(silence(wanted))
     if wanted:
-        context.with_resource(unlogged("tagwright.stages.dense.trust"))
+        context.with_resource(unlogged("tagwright.stages.dense.retriever"))
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", callback=_quiet, help="No progress bars, no hints.")]

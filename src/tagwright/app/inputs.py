@@ -245,10 +245,13 @@ def vocabulary_lines(
         return vocabulary(chosen).lines(file_format)
     if chosen.model is None:
         raise ConfigError("keywords are those of a saved tagger of `train svm`: --model DIR")
-    from tagwright.papers import depl
+    from tagwright.stages.linear.stage import Linear
 
     tagger = Tagger.load(chosen.model)
-    words = depl.keywords_of(tagger, keywords)
+    svm = tagger.stages.get("svm")
+    if not isinstance(svm, Linear):
+        raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; expected one called svm")
+    words = svm.keywords(keywords)
     if described:
         return with_keywords(tagger.vocabulary, words).lines(file_format)
     return (json.dumps(record, ensure_ascii=False) for record in keyword_records(tagger.vocabulary, words))
@@ -281,7 +284,7 @@ def explained_by_neighbours(
     All documents are tagged before the first is passed on. Raises ConfigError for a meta-path that the data lack, and
     as `Tagger.check` does.
     """
-    from tagwright.graph.evidence import network_evidence
+    from tagwright.graph.neighbours import network_evidence
     from tagwright.graph.network import Graph
 
     graph = Graph.of(corpus)
