@@ -193,8 +193,9 @@ def _decode(record: bytes, encoding: str, remark: Callable[..., None]) -> list[F
 
 def _value(subfield: bytes) -> bytes:
     """What follows the code, which takes more than one byte where it is none."""
-    continuing = bytes(range(0x80, 0xC0))  # a character of UTF-8
-    return subfield[1:] if subfield[0] < 0x80 else subfield[1:].lstrip(continuing)
+    if subfield[0] < 0x80:
+        return subfield[1:]
+    return subfield[1:].lstrip(bytes(range(0x80, 0xC0)))  # which continue a character of UTF-8
 
 
 _Decode: TypeAlias = Callable[[bytes], str]
@@ -254,7 +255,7 @@ def _field(element: Element) -> Field:
 
 def _plain(value: str) -> str:
     """The value without the signs around words that are not sorted, such as an article at the beginning of a title."""
-    return value.translate(dict.fromkeys(map(ord, "\x88\x89\x98\x9c")))
+    return re.sub("[\x88\x89\x98\x9c]", "", value)
 
 
 def _document(fields: Sequence[Field]) -> Document:
