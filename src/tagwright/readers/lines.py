@@ -236,9 +236,9 @@ def json_objects(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
     if _is_object(first):
         yield from json_lines(path, "leave out")
     elif text := open_text(path):
-        found = _parsed(text, path, None)
-        for number, each in enumerate(found if isinstance(found, list) else [found], 1):
-            yield number, _object(each, path, number)
+        value = _parsed(text, path, None)
+        for number, record in enumerate(value if isinstance(value, list) else [value], 1):
+            yield number, _object(record, path, number)
 
 
 def write_json_lines(records: Iterable[Mapping[str, Any]], path: Path | str) -> None:

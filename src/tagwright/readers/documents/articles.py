@@ -169,8 +169,8 @@ def _reference(reference: Element) -> str:
 
 
 def _find(element: Element, path: str) -> Element:
-    found = element.find(path)
-    return Element("nothing") if found is None else found
+    child = element.find(path)
+    return Element("nothing") if child is None else child
 
 
 _TEI = Prose(

@@ -211,8 +211,8 @@ def last_part(label_id: str) -> str:
     >>> last_part("(DE-627)17")
     ''
     """
-    found = re.split(r"[/#:)]", label_id)[-1]
-    return found if len(found) >= 5 else ""
+    part = re.split(r"[/#:)]", label_id)[-1]
+    return part if len(part) >= 5 else ""
 
 
 def main_heading(name: str) -> str:

@@ -235,10 +235,10 @@ class _File(NamedTuple):
 
 
 def _files(source: str, format: str | None) -> list[_File]:  # noqa: A002
-    found = list[_File]()
+    files = list[_File]()
     for path in [Path(source)] if source == "-" else _paths(source):
-        found += _in_folder(path, format) if path.is_dir() else [_File(path, _id(path), format)]
-    return found
+        files += _in_folder(path, format) if path.is_dir() else [_File(path, _id(path), format)]
+    return files
 
 
 def _without_labels(files: list[_File]) -> list[_File]:

@@ -219,11 +219,11 @@ def _from_marc8(text: bytes, remark: Callable[..., None]) -> str:
 
     escaped = b"\x1b" in text
     with redirect_stderr(io.StringIO()) if escaped else nullcontext():  # it writes where Chinese text breaks off
-        found = str(marc8_to_unicode(text, True))
-    if not escaped and found.count(" ") > text.count(b" "):
+        decoded = str(marc8_to_unicode(text, True))
+    if not escaped and decoded.count(" ") > text.count(b" "):
         remedy = option("encoding", "cp1252")
         remark(f"text is not in MARC-8, as the leader says; if another encoding is meant, name it: {remedy}")
-    return re.sub(r"&#x([0-9A-Fa-f]{4,5});", lambda number: chr(int(number[1], 16)), found)
+    return re.sub(r"&#x([0-9A-Fa-f]{4,5});", lambda number: chr(int(number[1], 16)), decoded)
 
 
 def _of_xml(path: Path) -> Iterator[_Numbered]:

@@ -136,7 +136,7 @@ def _fields(parts: Sequence[str], path: Path, begin: int, *, lines: bool = True)
     """
     if not lines:  # the number of the record, or a comment, may be before its first field
         parts = list(dropwhile(lambda part: not re.search("[\x1f$ƒ]", part), parts))
-    found = list[Field]()
+    fields = list[Field]()
     for place, part in enumerate(parts, begin):
         part = part.strip(_AROUND)
         if not part:
@@ -149,8 +149,8 @@ def _fields(parts: Sequence[str], path: Path, begin: int, *, lines: bool = True)
         value = r"((?:[^$]|\$\$)*)" if separator == "$" else f"([^{separator}]*)"
         subfields = re.findall(f"{re.escape(separator)}([^{separator}]){value}", field[3])
         coded = ((code, value.replace("$$", "$") if separator == "$" else value) for code, value in subfields)
-        found.append(Field(field[1], field[2] or "", tuple((code, _plain(value)) for code, value in coded)))
-    return begin, found
+        fields.append(Field(field[1], field[2] or "", tuple((code, _plain(value)) for code, value in coded)))
+    return begin, fields
 
 
 def _plain(value: str) -> str:
