@@ -296,21 +296,6 @@ def test_saving_works_where_the_system_behaves_as_windows_does(windows: None, tm
     assert names(tmp_path) == ["box", "run.jsonl"]
 
 
-def test_a_folder_that_stays_in_use_is_an_error_in_one_line_and_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save(tmp_path / "box", 7)
-
-    def in_use(source: Any, target: Any) -> None:
-        raise PermissionError(errno.EACCES, "Access is denied")
-
-    monkeypatch.setattr(os, "replace", in_use)
-    with pytest.raises(TagwrightError, match=r"box: cannot be written \(Access is denied\)"):
-        save(tmp_path / "box", 8)
-    assert number(tmp_path / "box") == 7
-    assert names(tmp_path) == ["box"]
-
-
 def test_a_second_rename_that_fails_puts_the_old_folder_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(tmp_path / "box", 7)
     rename = atomic.replace

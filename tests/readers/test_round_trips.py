@@ -154,7 +154,7 @@ WRITERS = {
     "app/commands/generate.py": "documents as documents.jsonl; descriptions are texts of a model",
     "app/suggestions.py": "a table for spreadsheets, which nothing here reads; a line says what it cannot hold",
     "server/start_pages.py": "cells to paste into a spreadsheet",
-    "evaluation/tables.py": "a table for spreadsheets, which nothing here reads",
+    "evaluation/scores.py": "a table for spreadsheets, which nothing here reads",
     "catalogues/copies.py": "records are copied byte by byte",
 }
 "Modules that write files of lines, and the formats above that try them."

@@ -37,14 +37,6 @@ def test_a_document_comes_back_as_it_went_in_also_after_a_restart(tmp_path: Path
         again[3]
 
 
-def test_a_known_document_keeps_its_text_and_place(tmp_path: Path) -> None:
-    documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
-    documents.add([PAPER])
-    assert documents.add([replace(PAPER, labels=("y",)), Document("c"), Document("c")]) == (["b", "c", "c"], 1, [])
-    assert documents[1] == PAPER
-    assert len(documents) == 2
-
-
 def test_an_id_with_another_text_is_another_document(tmp_path: Path) -> None:
     documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
     documents.add([PAPER])
@@ -83,12 +75,6 @@ def test_documents_are_told_apart_by_id_and_text_alone(given_: list[tuple[str, s
     file.close()
 
 
-def test_more_than_are_written_at_once(tmp_path: Path) -> None:
-    documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
-    assert documents.add(Document(str(i)) for i in range(1203)).new == 1203
-    assert [entry.id for entry in documents.entries()] == [str(i) for i in range(1203)]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
@@ -103,11 +89,6 @@ def test_files_are_read_by_the_readers_of_their_formats(name: str, content: byte
     (document,) = read_upload(name, content)
     assert document.text == expected
     assert document.id == "7" if name == "x.jsonl" else document.id.startswith(name.replace("\\", "/").split("/")[-1])
-
-
-def test_one_name_with_two_contents_is_two_documents_and_one_content_twice_is_one() -> None:
-    first, second, again = (read_upload("a.txt", content)[0].id for content in (b"Bees", b"Ants", b"Bees"))
-    assert first == again != second
 
 
 def bomb() -> bytes:
@@ -185,10 +166,3 @@ def test_a_file_that_needs_too_much_memory_ends_its_own_reader_only(monkeypatch:
     monkeypatch.setattr("sys.executable", "false")  # ends at once, as a process that was killed does
     with pytest.raises(InputError, match=r"a\.txt: cannot be read: the file crashed the reader"):
         read_upload("a.txt", b"Bees")
-
-
-def test_an_upload_is_never_taken_for_a_module() -> None:
-    (document,) = read_upload("json.txt", b"raise SystemExit(3)")
-    assert document.text == "raise SystemExit(3)"
-    with pytest.raises(InputError, match=r"json\.py: has no recognisable format$"):
-        read_upload("json.py", b"raise SystemExit(3)")

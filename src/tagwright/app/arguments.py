@@ -17,8 +17,7 @@ from tagwright.core.outputs import Written, check_output
 from tagwright.core.progress import silence, unlogged
 from tagwright.core.versions import in_use
 from tagwright.errors import option
-from tagwright.readers.labels.encodings import label_encoding
-from tagwright.readers.limits import document_limit
+from tagwright.readers.limits import document_limit, reading
 
 Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet"]
 
@@ -64,7 +63,8 @@ Offline = Annotated[
 
 def _encoding(context: typer.Context, name: str) -> str:
     """Applies to vocabularies as well while the command runs."""
-    context.with_resource(label_encoding(name))
+    if name:
+        context.with_resource(reading(label_encoding=name))
     return name
 
 

@@ -12,7 +12,7 @@ from tagwright.app.scipy_manual import Manual
 from tagwright.core.display import escaped
 from tagwright.evaluation.dataset import DEPTH
 from tagwright.evaluation.scores import evaluate
-from tagwright.evaluation.text_tables import percent
+from tagwright.evaluation.tables import percent
 from tagwright.tagger import Evidence, Suggestion, Tagger, zero_shot
 from tagwright.types import Document
 

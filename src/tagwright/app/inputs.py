@@ -222,8 +222,7 @@ def _named_in(code: str, labels: Vocabulary) -> Vocabulary:
 def evaluate(run: Run, task: "EvaluationSet", per_label_file: Path | None = None) -> "Scores":
     """Score a run; per_label_file: where to write the scores of every label."""
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.scores import per_label
-    from tagwright.evaluation.tables import write_per_label
+    from tagwright.evaluation.scores import per_label, write_per_label
 
     if per_label_file:
         rows = per_label(run, task.gold, train=task.train)

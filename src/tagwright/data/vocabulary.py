@@ -29,16 +29,14 @@ from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError, option
+from tagwright.readers.documents.catalogue import last_part, main_heading, read_reference
 from tagwright.readers.documents.columns import SAMPLE, Columns
 from tagwright.readers.headers import LIKE_LABELS, among
-from tagwright.readers.labels.encodings import decoded
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, say_chosen
-from tagwright.readers.labels.parents import with_parents
-from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table
+from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table, with_parents
 from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
-from tagwright.readers.lines import WORKBOOKS, open_bytes, table_lines, write_lines
-from tagwright.readers.references import last_part, main_heading, read_reference
+from tagwright.readers.lines import WORKBOOKS, in_encoding, open_bytes, table_lines, write_lines
 from tagwright.text.language import ALL, AUTO, check, likely
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Mask, Run
@@ -539,7 +537,7 @@ def _labels(
     """The labels of a file. lines: gets the line of each, where there are lines."""
     check(language or AUTO if language != ALL else AUTO)
     if file_format not in ("turtle", "rdfxml", "ntriples"):
-        located = decoded(path, encoding, lambda: list(_located(path, language, likely, file_format)))
+        located = in_encoding(path, encoding, lambda: list(_located(path, language, likely, file_format)))
         lines.extend(line for line, _ in located)
         return [label for _, label in located]
     guess = likely()

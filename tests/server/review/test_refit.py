@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import re
 import signal
 import subprocess
@@ -274,19 +272,6 @@ def test_a_kill_while_it_is_saved_leaves_the_old_model_whole(tmp_path: Path) -> 
     assert len(Tagger.load(tmp_path / "bees", verify=True).vocabulary) == 3
     Tagger.load(tmp_path / "bees").restrict(["o"]).save(tmp_path / "bees", overwrite=True)  # and can be replaced
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["bees"]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="fork and SIGKILL are for POSIX")
-def test_a_kill_during_a_training_leaves_whole_versions_that_the_next_start_serves(tmp_path: Path) -> None:
-    """A few; `tests.kill_trainings` kills any number."""
-    command = [sys.executable, "-m", "tests.kill_trainings", str(tmp_path), "3"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = json.loads(done.stdout)
-    assert (said["killed"], said["damaged"], said["left over"]) == (3, [], [])
-    assert sum(said["then served"].values()) == 3
 
 
 def test_it_begins_again_with_the_model_before_any_review(tmp_path: Path) -> None:
