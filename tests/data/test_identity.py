@@ -25,7 +25,7 @@ IDS_ALONE = {
     "app/demo.py": "the documents of the demo",
     "batch/batch.py": "the documents of one shard, with the suggestions that were just made for them",
     "graph/network.py": "references name works by id",
-    "readers/documents/ids.py": "tells documents of one id apart, or says that it is repeated",
+    "readers/documents/files.py": "tells documents of one id apart, or says that it is repeated",
     "data/vocabulary.py": "a page that is a label too",
     "combining/candidate_features.py": "a page that is a label too",
     "auto/plan.py": "a page that is a label too",

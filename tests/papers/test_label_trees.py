@@ -8,6 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from tagwright.core.atomic import remove_abandoned
 from tagwright.core.saved import digests, write_manifest
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.papers.label_trees import LabelTreeOptions, LabelTrees, fit_trees
@@ -150,14 +152,18 @@ fit_trees(csr_matrix(np.eye(2, dtype=np.float32)), Run.from_rows([[0], [1]]), 2)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
-def test_a_killed_training_leaves_no_file_and_no_process(tmp_path: Path) -> None:
+def test_what_a_killed_training_leaves_is_removed_by_the_next_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE) as training:
         assert training.stdout
         assert training.stdout.readline() == b"growing\n"
-        (folder,) = tmp_path.glob("tagwright-*")
+        assert len(list(tmp_path.glob("tagwright-*.folder"))) == 1
         training.send_signal(signal.SIGKILL)
-    for _ in range(6000):  # the process of the trees sees the end of its input
-        if not folder.exists():
+    for _ in range(600):  # the process of the trees sees the end of its input, and may still be writing
+        remove_abandoned()
+        if not list(tmp_path.iterdir()):
             break
         threading.Event().wait(0.1)
-    assert not list(tmp_path.glob("tagwright-*"))
+    assert not list(tmp_path.iterdir())
