@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -203,6 +204,7 @@ def test_a_mistake_of_our_own_is_no_full_disk(tmp_path: Path) -> None:
 
 WRITERS = """
 import sys
+import tempfile
 from pathlib import Path
 from tagwright.core.atomic import *
 from tagwright.core.saved import *
@@ -343,3 +345,29 @@ def test_a_kill_while_it_is_tried_whether_a_place_can_be_written_leaves_what_the
     assert left[0].startswith(f".{probed}.tmp")
     check_writable(tmp_path / path)
     assert [*tmp_path.iterdir()] == []
+
+
+SCRATCH = """
+import sys, tempfile, time
+from tagwright.core.atomic import scratch_folder
+tempfile.tempdir = sys.argv[1]
+with scratch_folder() as folder:
+    (folder / "documents.txt").touch()
+    print(folder.name, flush=True)
+    time.sleep(1000)
+"""
+
+
+def test_a_scratch_folder_is_removed_by_the_next_process_when_its_own_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with subprocess.Popen([sys.executable, "-c", SCRATCH, str(tmp_path)], stdout=subprocess.PIPE, text=True) as killed:
+        assert killed.stdout
+        folder = tmp_path / killed.stdout.readline().strip()
+        atomic.remove_abandoned()
+        assert (folder / "documents.txt").exists()  # its process lives
+        killed.kill()
+    with atomic.scratch_folder() as own:
+        assert [path for path in tmp_path.iterdir() if path.suffix == ".folder"] == [own]
+    assert list(tmp_path.iterdir()) == []

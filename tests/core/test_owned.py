@@ -22,7 +22,7 @@ OF_OS = {"replace", "rename", "renames", "remove", "unlink", "rmdir", "removedir
 OF_SHUTIL = {"rmtree", "move"}
 OF_PATH = {"unlink", "replace", "rename", "rmdir"}
 
-OTHERS = {"encoders/exported.py"}
+OTHERS = {"encoders/graphs.py"}
 "`replace` is a method of OpenVINO's nodes there."
 
 
