@@ -6,6 +6,8 @@ import ast
 import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -116,7 +118,7 @@ def test_no_other_place_builds_the_text_of_a_whole_value_to_cut_it() -> None:
     texts = {"str", "repr", "ascii", "dumps", "json.dumps", "pformat"}
     found = [
         f"{path}:{node.lineno}"
-        for path, tree in modules().items()
+        for path, tree in modules()
         for node in ast.walk(tree)
         if isinstance(node, ast.Subscript)
         and isinstance(node.slice, ast.Slice)
@@ -144,3 +146,8 @@ def test_not_too_many_names_are_compared() -> None:
     known = [str(number) for number in range(50_001)]
     assert checked.nearest("12345x", known) == ""
     assert checked.nearest("12345x", known[:-1]) == "12345"
+
+
+def test_what_json_does_not_know_is_shown_as_what_is_like_it() -> None:
+    values = [{"a"}, MappingProxyType({"a": 1}), Path("a"), frozenset[str]()]
+    assert [*map(shown, values)] == ['["a"]', '{"a": 1}', '"a"', "[]"]

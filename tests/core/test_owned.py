@@ -51,7 +51,7 @@ def replacing_or_deleting(tree: ast.AST) -> Iterator[int]:
 
 
 def test_nothing_but_one_module_replaces_or_deletes() -> None:
-    found = {f"{path}:{line}" for path, tree in modules().items() for line in replacing_or_deleting(tree)}
+    found = {f"{path}:{line}" for path, tree in modules() for line in replacing_or_deleting(tree)}
     outside = sorted(each for each in found if not each.startswith("core/atomic.py:"))
     assert {each for each in outside if each.partition(":")[0] not in OTHERS} == set()
     assert len(outside) <= len(OTHERS)
@@ -272,7 +272,7 @@ REPLACING = {"replace_file", "replace_folder", "replace_locked"}
 
 def test_every_caller_that_replaces_by_name_is_known_and_folders_are_compared() -> None:
     found = set()
-    for name, tree in modules().items():
+    for name, tree in modules():
         for call in ast.walk(tree):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in REPLACING:
                 found.add(name)

@@ -28,12 +28,12 @@ IDS_ALONE = {
     "readers/documents/files.py": "tells documents of one id apart, or says that it is repeated",
     "data/vocabulary.py": "a page that is a label too",
     "combining/candidate_features.py": "a page that is a label too",
-    "auto/plan.py": "a page that is a label too",
+    "auto/recipe.py": "a page that is a label too",
 }
 
 
 def test_each_place_that_finds_documents_by_id_says_why_it_may() -> None:
-    found = {path for path, tree in modules().items() if any(map(_is_document_id, _keys(tree)))}
+    found = {path for path, tree in modules() if any(map(_is_document_id, _keys(tree)))}
     assert found == {*TEXTS_COMPARED, *WITHIN_ONE_REVIEW, *IDS_ALONE}
 
 

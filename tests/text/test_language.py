@@ -174,7 +174,7 @@ FROM_SEVERAL = {
     "llm/generation.py": "the language in which a model writes",
     "auto/recipe.py": "the documents from which a tagger is trained",
     "tagger/zero_shot.py": "the documents from which a tagger is made, and each text by itself",
-    "stages/dense/trust.py": "a line of log",
+    "stages/dense/retriever.py": "a line of log",
     "text/language.py": "here",
 }
 "Where a language is recognised in several texts, and of what."
@@ -183,7 +183,7 @@ FROM_SEVERAL = {
 def test_a_language_is_recognised_in_several_texts_only_where_a_tagger_is_made() -> None:
     """Among texts to be tagged each has its own: others would change its answer."""
     found = set[str]()
-    for file, tree in modules().items():
+    for file, tree in modules():
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
                 continue

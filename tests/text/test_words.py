@@ -195,11 +195,11 @@ def _calls() -> Iterator[tuple[str, ast.Call]]:
 def _readers() -> dict[str, ast.Module]:
     """The other modules that import `text/words.py`, or what calls it."""
     wanted = "tagwright.text.words", "tagwright.text.batch"
-    imports = {path: [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)] for path, tree in modules().items()}
     return {
-        path: modules()[path]
-        for path, nodes in sorted(imports.items())
-        if path != "text/words.py" and any(node.module in wanted for node in nodes)
+        path: tree
+        for path, tree in modules()
+        if path != "text/words.py"
+        and any(isinstance(node, ast.ImportFrom) and node.module in wanted for node in ast.walk(tree))
     }
 
 
