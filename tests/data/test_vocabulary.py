@@ -361,7 +361,7 @@ def vocabularies(draw: st.DrawFn) -> Vocabulary:
     return Vocabulary(Label(name, draw(names), draw(description), draw(broader)) for name in ids)
 
 
-@settings(same_folder, max_examples=40)
+@settings(same_folder, max_examples=25)
 @given(vocabularies(), st.sampled_from(["labels.jsonl", "labels.jsonl.gz", "labels.csv", "labels.csv.gz"]))
 def test_written_labels_are_read_again(tmp_path: Path, vocabulary: Vocabulary, name: str) -> None:
     vocabulary.write(tmp_path / name)
