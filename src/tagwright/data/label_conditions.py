@@ -6,10 +6,8 @@ A condition is `kind:value`. A `*` at the end of the value means "begins with"; 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -33,7 +31,7 @@ class LabelConditions:
     """Tells which labels of a vocabulary fulfil conditions."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary, self._sorted = vocabulary, dict[Kind, tuple[list[str], Mapping[str, list[int]]]]()
+        self._vocabulary, self._sorted = vocabulary, dict[Kind, tuple[list[str], Longs]]()
         self.allowed = lru_cache(8)(self._allowed)  # for the next request with the same conditions
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -81,24 +79,21 @@ class LabelConditions:
             return np.array([place])
         values, places = self._values(kind)
         end = value[:-1] + "\U0010ffff" if value.endswith("*") else value  # which is sorted behind all others
-        fitting = values[bisect_left(values, value.removesuffix("*")) : bisect_right(values, end)]
-        return np.fromiter(chain.from_iterable(map(places.__getitem__, fitting)), np.int64)
+        return places[bisect_left(values, value.removesuffix("*")) : bisect_right(values, end)]
 
-    def _values(self, kind: Kind) -> tuple[list[str], Mapping[str, list[int]]]:
-        """All values of a kind in order, and the positions of the labels that have each."""
+    def _values(self, kind: Kind) -> tuple[list[str], Longs]:
+        """All values of a kind in order, and the position of the label that has each."""
         if kind not in self._sorted:
             texts = self._vocabulary.texts(FIELDS[kind]) if kind in FIELDS else enumerate(self._vocabulary.ids)
-            places = defaultdict[str, list[int]](list)
-            for place, own in texts:
-                for text in [own] if isinstance(own, str) else own:
-                    places[text].append(place)
-            self._sorted[kind] = sorted(places), places
+            pairs = [(text, place) for place, own in texts for text in ([own] if isinstance(own, str) else own)]
+            values, places = zip(*sorted(pairs), strict=True) if pairs else ((), ())
+            self._sorted[kind] = list(values), np.array(places, np.int64)
         return self._sorted[kind]
 
     def _remedy(self, kind: Kind, value: str) -> str:
         """The nearest value, or what values there are."""
         prefix = "" if kind == "id" else f"{kind}:"
-        known, _ = self._values(kind)
+        known = list(dict.fromkeys(self._values(kind)[0]))
         if not known:
             return f"no label of the vocabulary has a {kind}"
         label = None if kind in FIELDS else self._vocabulary.resolve(value)
