@@ -22,7 +22,7 @@ from tagwright.tagger import Tagger
 from tagwright.types import Run
 
 if TYPE_CHECKING:  # loading a tagger needs no evaluation and no method
-    from tagwright.data.descriptions import Keywords
+    from tagwright.data.keywords import Keywords
     from tagwright.evaluation import dataset
     from tagwright.evaluation.dataset import TaskArguments
     from tagwright.evaluation.scores import Scores

@@ -15,7 +15,7 @@ from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import KIND, saved_at
 from tagwright.data.corpus import Corpus, is_synthetic
-from tagwright.data.descriptions import keyword_records, with_keywords
+from tagwright.data.keywords import keyword_records, with_keywords
 from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 from tagwright.data.vocabulary_changes import report_changes
 from tagwright.errors import ConfigError, InputError

@@ -16,8 +16,8 @@ import numpy as np
 
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Range
 from tagwright.core.steps import Steps
-from tagwright.data.descriptions import Keywords
 from tagwright.data.gold import gold_of_texts
+from tagwright.data.keywords import Keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
