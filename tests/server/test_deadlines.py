@@ -300,7 +300,7 @@ def test_connections_are_fewer_than_the_files_that_the_process_may_open() -> Non
 
 
 def test_too_many_open_files_are_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    logs._no_room = logs.Seldom(clock=Clock())
+    logs._no_room = logs.once_a_minute(Clock())
     loop = asyncio.new_event_loop()
     for _ in range(1000):
         error = OSError(errno.EMFILE, "Too many open files")

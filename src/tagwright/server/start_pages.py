@@ -1,7 +1,7 @@
 """The pages for everybody: suggestions for a text or a file, and the description of the interface."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from tagwright.server.entrance import Entrance, Session, Sessions
 from tagwright.server.json_api import JsonApi, options_of, sent_document
 from tagwright.server.languages import _, translated_error
 from tagwright.server.openapi import Operation, described
-from tagwright.server.pages import show, show_problem
+from tagwright.server.pages import show
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import Form, Upload, read_documents, read_form, text_of, whole
 from tagwright.server.rows import highlight, strongest_spans, suggested_row
@@ -42,24 +42,11 @@ class StartPages:
     def routes(self) -> list[Route]:
         """The pages, also at Annif's address, and their entrance."""
         entrance = Entrance(self.sessions, "/enter", "/", "suggest", named=False)
-
-        def entered(page: Callable[[Request, Session | None], Awaitable[Response]]) -> Any:
-            async def answer(request: Request) -> Response:
-                try:
-                    session = entrance.session(request)
-                except Problem as problem:
-                    return show_problem(request, problem)
-                if session is None and not entrance.is_open:
-                    return RedirectResponse(entrance.path, 303)
-                return await page(request, session)
-
-            return answer
-
         return [
             entrance.route(),
-            Route("/", entered(self.start), methods=["GET"]),
-            Route("/", entered(self.suggest), methods=["POST"]),
-            Route("/api", entered(self.interface), methods=["GET"]),
+            Route("/", entrance.page(self.start), methods=["GET"]),
+            Route("/", entrance.page(self.suggest), methods=["POST"]),
+            Route("/api", entrance.page(self.interface), methods=["GET"]),
             *(Route(f"/v1/ui{end}", RedirectResponse("/", 307), methods=["GET"]) for end in ("", "/")),
         ]
 
