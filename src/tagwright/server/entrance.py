@@ -91,8 +91,8 @@ class Sessions:
         return hmac.digest(key, f"{purpose} {text}".encode(), "sha256").hex()
 
 
-def _is_same(right: str, given: str) -> bool:
-    return hmac.compare_digest(right.encode(), given.encode("utf-8", "replace"))
+def _is_same(right: str, other: str) -> bool:
+    return hmac.compare_digest(right.encode(), other.encode("utf-8", "replace"))
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class _Text(logging.Formatter):
 
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        found = {
+        entry = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "request": current().id,
@@ -88,8 +88,8 @@ class _Json(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
-            found["exception"] = _traceback(record.exc_info)
-        return json.dumps(found)
+            entry["exception"] = _traceback(record.exc_info)
+        return json.dumps(entry)
 
 
 _Raised: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]

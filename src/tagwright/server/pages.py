@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @cache
 def _environment(language: str) -> Environment:
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("tagwright.server"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         extensions=["jinja2.ext.i18n"],
     )  # fmt: skip
-    found.install_gettext_translations(languages.translations(language), newstyle=True)  # type: ignore[attr-defined]
-    found.globals.update(language=language, languages_of_pages=languages.LANGUAGES, percent=languages.percent)
-    found.filters.update(number=languages.number, translated=languages.translated)
-    return found
+    environment.install_gettext_translations(languages.translations(language), newstyle=True)  # type: ignore[attr-defined]
+    environment.globals.update(language=language, languages_of_pages=languages.LANGUAGES, percent=languages.percent)
+    environment.filters.update(number=languages.number, translated=languages.translated)
+    return environment
 
 
 def render(template: str, **content: Any) -> str:

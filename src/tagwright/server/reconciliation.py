@@ -84,10 +84,10 @@ class NameMatcher:
         """The best candidates of a query, best first. near: ids of labels that a tagger suggests, from 0 to 1."""
         text = " ".join(clean(query.text[:LONGEST]).split())
         values = dict(near)
-        found = [self.vocabulary[position] for position in self._positions(text, query, values)]
-        exact = [label for label in found if text and (text == label.id or text in _plain(label.names))]
-        exact = exact or [label for label in found if text in _plain(label.all_names)]
-        fitting = [label for label in found if not query.types or query.types & {CONCEPT, *label.types}]
+        labels = [self.vocabulary[position] for position in self._positions(text, query, values)]
+        exact = [label for label in labels if text and (text == label.id or text in _plain(label.names))]
+        exact = exact or [label for label in labels if text in _plain(label.all_names)]
+        fitting = [label for label in labels if not query.types or query.types & {CONCEPT, *label.types}]
         rated = [_rated(label, text, values.get(label.id, 0.0), exact) for label in fitting]
         judged = [self._judged(each, query.properties) for each in rated]
         return sorted(judged, key=lambda each: -each.score)[: query.limit]
@@ -107,17 +107,17 @@ class NameMatcher:
         """Labels to look at: of an id, with names like the text, near ones, and those of properties without a text."""
         index = self.vocabulary.index
         named = [index[text]] if text in index else []
-        found = self.search(text, max(50, query.limit))  # so that filters and namesakes hide none
+        searched = self.search(text, max(50, query.limit))  # so that filters and namesakes hide none
         values = [] if text else [value for _, values in query.properties for value in values]
         resolved = (self.vocabulary.resolve(value) for value in values)
-        every = [*named, *found, *(index[each] for each in near), *(each for each in resolved if each is not None)]
+        every = [*named, *searched, *(index[each] for each in near), *(each for each in resolved if each is not None)]
         allowed = self.search.allowed
         return [each for each in dict.fromkeys(every) if allowed is None or allowed[each]]
 
-    def _judged(self, found: Candidate, properties: Iterable[tuple[str, Sequence[str]]]) -> Candidate:
+    def _judged(self, candidate: Candidate, properties: Iterable[tuple[str, Sequence[str]]]) -> Candidate:
         """The candidate with a lower score for each property that its label does not have."""
-        wrong = sum(not self._has(found.label, name, values) for name, values in properties if name in PROPERTIES)
-        return found._replace(score=round(found.score * 0.5**wrong, 1), match=found.match and not wrong)
+        wrong = sum(not self._has(candidate.label, name, values) for name, values in properties if name in PROPERTIES)
+        return candidate._replace(score=round(candidate.score * 0.5**wrong, 1), match=candidate.match and not wrong)
 
     def _has(self, label: Label, name: str, values: Sequence[str]) -> bool:
         if name == "notation":
@@ -196,8 +196,8 @@ class Reconciliation:
         """Labels by the beginning or a part of a name, alternative name or id."""
         model, (prefix, cursor) = self._model(request), _prefix(request)
         matcher = await asyncio.to_thread(self._matcher, model)
-        found = await asyncio.to_thread(matcher.search, prefix, cursor + LIMIT)
-        labels = [matcher.vocabulary[position] for position in found[cursor:]]
+        positions = await asyncio.to_thread(matcher.search, prefix, cursor + LIMIT)
+        labels = [matcher.vocabulary[position] for position in positions[cursor:]]
         result = [
             {**_named(label), "description": _description(label, matcher.vocabulary), "notable": _types(label)}
             for label in labels
@@ -269,10 +269,10 @@ class Reconciliation:
 
     def _matcher(self, model: ServedModel) -> NameMatcher:
         """The matcher over the present vocabulary of a model."""
-        found = self._matchers.get(model.id)
-        if found is None or found.vocabulary is not model.tagger.vocabulary:
-            found = self._matchers[model.id] = NameMatcher(model.tagger.vocabulary, model.search())
-        return found
+        matcher = self._matchers.get(model.id)
+        if matcher is None or matcher.vocabulary is not model.tagger.vocabulary:
+            matcher = self._matchers[model.id] = NameMatcher(model.tagger.vocabulary, model.search())
+        return matcher
 
     def _shown(self, request: Request) -> tuple[Label, dict[str, Any]]:
         """The label that is asked for, and what a template shows of it. Raises Problem."""
@@ -325,9 +325,9 @@ def _queries(text: str) -> dict[str, Query | Problem]:
     return found
 
 
-def _query(given: Mapping[str, Any], key: str) -> Query:
+def _query(sent: Mapping[str, Any], key: str) -> Query:
     """Check a query; one of a blank text is right, as OpenRefine sends it for an empty cell. Raises Problem."""
-    text, limit, types = given.get("query", ""), given.get("limit", LIMIT), given.get("type") or []
+    text, limit, types = sent.get("query", ""), sent.get("limit", LIMIT), sent.get("type") or []
     types = [types] if isinstance(types, str) else types
     place = f" - 'queries.{key[:100]}'"
     if not isinstance(text, str):
@@ -338,10 +338,10 @@ def _query(given: Mapping[str, Any], key: str) -> Query:
         raise bad_request(f"limit is no number from 1 on{place}")
     if not isinstance(types, list) or not all(isinstance(each, str) for each in types):
         raise bad_request(f"type is no text and no list of texts{place}")
-    properties = given.get("properties") or []
+    properties = sent.get("properties") or []
     if not isinstance(properties, list) or not all(_is_property(each) for each in properties):
         raise bad_request(f"properties is no list of objects with pid and v{place}")
-    if "query" not in given and not properties:
+    if "query" not in sent and not properties:
         raise bad_request(f"a query has neither 'query' nor 'properties'{place}")
     named = tuple((each["pid"], tuple(_values(each["v"]))) for each in properties)
     if (count := sum(len(values) for _, values in named)) > VALUES:
@@ -398,8 +398,8 @@ def _prefix(request: Request) -> tuple[str, int]:
 def _page(request: Request, every: Sequence[dict[str, str]]) -> Response:
     """Those with a name or id that holds what was typed."""
     prefix, cursor = _prefix(request)
-    found = [each for each in every if prefix.casefold() in f"{each['name']} {each['id']}".casefold()]
-    return JSONResponse({"result": found[cursor : cursor + LIMIT]})
+    fitting = [each for each in every if prefix.casefold() in f"{each['name']} {each['id']}".casefold()]
+    return JSONResponse({"result": fitting[cursor : cursor + LIMIT]})
 
 
 def _common_start(ids: Sequence[str]) -> str:
@@ -410,8 +410,8 @@ def _common_start(ids: Sequence[str]) -> str:
     """
     first, last = min(ids), max(ids)  # of sorted texts, these two have in common what all have
     size = next((place for place, signs in enumerate(zip(first, last, strict=False)) if len({*signs}) > 1), len(first))
-    found = re.match(r"https?://[^/]+/(?:.*[/#=])?", first[:size])
-    return found[0] if found else ""
+    address = re.match(r"https?://[^/]+/(?:.*[/#=])?", first[:size])
+    return address[0] if address else ""
 
 
 def _rated(label: Label, text: str, near: float, exact: Sequence[Label]) -> Candidate:

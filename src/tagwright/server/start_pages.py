@@ -74,12 +74,12 @@ class StartPages:
             paths=described(self.operations)["paths"], is_open=self.sessions.access.is_open,
         )  # fmt: skip
 
-    async def _suggested(self, request: Request, form: Form, given: Mapping[str, str]) -> dict[str, Any]:
+    async def _suggested(self, request: Request, form: Form, form_fields: Mapping[str, str]) -> dict[str, Any]:
         """What the page shows of the suggestions for a form. Raises Problem."""
-        document, others = await self._document(request, form, given)
-        fields = {name: given[name] or None for name in ("model", "language")}
-        options = options_of({**fields, "limit": whole(given["limit"]), "evidence": True})
-        model = model_named(given["model"] or None, self.api.models)
+        document, others = await self._document(request, form, form_fields)
+        fields = {name: form_fields[name] or None for name in ("model", "language")}
+        options = options_of({**fields, "limit": whole(form_fields["limit"]), "evidence": True})
+        model = model_named(form_fields["model"] or None, self.api.models)
         (found,) = await self.api.suggestions(model, [document], options)
         tagger, marked = model.tagger, whole(text_of(form, "marked"))
 
@@ -89,7 +89,7 @@ class StartPages:
             return {
                 "document": document, "others": others, "rows": rows, "text": highlight(document, spans),
                 "is_text": _file(form) is None, "marked": marked if marked in spans else 1,
-                "copies": copies(found, given["source"].strip() or "local"),
+                "copies": copies(found, form_fields["source"].strip() or "local"),
             }  # fmt: skip
 
         return await asyncio.to_thread(shown)
