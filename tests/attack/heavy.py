@@ -199,14 +199,16 @@ def _with(request: Request, token: str) -> Request:
 
 def _asked(address: tuple[str, int], request: Request, end: float) -> int:
     """Status of the answer, 0 where none comes before the end."""
-    with suppress(OSError, http.client.HTTPException, ValueError):
-        with socket.create_connection(address, timeout=max(0.1, end - time.monotonic())) as connection:
-            with suppress(ConnectionError):  # refused before it was sent; the answer may be there
-                connection.sendall(request.wire())
-            answer = http.client.HTTPResponse(connection, method="POST")
-            answer.begin()
-            answer.read()
-            return answer.status
+    with (
+        suppress(OSError, http.client.HTTPException, ValueError),
+        socket.create_connection(address, timeout=max(0.1, end - time.monotonic())) as connection,
+    ):
+        with suppress(ConnectionError):  # refused before it was sent; the answer may be there
+            connection.sendall(request.wire())
+        answer = http.client.HTTPResponse(connection, method="POST")
+        answer.begin()
+        answer.read()
+        return answer.status
     return 0
 
 
