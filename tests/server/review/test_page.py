@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import reviewing, word_tagger
 
-from tagwright.combining.contributions import Contribution
+from tagwright.combining.combiner import Contribution
 from tagwright.review.current import Decision
 from tagwright.review.export import exported
 from tagwright.review.file import ReviewFile
