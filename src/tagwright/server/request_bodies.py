@@ -148,8 +148,8 @@ def parse_json(body: bytes) -> Any:
     Raises Problem for what is no JSON, for NaN, and for more values or a deeper nesting than are accepted.
     """
     try:
-        text = body.decode(json.detect_encoding(body))
-        _check_json(text.encode("utf-8", "replace"))
+        text = body.decode(encoding := json.detect_encoding(body))
+        _check_json(body if encoding.startswith("utf-8") else text.encode("utf-8", "replace"))
         content = json.loads(text, parse_constant=_refuse_constant)
         if SURROGATE_ESCAPE.search(text):
             content = json.loads(whole_characters(json.dumps(content, ensure_ascii=False)))
