@@ -52,6 +52,113 @@ MAX_BODY = 20 * 1024 * 1024
 "Bytes of a request."
 
 
+def application(
+    models: Sequence[ServedModel],
+    *,
+    access: Access = OPEN,
+    max_body: int = MAX_BODY,
+    learn: Learn | None = None,
+    pages: ReviewPages | None = None,
+    hosts: frozenset[str] | None = None,
+    follower: Follower | None = None,
+    audit: Audit | None = None,
+    proxies: str = "",
+    user_header: str = "",
+    watch: Watch | None = None,
+) -> Starlette:
+    """The application. access: the tokens that clients send as `Authorization: Bearer TOKEN`, and what they may do.
+
+    max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients. pages: the
+    review. hosts: the only names under which it answers, None for all: a server that is meant for this machine alone
+    must not answer under the name of another site, which could then read what it says. follower: what loads the
+    versions that are promoted. audit: where answers are recorded. proxies: addresses, as uvicorn takes them, of those
+    that may name the client by `X-Forwarded-For`, and in `user_header` the user that they have authenticated. watch:
+    the monitors of the models. Raises ConfigError for proxies.
+    """
+    by_id, readiness = {model.id: model for model in models}, Readiness(models)
+    counters = _counters(models, access, audit)
+    if watch:
+        counters.others = partial(monitor_lines, watch, models, pages.review if pages else None)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        asyncio.get_running_loop().set_exception_handler(log_failures)
+        for model in models:
+            await model.queue.start()
+        tasks = [asyncio.create_task(readiness.load()), asyncio.create_task(access.follow())]
+        tasks += [asyncio.create_task(follower.run())] if follower else []
+        yield
+        readiness.stopping = True
+        for task in tasks:
+            task.cancel()
+        if pages and pages.refitter:
+            await pages.refitter.finish()
+        for model in models:
+            await model.queue.stop()
+            if model.workers:
+                await asyncio.to_thread(model.workers.close)
+
+    annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters, readiness.check)
+    operations = [
+        *api.operations(), *annif, *Reconciliation(by_id, needs_token=not access.is_open).operations(),
+    ]  # fmt: skip
+    sessions = pages.sessions if pages else Sessions(access, secrets.token_bytes(32))
+    routes: list[BaseRoute] = [
+        *StartPages(api, operations, sessions).routes(),
+        *openapi.routes(operations),
+        Route("/v1", RedirectResponse("/v1/", 307), methods=["GET"]),
+        *_joined_without_slash(annif),
+        Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
+    ]
+    app = Starlette(
+        routes=[*routes, *(pages.routes() if pages else ())],
+        exception_handlers={
+            Problem: answer_problem,
+            StorageError: answer_problem,
+            HTTPException: answer_http_error,
+            ClientDisconnect: answer_nobody,
+        },
+        middleware=[
+            Middleware(RecordRequests, counters, audit, user_header, networks_of(proxies, user_header)),
+            # behind the log, which believes a user header only while the client is that of the connection
+            *([Middleware(ProxyHeadersMiddleware, trusted_hosts=proxies)] if proxies else ()),
+            Middleware(
+                CORSMiddleware,
+                allow_origins=["*"],
+                allow_methods=["GET", "POST"],
+                allow_headers=["*"],
+                expose_headers=[VERSION_HEADER, ID_HEADER],
+            ),
+            Middleware(_Guard, access=access, max_body=max_body, hosts=hosts, memory=Memory()),
+        ],
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False  # it would lead to the host that the client names
+    app.state.reviews, app.state.readiness = pages is not None, readiness
+    app.state.large_bodies = FairSlots(count=1, each=1, rest=3)
+    app.state.uploads = FairSlots(count=2, each=1, share=16)
+    return app
+
+
+def _counters(models: Sequence[ServedModel], access: Access, audit: Audit | None) -> Counters:
+    limited, counters = access.limits.refused, Counters()
+    for name in ("requests", "documents"):
+        what = f"Requests above the limit of {name} of a token."
+        counters.add("counter", f"tagwright_{name}_limited_total", what, partial(limited.__getitem__, name))
+    if audit is not None:
+        entries = "Documents whose answer is in the audit log."
+        counters.add("counter", "tagwright_audit_entries_total", entries, lambda: audit.count)
+    waiting = "Requests that wait for a model."
+    counters.add("gauge", "tagwright_requests_waiting", waiting, lambda: sum(model.waiting for model in models))
+    return counters
+
+
+def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route]:
+    """The operations under /v1projects and so on too: Annif's client appends names to its base, which may be "/v1"."""
+    below = [each for each in operations if each.path != "/v1/"]
+    return [Route(each.path.replace("/v1/", "/v1", 1), each.answer, methods=[each.method]) for each in below]
+
+
 @dataclass
 class Readiness:
     """Whether requests should be sent to the server: from when its models are loaded until it is told to end.
@@ -101,112 +208,6 @@ def _index(model: ServedModel) -> None:
         model.search()
     except Exception:
         _log.exception("%s: its labels cannot be searched; the server is not ready", model.version)
-
-
-def application(
-    models: Sequence[ServedModel],
-    *,
-    access: Access = OPEN,
-    max_body: int = MAX_BODY,
-    learn: Learn | None = None,
-    pages: ReviewPages | None = None,
-    hosts: frozenset[str] | None = None,
-    follower: Follower | None = None,
-    audit: Audit | None = None,
-    proxies: str = "",
-    user_header: str = "",
-    watch: Watch | None = None,
-) -> Starlette:
-    """The application. access: the tokens that clients send as `Authorization: Bearer TOKEN`, and what they may do.
-
-    max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients. pages: the
-    review. hosts: the only names under which it answers, None for all: a server that is meant for this machine alone
-    must not answer under the name of another site, which could then read what it says. follower: what loads the
-    versions that are promoted. audit: where answers are recorded. proxies: addresses, as
-    uvicorn takes them, of those that may name the client by `X-Forwarded-For`, and in `user_header` the user that they
-    have authenticated. watch: the monitors of the models. Raises ConfigError for proxies.
-    """
-    by_id, readiness = {model.id: model for model in models}, Readiness(models)
-    counters = _counters(models, access, audit)
-    if watch:
-        counters.others = partial(monitor_lines, watch, models, pages.review if pages else None)
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        asyncio.get_running_loop().set_exception_handler(log_failures)
-        for model in models:
-            await model.queue.start()
-        tasks = [asyncio.create_task(readiness.load()), asyncio.create_task(access.follow())]
-        tasks += [asyncio.create_task(follower.run())] if follower else []
-        yield
-        readiness.stopping = True
-        for task in tasks:
-            task.cancel()
-        if pages and pages.refitter:
-            await pages.refitter.finish()
-        for model in models:
-            await model.queue.stop()
-            if model.workers:
-                await asyncio.to_thread(model.workers.close)
-
-    annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters, readiness.check)
-    operations = [
-        *api.operations(), *annif, *Reconciliation(by_id, needs_token=not access.is_open).operations(),
-    ]  # fmt: skip
-    sessions = pages.sessions if pages else Sessions(access, secrets.token_bytes(32))
-    routes: list[BaseRoute] = [
-        *StartPages(api, operations, sessions).routes(),
-        *openapi.routes(operations),
-        Route("/v1", RedirectResponse("/v1/", 307), methods=["GET"]),
-        *_joined_without_slash(annif),
-        Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
-    ]
-    app = Starlette(
-        routes=[*routes, *(pages.routes() if pages else ())],
-        exception_handlers={
-            Problem: answer_problem,
-            StorageError: answer_problem,
-            HTTPException: answer_http_error,
-            ClientDisconnect: answer_nobody,
-        },
-        middleware=[
-            Middleware(RecordRequests, counters, audit, user_header, networks_of(proxies, user_header)),
-            *([Middleware(ProxyHeadersMiddleware, trusted_hosts=proxies)] if proxies else ()),
-            Middleware(
-                CORSMiddleware,
-                allow_origins=["*"],
-                allow_methods=["GET", "POST"],
-                allow_headers=["*"],
-                expose_headers=[VERSION_HEADER, ID_HEADER],
-            ),
-            Middleware(_Guard, access=access, max_body=max_body, hosts=hosts, memory=Memory()),
-        ],
-        lifespan=lifespan,
-    )
-    app.router.redirect_slashes = False  # it would lead to the host that the client names
-    app.state.reviews, app.state.readiness = pages is not None, readiness
-    app.state.large_bodies = FairSlots(count=1, each=1, rest=3)
-    app.state.uploads = FairSlots(count=2, each=1, share=16)
-    return app
-
-
-def _counters(models: Sequence[ServedModel], access: Access, audit: Audit | None) -> Counters:
-    limited, counters = access.limits.refused, Counters()
-    for name in ("requests", "documents"):
-        what = f"Requests above the limit of {name} of a token."
-        counters.add("counter", f"tagwright_{name}_limited_total", what, partial(limited.__getitem__, name))
-    if audit is not None:
-        entries = "Documents whose answer is in the audit log."
-        counters.add("counter", "tagwright_audit_entries_total", entries, lambda: audit.count)
-    waiting = "Requests that wait for a model."
-    counters.add("gauge", "tagwright_requests_waiting", waiting, lambda: sum(model.waiting for model in models))
-    return counters
-
-
-def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route]:
-    """The operations under /v1projects and so on too: Annif's client appends names to its base, which may be "/v1"."""
-    below = [each for each in operations if each.path != "/v1/"]
-    return [Route(each.path.replace("/v1/", "/v1", 1), each.answer, methods=[each.method]) for each in below]
 
 
 class _Guard:
