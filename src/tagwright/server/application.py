@@ -6,6 +6,7 @@ import re
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -225,15 +226,16 @@ class _Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        app, body = self.app, _Body(receive, self.max_body, self.memory)
+        app, held = self.app, Counter[str]()
         try:
             self._check(scope)
         except Problem as problem:
             app = answer_to(problem)
         try:
-            await app(scope, body.receive, send)
+            await app(scope, self._bounded(receive, held), send)
         finally:
-            body.release()
+            for client, size in held.items():
+                self.memory.give_back(client, size)
 
     def _check(self, scope: Scope) -> None:
         """Raise Problem for a request that is refused."""
@@ -255,37 +257,30 @@ class _Guard:
         if length.isdecimal() and int(length) > self.max_body:
             raise Problem(413, f"The body has {length} bytes, at most {self.max_body} are accepted")
 
+    def _bounded(self, receive: Receive, held: Counter[str]) -> Receive:
+        """Count the bytes of a body while it comes, and limit the time in which it must come. held: by its client."""
+        end, seen, more = time.monotonic() + deadlines.BODY_SECONDS, 0, True
 
-class _Body:
-    """Counts the bytes of a body while it comes, and limits the time in which it must come."""
+        async def bounded() -> Message:
+            """The next part. Raises Problem for a body that is late, or too large, and where no memory is left."""
+            nonlocal seen, more
+            if not more:
+                return await receive()  # which tells of the client's leaving, whenever that is
+            try:
+                message = await asyncio.wait_for(receive(), end - time.monotonic())
+            except TimeoutError:
+                detail = f"The body did not come within {deadlines.BODY_SECONDS:.0f} s"
+                raise Problem(408, detail, headers={"Connection": "close"}) from None
+            seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)
+            if seen > self.max_body:
+                raise Problem(413, Text("The body has more than %(most)s bytes", most=self.max_body))
+            if (size := seen - FREE - held.total()) > 0:
+                client = next(iter(held), current().client)
+                self.memory.take(client, size)
+                held[client] += size
+            return message
 
-    def __init__(self, receive: Receive, most: int, memory: Memory) -> None:
-        self._receive, self._most, self._memory = receive, most, memory
-        self._end, self._seen, self._more = time.monotonic() + deadlines.BODY_SECONDS, 0, True
-        self._held: tuple[str, int] = "", 0
-
-    async def receive(self) -> Message:
-        """The next part. Raises Problem for a body that is late, or too large, and where no memory is left for it."""
-        if not self._more:
-            return await self._receive()  # which tells of the client's leaving, whenever that is
-        try:
-            message = await asyncio.wait_for(self._receive(), self._end - time.monotonic())
-        except TimeoutError:
-            said = f"The body did not come within {deadlines.BODY_SECONDS:.0f} s"
-            raise Problem(408, said, headers={"Connection": "close"}) from None
-        self._seen, self._more = self._seen + len(message.get("body", b"")), message.get("more_body", False)
-        if self._seen > self._most:
-            raise Problem(413, Text("The body has more than %(most)s bytes", most=self._most))
-        client, held = self._held
-        if (size := self._seen - FREE - held) > 0:
-            client = client or current().client
-            self._memory.take(client, size)
-            self._held = client, held + size
-        return message
-
-    def release(self) -> None:
-        """The request has been answered."""
-        self._memory.give_back(*self._held)
+        return bounded
 
 
 def _bearer(headers: Headers) -> str:
