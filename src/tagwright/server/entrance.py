@@ -11,14 +11,14 @@ import json
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright.review.file import StorageError
-from tagwright.server.access import EVERYBODY, LONGEST_NAME, Access, Holder, Role, check_origin
+from tagwright.server.access import EVERYBODY, LONGEST_NAME, Access, Holder, Role, Session, check_origin
 from tagwright.server.current_request import current
 from tagwright.server.languages import _
 from tagwright.server.pages import show, show_problem
@@ -30,14 +30,6 @@ COOKIE = "tagwright_session"
 
 Page: TypeAlias = Callable[[Request, Any], Awaitable[Response]]
 "Answers with a page to a session; None where it is open to everybody."
-
-
-class Session(NamedTuple):
-    """A reviewer, and the holder of the token used to log in."""
-
-    id: str
-    reviewer: str
-    holder: Holder
 
 
 class Sessions:

@@ -14,8 +14,8 @@ from tagwright.catalogues.subjects import mnemonic, subject_field
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.lines import escape_formula
-from tagwright.server.access import check_origin
-from tagwright.server.entrance import Entrance, Session, Sessions
+from tagwright.server.access import Session, check_origin
+from tagwright.server.entrance import Entrance, Sessions
 from tagwright.server.json_api import JsonApi, options_of, sent_document
 from tagwright.server.languages import _, translated_error
 from tagwright.server.openapi import Operation, described

@@ -15,8 +15,8 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.review.current import Decision, Step
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
-from tagwright.server.access import OPEN, Access, check_origin
-from tagwright.server.entrance import Entrance, Session, Sessions
+from tagwright.server.access import OPEN, Access, Session, check_origin
+from tagwright.server.entrance import Entrance, Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.languages import Text, _, number, translated, translated_error
 from tagwright.server.pages import render, show
