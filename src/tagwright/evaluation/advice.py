@@ -1,4 +1,4 @@
-"""Recommend methods to use and stages to train.
+"""Recommend methods to use.
 
 Two methods are the best to begin with: zero_shot, and `auto` from twenty labelled documents on. Others are the best at
 one thing, on data that allow it. docs/which-method.md compares the methods, with their figures.
@@ -49,7 +49,7 @@ class Row:
 
     name: str
     needs: Mapping[str, int]
-    why: str = "compared by cross-validation on your labelled documents"
+    why: str = ""
     packages: Sequence[str] = ()
     command: str = ""
 
@@ -118,18 +118,7 @@ METHODS = (
         "train depl_cls DOCS... --labels FILE --output DIR",
     ),
 )
-"The published methods, with what each is best at; which of them are tried by `train auto` is said in `STAGES`."
-
-STAGES = (
-    Row("zero_shot", {}, "the best without training, whatever the corpus"),
-    Row("combiner", {"labelled": 2}),
-    Row("svm", {"labelled": 30}),
-    Row("knn", {"labelled": 30}),
-    Row("knn_dense", {"labelled": 30, "encoders": 1}),
-    Row("depl_cls", {"labelled": 6000}, packages=LIBRARY),
-    Row("rts", {"labelled": 30, "unread": 1000}, packages=STATIC),
-)
-"The stages that `train auto` tries, in the order in which their weights are chosen."
+"The published methods, with what each is best at; what `train auto` tries is said in auto/out_of_fold.py."
 
 
 def next_step(labelled: int) -> str:
