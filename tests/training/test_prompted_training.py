@@ -59,21 +59,19 @@ def check(read: Sequence[str]) -> None:
     assert min(len(text.split()) for text in queries) > 1
 
 
-def test_rts_reads_titles_as_labels_and_segments_as_documents(tiny: str, read: list[str]) -> None:
-    config = rts.Config(encoder=tiny, min_words=4, max_words=8, label_pairs=False, segment_pairs=False, **QUICK)
-    rts.fit(DOCUMENTS, LABELS, config)
-    check(read)
-
-
-def test_ict_reads_titles_as_labels(tiny: str, read: list[str]) -> None:
-    contrastive.fit(DOCUMENTS, LABELS, contrastive.Config(encoder=tiny, **QUICK))
-    check(read)
-
-
-@pytest.mark.parametrize("dropout", ["all", "off"])
-def test_maclr_reads_titles_and_labels_as_labels(tiny: str, read: list[str], dropout: Any) -> None:
-    training = replace(ONE_STEP, dropout=dropout)
-    maclr.fit(DOCUMENTS, LABELS, maclr.Config(encoder=tiny, prompts=PROMPTS, training=training))
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        (rts, {"min_words": 4, "max_words": 8, "label_pairs": False, "segment_pairs": False}),
+        (contrastive, {}),
+        (maclr, {"training": replace(ONE_STEP, dropout="all")}),
+        (maclr, {"training": replace(ONE_STEP, dropout="off")}),
+    ],
+)
+def test_titles_and_labels_are_read_as_labels_and_texts_as_documents(
+    tiny: str, read: list[str], method: Any, options: dict[str, Any]
+) -> None:
+    method.fit(DOCUMENTS, LABELS, method.Config(encoder=tiny, **{**QUICK, **options}))
     check(read)
 
 

@@ -19,20 +19,15 @@ from tagwright.errors import ConfigError
 from tagwright.types import Floats
 
 
-def check(precision: str) -> None:
-    """Raises ConfigError for what is no precision."""
-    if precision not in get_args(Precision):
-        raise ConfigError(f"precision is {precision!r}, expected one of {', '.join(get_args(Precision))}")
-
-
 def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
     """The number format of a transformer: the fastest one on the device, or the requested one.
 
     auto: int8, then bfloat16, if the device has such products, otherwise float32: see `formats`. int8 changes quality
     insignificantly: see `benchmarks encode quality`. quantisable: whether the encoder can be computed in int8. Raises
-    ConfigError where the machine does not compute right in what was requested.
+    ConfigError for what is no precision, and where the machine does not compute right in what was requested.
     """
-    check(precision)
+    if precision not in get_args(Precision):
+        raise ConfigError(f"precision is {precision!r}, expected one of {', '.join(get_args(Precision))}")
     if precision == "int8" and not quantisable:
         raise ConfigError('precision is "int8"; only encoders of the BERT architecture have it; leave it out')
     if precision == "auto":
