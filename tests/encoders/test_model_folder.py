@@ -232,7 +232,7 @@ def test_the_hub_is_asked_once_and_has_seconds_to_answer(hub: Hub) -> None:
     hub.error = TimeoutError("no answer")
     with pytest.raises(ModelError, match=r"cannot be fetched \(no answer\)"):
         find("gpt2")
-    assert (hub.asked, hub.timeouts) == (["gpt2"], [model_folder.ANSWER_TIMEOUT])
+    assert (hub.asked, hub.timeouts) == (["gpt2"], [5.0])
 
 
 def test_a_revision_is_taken_and_recorded(hub: Hub, tmp_path: Path) -> None:

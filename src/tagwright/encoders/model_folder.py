@@ -32,18 +32,11 @@ PACKAGED = "minilm"
 STATIC = "static"
 "Averaged token vectors, distilled from the packaged encoder when they are first needed, and kept in the cache."
 
-FETCHED = ["*.safetensors", "*.json", "*.txt", "*.model", "*.spm"]
-"Weights, settings and tokenizers."
-IGNORED = ["onnx/*", "openvino/*"]
-"The same weights for other programs."
 EXPORTED = (
     ("openvino/openvino_model.xml", "openvino/openvino_model.bin"),
     ("onnx/model.onnx", "onnx/model.onnx_data"),
 )
 "The graph of a model and its weights, as OpenVINO reads them; the second file of ONNX is for models above 2 GB."
-
-ANSWER_TIMEOUT = 5.0
-"Seconds within which the Hub must answer whether it has a model."
 
 _SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # as the original's authors publish it
 _PART = re.compile(r"[.]|\d+_\w+")  # folders of a model's parts; others may hold checkpoints of its training
@@ -149,7 +142,11 @@ def _from_hub(name: str) -> Path:
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     repository, _, revision = name.partition("@")
-    wanted: Any = {"revision": revision or None, "allow_patterns": FETCHED, "ignore_patterns": IGNORED}
+    wanted: Any = {
+        "revision": revision or None,
+        "allow_patterns": ["*.safetensors", "*.json", "*.txt", "*.model", "*.spm"],  # weights, settings, tokenizers
+        "ignore_patterns": ["onnx/*", "openvino/*"],  # the same weights for other programs
+    }
     try:
         cached = snapshot_download(repository, local_files_only=True, **wanted)
     except LocalEntryNotFoundError as error:  # nothing of it is there, or not all: offline that may be enough
@@ -184,7 +181,7 @@ def _fetch(name: str, repository: str, wanted: Any) -> Path:
 
     try:
         revision = wanted["revision"]
-        known = model_info(repository, revision=revision, timeout=ANSWER_TIMEOUT)  # one try; list_repo_files has five
+        known = model_info(repository, revision=revision, timeout=5.0)  # one try; list_repo_files has five
         files = [file.rfilename for file in known.siblings or ()]
         _check_weights(name, files)
         note(f"fetching {name} from the Hugging Face Hub; it is kept for later runs")

@@ -11,7 +11,7 @@ from typing import get_args
 import numpy as np
 
 from tagwright.core.cache import user_cache
-from tagwright.encoders.compiled import Computed, compiled, is_installed, openvino
+from tagwright.encoders.compiled import Compiled, Computed, is_installed, openvino
 from tagwright.encoders.device import Precision as Precision
 from tagwright.encoders.device import is_held_before_bfloat16, uses_gpu
 from tagwright.encoders.graphs import factors
@@ -95,9 +95,9 @@ def try_int8() -> bool | None:
     x = random.normal(0, 1, (128, 384)).astype(np.float32)
 
     def product(precision: Computed) -> Floats:
-        parameter = ops.parameter([-1, 384], ov.Type.f32)
+        parameter = ops.parameter([-1, 384], ov.Type.f32, name="x")
         model = ov.Model([ops.matmul(parameter, factors(weight, int8=True), False, True)], [parameter], "product")
-        values: Floats = compiled(model, precision, 1).create_infer_request().infer([x])[0].copy()
+        [(_, values)] = Compiled(model, precision)([x], lambda x: {"x": x})
         return values
 
     def error(values: Floats, expected: Floats) -> float:
