@@ -23,7 +23,7 @@ from tagwright.encoders.layers import unit
 from tagwright.encoders.model_folder import EXPORTED, PACKAGED, copy_model, digest, model_files, revision_of
 from tagwright.encoders.precision import resolve
 from tagwright.encoders.prompts import Role
-from tagwright.encoders.sentence_transformer import General, load_model, once, say_general
+from tagwright.encoders.sentence_transformer import General, load_model, once, say_general, write_model
 from tagwright.encoders.static import encoder_folder, read_sketch
 from tagwright.encoders.token_table import TokenTable
 from tagwright.encoders.tokens import Fertility, read_tokenizer
@@ -278,7 +278,7 @@ class BiEncoder:
             self._check_unchanged()
             copy_model(source, target)
         else:
-            self.model.save(str(folder), create_model_card=False)
+            write_model(self.model, target)
             if self._architecture.is_other and is_installed():
                 _save_graph(self.model, target)
 
@@ -342,7 +342,7 @@ class BiEncoder:
             return Transformer.read(source, self._architecture, self.precision)
         with scratch_folder() as folder:
             try:
-                source.save(str(folder), create_model_card=False)
+                write_model(source, folder)
                 return Transformer.read(folder, read_architecture(folder), self.precision)
             except (AttributeError, ModelError) as error:  # it calls itself BERT, and has other parts
                 say_general(error)
