@@ -58,7 +58,7 @@ def translated(labels: Sequence[Label]) -> Sequence[Label]:
     if not translations:
         return labels
     hint(f"language: {len(translations):,} of {len(labels):,} labels are also searched by translated names")
-    names = {int(place): tuple(each) for place, each in translations.items()}
+    names = {int(place): tuple(new) for place, new in translations.items()}
     return [
         replace(label, translated=names[place]) if place in names and not label.translated else label
         for place, label in enumerate(labels)
@@ -81,9 +81,9 @@ def _translations(labels: Sequence[Label]) -> dict[int, tuple[str, ...]]:
         for source, places in wanted.items():
             translations = dictionaries[source].translate([named[place][source] for place in places])
             translated_names |= {
-                place: (*translated_names.get(place, ()), *each)
-                for place, each in zip(places, translations, strict=True)
-                if each
+                place: (*translated_names.get(place, ()), *new)
+                for place, new in zip(places, translations, strict=True)
+                if new
             }
     return translated_names
 
@@ -112,15 +112,15 @@ def _names(named: Iterable[Mapping[str, str]], code: str) -> list[str]:
 
 def _by_language(labels: Sequence[Label]) -> list[list[tuple[str, str]]]:
     """For each label the languages that are known here, each with its first name."""
-    given: Iterable[tuple[tuple[str, str], ...]] = (label.languages for label in labels)
+    tagged: Iterable[tuple[tuple[str, str], ...]] = (label.languages for label in labels)
     if len({code.partition("-")[0] for label in labels for code, _ in label.languages}) < 2:  # the file says nothing
         languages = main_languages(recognise(vocabulary_names(labels)))
         if len(languages) < 2:
             return [[] for _ in labels]
-        given = recognised(labels, languages)
+        tagged = recognised(labels, languages)
     known = dict[str, str]()
     names_by_language = list[list[tuple[str, str]]]()
-    for names in given:
+    for names in tagged:
         first = dict[str, str]()
         for tag, name in names:
             if tag not in known:

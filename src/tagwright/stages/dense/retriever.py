@@ -359,7 +359,7 @@ def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -
         return
     _warned.add(encoder)
     long = [text for text in texts[:100] if len(text.split()) >= TELLING]
-    languages = " and ".join(str(each) for each in language.main_languages(language.recognise(long))) if long else ""
+    languages = " and ".join(str(main) for main in language.main_languages(language.recognise(long))) if long else ""
     _warn(encoder, languages, f"{weight * mean:.2g}", f"{weight:.2g}")
 
 
