@@ -14,7 +14,7 @@ from tests.tiny import tiny_encoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.papers.losses import TripleContrast
 from tagwright.papers.metadata_pairs import with_negatives
-from tagwright.training.gradient_caching import GradientCache, Texts
+from tagwright.training.gradient_caching import GradientCache
 from tagwright.training.trainable_encoder import trainable_encoder
 from tagwright.types import Pair, Triple
 
@@ -34,7 +34,7 @@ def test_the_loss_is_that_of_the_scores_of_both_pairs(encoder: CrossEncoder, mon
     views = objective.views(batch, 0)
     tokens = trained.tokenize([text for view in views for text in view])
     cache = GradientCache(trained, Accelerator(cpu=True))
-    scores = cache.encode(Texts(tokens, np.zeros(4, np.bool_)))
+    scores = cache.encode(tokens)
     loss = objective.loss(torch.split(scores, 2), torch.tensor([1, 2]))
 
     def score(first: str, second: str) -> float:

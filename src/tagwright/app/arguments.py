@@ -17,7 +17,7 @@ from tagwright.core.outputs import Written, check_output
 from tagwright.core.progress import silence, unlogged
 from tagwright.core.versions import in_use
 from tagwright.errors import option
-from tagwright.readers.limits import document_limit, reading
+from tagwright.readers.limits import document_limit, within_limits
 
 Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet"]
 
@@ -64,7 +64,7 @@ Offline = Annotated[
 def _encoding(context: typer.Context, name: str) -> str:
     """Applies to vocabularies as well while the command runs."""
     if name:
-        context.with_resource(reading(label_encoding=name))
+        context.with_resource(within_limits(label_encoding=name))
     return name
 
 

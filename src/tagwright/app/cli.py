@@ -46,7 +46,7 @@ from tagwright.core.display import INTERRUPTED, SOME_FAILED, escape_warnings, es
 from tagwright.core.outputs import Written
 from tagwright.core.versions import in_use
 from tagwright.errors import ConfigError, TagwrightError, on_command_line
-from tagwright.readers.limits import reading
+from tagwright.readers.limits import within_limits
 
 if TYPE_CHECKING:
     from tagwright.evaluation.dataset import EvaluationSet
@@ -409,7 +409,7 @@ def main() -> None:
     escape_warnings()
     try:
         skipped = list[TagwrightError]()
-        with reading(skipped=skipped):
+        with within_limits(skipped=skipped):
             code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
         code = code or (SOME_FAILED if skipped else 0)
         sys.stdout.flush()

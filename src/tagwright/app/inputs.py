@@ -23,7 +23,7 @@ from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.languages import choose_languages, frequent_languages, with_names_in
-from tagwright.readers.limits import collecting, skip
+from tagwright.readers.limits import skip, within_limits
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Suggestion, Tagger, batches
 from tagwright.tagger.acceptance import SuggestOptions
@@ -112,7 +112,7 @@ def _leaving_out() -> Iterator[Callable[[int], None]]:
             raise next(iter(damaged.values()))
 
     try:
-        with collecting(collect):
+        with within_limits(collect=collect):
             yield check
     except InputError as error:
         nothing = error.path and error.line is None  # a file of which no document could be read

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tagwright.auto.combine import ndcg_at_5
-from tagwright.auto.combiner import assign_folds, better
+from tagwright.auto.combiner import assign_folds, better, ndcg_at_5
 from tagwright.combining.confidence import fit_score_map
 from tagwright.combining.reranked import RerankOptions, reranked
 from tagwright.data.corpus import taken

@@ -310,7 +310,6 @@ def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, con
     """A classifier of the full text, trained on pseudo labels; its labels follow those of the ensemble (3.3)."""
     trees = classifier(ensemble.vocabulary, *bag_of_words(documents, config), pseudo, config)
     keep = config.pseudo_labels if config.order == "example" else None  # Example 3.1
-    assert isinstance(ensemble.combiner, WeightedSum), "what `rank` makes"
     return replace(
         ensemble,
         retrievers={**ensemble.retrievers, "classifier": trees},
