@@ -91,8 +91,9 @@ def _zero_shot(documents: Sequence[Document], labels: Vocabulary, config: Any, _
 def _simcse(documents: Sequence[Document], labels: Vocabulary, config: Any, steps: Steps) -> Tagger:
     """Train with two paragraphs of a document as they are, see `simcse_pairs`."""
     from tagwright.papers import contrastive
+    from tagwright.papers.pairs import simcse_pairs
 
-    return contrastive.fit_simcse(documents, labels, config, steps)
+    return contrastive.fit(documents, labels, config, steps, pairs_of=simcse_pairs)
 
 
 def _fine_tune(
