@@ -203,11 +203,9 @@ def _reader(documents: Sequence[Document], view: View | None) -> Callable[[int],
     @lru_cache(KEPT)
     def read(index: int) -> Document:
         document = documents[index]
-        return (
-            Document(document.id, document.title, document.abstract)
-            if document.title_and_abstract.strip()
-            else document
-        )
+        if not document.title_and_abstract.strip():
+            return document
+        return Document(document.id, document.title, document.abstract)
 
     return read
 
