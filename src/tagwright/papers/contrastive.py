@@ -12,7 +12,7 @@ from tagwright.core.checked import Positive
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.papers import maclr
-from tagwright.papers.pairs import Source, ict_pairs
+from tagwright.papers.pairs import Source, ict_pairs, simcse_pairs
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
 from tagwright.training.encoder import RetrievalOptions
@@ -48,3 +48,8 @@ def fit(
     options: dict[str, Any] = {field.name: getattr(config, field.name) for field in fields(Config)}
     options |= dict.fromkeys(("clustering", "label_regularisation", "encoder_pairs", "tfidf_pairs"), False)
     return maclr.fit(documents, labels, maclr.Config(**options), steps, pairs_of=pairs_of)
+
+
+def fit_simcse(documents: Sequence[Document], labels: Vocabulary, config: Config, steps: Steps) -> Tagger:
+    """SimCSE: train on the texts of the documents, each with itself."""
+    return fit(documents, labels, config, steps, simcse_pairs)

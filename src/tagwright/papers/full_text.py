@@ -22,9 +22,6 @@ Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstra
 BATCH = 64
 "Documents whose paragraphs are in memory at once."
 
-FIRST = 512
-"Words read where aggregate is first: at least as many as fit into 512 tokens."
-
 
 @dataclass(frozen=True, kw_only=True)
 class FullTextOptions(Checked):
@@ -155,7 +152,7 @@ class FullText(Retriever):
     def _read(self, documents: Sequence[Document]) -> Paragraphs:
         leaves, shares = zip(*map(self._leaves, documents), strict=True)
         indptr = np.cumsum([0, *map(len, leaves)])
-        texts = [leaf.text for each in leaves for leaf in each]
+        texts = [leaf.text for own in leaves for leaf in own]
         vectors = self._encode(texts)
         if self.options.aggregate == "best":
             return Paragraphs(vectors, indptr)
@@ -174,7 +171,7 @@ class FullText(Retriever):
         """Return the texts of a document to encode, and their shares in its vector."""
         aggregate = self.options.aggregate
         if aggregate == "first":
-            spans = word_spans(document.text, 1)[:FIRST]  # a length, as in `paragraphs.is_long`
+            spans = word_spans(document.text, 1)[:512]  # at least as many as fit into 512 tokens
             leaves = [Paragraph(document.text[: spans[-1][1]], 0, HEAD)] if spans else []
         else:
             leaves = paragraphs(document, self.options.shortest)
