@@ -283,14 +283,14 @@ def _learned(data: Data, config: Config, until: float) -> Tagger:
     described = _corpus(data, richer, settings, in_time)
     plain, _ = data.examples("combiner", lambda: (combine.examples(richer, described, data.teaching), {}))
     trials, ran = dict[str, Trial](), ["combiner"]
-    if few := len(data.labelled) < TRAINED_STAGES_ONLY:
-        trials["combiner"] = _plain(plain, start, richer, described, options)
-    if names[1:] and in_time():
+    skips_plain = len(data.labelled) >= TRAINED_STAGES_ONLY and bool(names[1:]) and in_time()
+    if not skips_plain:
+        fitted = fit_combiner(plain, options)
+        trials["combiner"] = combine.with_combiner(richer, described, fitted) or start, fitted
+    if names[1:] and (skips_plain or in_time()):
         name, trial, weights = _with_trained(data, start, richer, described, options, names[1:], in_time)
         trials[name] = trial
         ran += [each for each in names if each in weights]
-    elif not few:
-        trials["combiner"] = _plain(plain, start, richer, described, options)
     if late := [name for name in names if name not in ran]:
         note(f"without {', '.join(late)}: half of {config.minutes:g} minutes was over, and the rest is to finish")
     return _kept(data, start, config, plain, trials, ran)
@@ -333,14 +333,6 @@ def _corpus(data: Data, tagger: Tagger, settings: combine.Config, in_time: Calla
     return CandidateFeatures.load(folder, data.labels, tagger.combiner)
 
 
-def _plain(
-    plain: Examples, start: Tagger, richer: Tagger, described: CandidateFeatures, options: CombinerOptions
-) -> Trial:
-    """The combiner without trained stages."""
-    fitted = fit_combiner(plain, options)
-    return combine.with_combiner(richer, described, fitted) or start, fitted
-
-
 def _with_trained(
     data: Data,
     start: Tagger,
@@ -350,7 +342,7 @@ def _with_trained(
     names: Sequence[str],
     in_time: Callable[[], bool],
 ) -> tuple[str, Trial, Mapping[str, float]]:
-    """The same with stages that are trained, under its name; and what each of those counts that there was time for.
+    """The combiner with stages that are trained, after its name; and the weight of each that there was time for.
 
     What the corpus tells stays what the other stages found there, who saw no labels.
     """
@@ -413,8 +405,8 @@ def _kept(
     measured = {"zero_shot": fixed, **{name: each.measured for name, (_, each) in trials.items()}}
     means, asked = {name: float(values.mean()) for name, values in measured.items()}, ""
     if config.llm.model:
-        outcome = reranking.learn(tagger, ranked, gold, data.teaching, config.llm, config.seed)
-        tagger, asked, means[LLM_RANKING] = outcome.tagger, outcome.line, outcome.after
+        learned = reranking.learn(tagger, ranked, gold, data.teaching, config.llm, config.seed)
+        tagger, means[LLM_RANKING], asked = learned
     tried = ", ".join(f"{name} {100 * value:.1f}" for name, value in means.items())
     note(f"nDCG@5 in cross-validation on {len(fixed):,} labelled documents: {tried}; kept: {kept}")
     if lost:

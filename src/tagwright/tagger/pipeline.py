@@ -204,7 +204,8 @@ class Tagger:
         self, documents: Sequence[Document], ranking: Run, options: SuggestOptions, served: SuggestOptions | None = None
     ) -> Run:
         """Return the labels to suggest of a ranking of these documents, see `cut.cut`."""
-        return cut(self.vocabulary, documents, ranking, options, served, self.parents)
+        own = self.vocabulary.own(documents) if options.exclude_self else None
+        return cut(self.vocabulary, ranking, options, own, served, self.parents)
 
     def check(self, options: SuggestOptions) -> None:
         """Raise ConfigError for conditions that fit no label, and for confidences that are not estimated."""
@@ -330,24 +331,15 @@ class Tagger:
         """Yield for each document of the pool the evidence of every stage for each of its labels."""
         runs = {name: pool.ranking(name) for name in self.stages}
         for row, (document, wanted) in enumerate(zip(pool.documents, labels, strict=True)):
-            found = {name: run[row] for name, run in runs.items()}
-            ranks = {
-                name: {label: rank for rank, label in enumerate(each.tolist())} for name, (each, _) in found.items()
-            }
-            asked = {name: [label for label in dict.fromkeys(wanted) if label in at] for name, at in ranks.items()}
-            spans = {
-                name: dict(zip(known, self.stages[name].spans(document, known), strict=True))
-                for name, known in asked.items()
-                if known
-            }
-            yield [
-                tuple(
-                    Evidence(name, rank + 1, float(found[name][1][rank]), spans[name][label])
-                    for name in self.stages
-                    if (rank := ranks[name].get(label)) is not None
-                )
-                for label in wanted
-            ]
+            found: dict[int, tuple[Evidence, ...]] = dict.fromkeys(wanted, ())
+            for name, stage in self.stages.items():
+                ranked, scores = runs[name][row]
+                ranks = {label: rank for rank, label in enumerate(ranked.tolist())}
+                known = [label for label in found if label in ranks]
+                spans = stage.spans(document, known) if known else ()
+                for label, quoted in zip(known, spans, strict=True):
+                    found[label] += (Evidence(name, ranks[label] + 1, float(scores[ranks[label]]), quoted),)
+            yield [found[label] for label in wanted]
 
     def with_labels(self, labels: Labels) -> Self:
         """Return the tagger for other labels, given as to `zero_shot`: only new and changed ones are computed.
