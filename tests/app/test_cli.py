@@ -19,7 +19,7 @@ from tests.tiny import tiny_encoder
 from tagwright import __version__
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.stages.dense import Dense, DenseOptions, trust
+from tagwright.stages.dense import Dense, DenseOptions, retriever
 from tagwright.tagger import zero_shot
 from tagwright.types import Label
 
@@ -215,12 +215,12 @@ def test_one_option_sets_the_language_of_names_and_endings_or_it_is_recognised(
 def test_quiet_leaves_out_the_hint_that_the_encoder_does_not_know_the_language(
     run: Command, tiny: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    trust._warned.clear()
+    retriever._warned.clear()
     write("finnish.jsonl", [{"id": "1", "title": "Hunajan hinta", "text": "Kukasta kukkaan lentävät ahkerat."}])
     command = ("suggest", "finnish.jsonl", "--labels", "labels.jsonl", "--set", tiny)
     run(*command, "--quiet")
     assert "does not know the language" not in caplog.text
-    trust._warned.clear()
+    retriever._warned.clear()
     run(*command)
     assert "does not know the language" in caplog.text
 
@@ -453,7 +453,7 @@ def test_the_demo_can_be_quiet(run: Command, monkeypatch: pytest.MonkeyPatch, qu
     from tagwright.core import progress
 
     silent: list[bool] = []
-    monkeypatch.setattr(demo, "run", lambda: silent.append(progress._silent.get()))
+    monkeypatch.setattr(demo, "run", lambda: silent.append(progress.is_silent()))
     answer(run, "demo", *(["--quiet"] if quiet else []))
     assert silent == [quiet]
 

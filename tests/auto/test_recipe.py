@@ -23,7 +23,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.papers import depl, rts
 from tagwright.stages.dense import Dense
-from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import fit_svm
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled

@@ -17,7 +17,6 @@ from tagwright.core.cache import Cache, user_cache
 from tagwright.encoders import static
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil, main_directions
-from tagwright.errors import ModelError
 from tagwright.tagger import Tagger
 from tagwright.tagger import zero_shot as zeroshot
 from tagwright.types import Floats
@@ -55,12 +54,6 @@ def test_vectors_are_taken_at_their_own_length(tmp_path: Path) -> None:
     np.testing.assert_allclose(unit, plain, atol=1e-6)
 
 
-def test_it_is_saved_and_loaded_as_any_encoder(tmp_path: Path) -> None:
-    distil(tmp_path / "static", str(tiny_encoder(tmp_path / "tiny")))
-    vectors = BiEncoder.load(str(tmp_path / "static"), cached=False).encode(["bee honey", "honey bee", "stock market"])
-    assert vectors[0] @ vectors[1] > 0.999 > vectors[0] @ vectors[2]
-
-
 def test_the_static_encoder_is_distilled_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
     tiny, made = str(tiny_encoder(tmp_path / "tiny")), list[str]()
@@ -92,13 +85,13 @@ def test_the_next_process_unpacks_what_was_distilled(tmp_path: Path, monkeypatch
     tiny, cache = str(tiny_encoder(tmp_path / "tiny")), tmp_path / "cache"
     with monkeypatch.context() as patch:
         patch.setattr(static, "distil", lambda folder: distil(folder, tiny))
-        first = static.distilled_in(Cache(cache))
+        first = static.distilled(Cache(cache))
 
     def refused(folder: Path) -> Path:
         raise AssertionError("it is distilled again")
 
     monkeypatch.setattr(static, "distil", refused)
-    second = static.distilled_in(Cache(cache))
+    second = static.distilled(Cache(cache))
     assert first != second
     assert contents(first) == contents(second)
     assert {"model.safetensors", "tokenizer.json", "modules.json"} <= contents(second).keys()
@@ -110,18 +103,13 @@ def test_where_nothing_can_be_kept_it_is_distilled_all_the_same(
     tiny = str(tiny_encoder(tmp_path / "tiny"))
     monkeypatch.setattr(static, "distil", lambda folder: distil(folder, tiny))
     (tmp_path / "file").write_text("in the way")
-    assert "modules.json" in contents(static.distilled_in(Cache(tmp_path / "file")))
+    assert "modules.json" in contents(static.distilled(Cache(tmp_path / "file")))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     """The files of a folder."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-
-
-def test_an_unknown_encoder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no encoder"):
-        distil(tmp_path / "static", "nobody/nothing")
 
 
 @given(st.integers(0, 99))

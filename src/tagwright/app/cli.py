@@ -42,11 +42,11 @@ from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
 from tagwright.app.commands.train import options, train
 from tagwright.core.checked import nearest
+from tagwright.core.display import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
 from tagwright.core.outputs import Written
-from tagwright.core.terminal import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
 from tagwright.core.versions import in_use
 from tagwright.errors import ConfigError, TagwrightError, on_command_line
-from tagwright.readers.limits import listing_skipped
+from tagwright.readers.limits import within_limits
 
 if TYPE_CHECKING:
     from tagwright.evaluation.dataset import EvaluationSet
@@ -408,7 +408,8 @@ def main() -> None:
     """
     escape_warnings()
     try:
-        with listing_skipped() as skipped:
+        skipped = list[TagwrightError]()
+        with within_limits(skipped=skipped):
             code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
         code = code or (SOME_FAILED if skipped else 0)
         sys.stdout.flush()

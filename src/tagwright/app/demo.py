@@ -9,10 +9,10 @@ import numpy as np
 from tagwright.app import scipy_manual
 from tagwright.app.render import WIDTH, shortened
 from tagwright.app.scipy_manual import Manual
-from tagwright.core.terminal import escaped
+from tagwright.core.display import escaped
 from tagwright.evaluation.dataset import DEPTH
 from tagwright.evaluation.scores import evaluate
-from tagwright.evaluation.text_tables import percent
+from tagwright.evaluation.tables import percent
 from tagwright.tagger import Evidence, Suggestion, Tagger, zero_shot
 from tagwright.types import Document
 

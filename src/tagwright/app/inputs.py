@@ -14,9 +14,8 @@ from tagwright.core.display import many
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import KIND, saved_at
-from tagwright.data.corpus import Corpus
+from tagwright.data.corpus import Corpus, is_synthetic
 from tagwright.data.descriptions import keyword_records, with_keywords
-from tagwright.data.synthetic import is_synthetic
 from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 from tagwright.data.vocabulary_changes import report_changes
 from tagwright.errors import ConfigError, InputError
@@ -24,7 +23,7 @@ from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.languages import choose_languages, frequent_languages, with_names_in
-from tagwright.readers.limits import collecting, skip
+from tagwright.readers.limits import skip, within_limits
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Suggestion, Tagger, batches
 from tagwright.tagger.acceptance import SuggestOptions
@@ -113,7 +112,7 @@ def _leaving_out() -> Iterator[Callable[[int], None]]:
             raise next(iter(damaged.values()))
 
     try:
-        with collecting(collect):
+        with within_limits(collect=collect):
             yield check
     except InputError as error:
         nothing = error.path and error.line is None  # a file of which no document could be read
@@ -223,8 +222,7 @@ def _named_in(code: str, labels: Vocabulary) -> Vocabulary:
 def evaluate(run: Run, task: "EvaluationSet", per_label_file: Path | None = None) -> "Scores":
     """Score a run; per_label_file: where to write the scores of every label."""
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.scores import per_label
-    from tagwright.evaluation.tables import write_per_label
+    from tagwright.evaluation.scores import per_label, write_per_label
 
     if per_label_file:
         rows = per_label(run, task.gold, train=task.train)
@@ -247,10 +245,13 @@ def vocabulary_lines(
         return vocabulary(chosen).lines(file_format)
     if chosen.model is None:
         raise ConfigError("keywords are those of a saved tagger of `train svm`: --model DIR")
-    from tagwright.papers import depl
+    from tagwright.stages.linear.stage import Linear
 
     tagger = Tagger.load(chosen.model)
-    words = depl.keywords_of(tagger, keywords)
+    svm = tagger.stages.get("svm")
+    if not isinstance(svm, Linear):
+        raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; expected one called svm")
+    words = svm.keywords(keywords)
     if described:
         return with_keywords(tagger.vocabulary, words).lines(file_format)
     return (json.dumps(record, ensure_ascii=False) for record in keyword_records(tagger.vocabulary, words))
@@ -283,7 +284,7 @@ def explained_by_neighbours(
     All documents are tagged before the first is passed on. Raises ConfigError for a meta-path that the data lack, and
     as `Tagger.check` does.
     """
-    from tagwright.graph.evidence import network_evidence
+    from tagwright.graph.neighbours import network_evidence
     from tagwright.graph.network import Graph
 
     graph = Graph.of(corpus)

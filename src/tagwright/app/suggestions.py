@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from tagwright.app.render import WIDTH, one_line, shortened
 from tagwright.combining.confidence import confidence_level
 from tagwright.core.checked import shown
-from tagwright.core.display import many
-from tagwright.core.terminal import escaped, for_programs
+from tagwright.core.display import escaped, for_programs, many
 from tagwright.data import trec
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.run_files import document_record, suggestion_record
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.graph.evidence import NetworkEvidence
+from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.readers.lines import ENDS, escape_formula
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import legend, meanings

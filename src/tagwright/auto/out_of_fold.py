@@ -17,7 +17,7 @@ from tagwright.encoders.cache import keeps_documents
 from tagwright.evaluation.advice import LIBRARY, STATIC, Row
 from tagwright.papers import depl, rts
 from tagwright.stages.dense import Dense
-from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
 from tagwright.tagger import Tagger

@@ -28,15 +28,14 @@ from tagwright.auto import combine, examples, reranking
 from tagwright.auto.combiner import CombinerOptions, Examples, FittedCombiner, better, fit_combiner, ndcg_at_5
 from tagwright.auto.out_of_fold import STAGES, Folds
 from tagwright.combining.candidate_features import CandidateFeatures
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.core.garbage import seldom_collected
 from tagwright.core.progress import note
 from tagwright.core.saved import pack, unpack
-from tagwright.core.scratch import scratch_folder
 from tagwright.core.steps import State, Steps
-from tagwright.data.corpus import taken
+from tagwright.data.corpus import is_synthetic, taken
 from tagwright.data.gold import excludes_self
-from tagwright.data.synthetic import is_synthetic
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
 from tagwright.encoders.precision import Precision

@@ -9,7 +9,7 @@ from tagwright.combining.confidence import fit_score_map
 from tagwright.combining.reranked import RerankOptions, reranked
 from tagwright.data.corpus import taken
 from tagwright.llm.options import LlmOptions
-from tagwright.stages.llm_ranking import LlmRanking
+from tagwright.stages.llm import LlmRanking
 from tagwright.tagger import Tagger
 from tagwright.tagger.language_model import LLM_RANKING, with_model
 from tagwright.types import Document, Doubles, Floats, Longs, Run

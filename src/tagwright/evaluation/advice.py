@@ -12,9 +12,6 @@ from typing import NamedTuple, TypeAlias
 FEW_LABELLED = 20
 "Labelled documents from which a learned combiner was better than the fixed sum on most corpora."
 
-WORTH_LABELLING = (50, 300)
-"Numbers of labelled documents that are worth advising."
-
 COMPARISON, CURVE = "Which method when", "Few labelled documents"
 "Titles of the pages with the figures, which messages name: the pages are not installed."
 
@@ -132,7 +129,7 @@ def next_step(labelled: int) -> str:
     >>> next_step(151)
     ''
     """
-    wanted = next((number for number in WORTH_LABELLING if number >= max(1, 2 * labelled)), 0)
+    wanted = next((number for number in (50, 300) if number >= max(1, 2 * labelled)), 0)
     return f'label {wanted - labelled} {"more " * bool(labelled)}documents (page "{CURVE}")' if wanted else ""
 
 

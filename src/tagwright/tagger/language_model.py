@@ -9,8 +9,7 @@ from tagwright.errors import ConfigError
 from tagwright.llm.client import client
 from tagwright.llm.options import LlmOptions
 from tagwright.stages.lexical import Lexical
-from tagwright.stages.llm_keywords import BEGINNING, Example, LlmKeywords
-from tagwright.stages.llm_ranking import BEST, LlmRanking
+from tagwright.stages.llm import BEGINNING, BEST, Example, LlmKeywords, LlmRanking
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger.pipeline import Tagger
 from tagwright.types import Document

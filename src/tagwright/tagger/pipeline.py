@@ -30,9 +30,9 @@ from tagwright.core.versions import in_use
 from tagwright.data.in_memory import Single, Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.graph.evidence import NetworkEvidence
+from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.registry import COMBINERS, STAGES
-from tagwright.stages.names.title_match import share
+from tagwright.stages.names.exact_match import share
 from tagwright.tagger.acceptance import SuggestArguments, SuggestOptions
 from tagwright.tagger.cut import allowed_by, check_parents, cut
 from tagwright.tagger.parts import load_part, load_retriever, saved_kind

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tagwright.app.arguments import Json
-from tagwright.core.terminal import escaped, for_programs, print_json
+from tagwright.core.display import escaped, for_programs, print_json
 from tagwright.errors import ConfigError, InputError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from tagwright.app.arguments import Chosen, Conditions, Docs, Quiet, Reading
-from tagwright.core.terminal import for_programs
+from tagwright.core.display import for_programs
 
 
 def sample(
