@@ -32,10 +32,10 @@ def cut(
 ) -> Run:
     """Return the labels to suggest of a ranking.
 
-    own: (documents,) the label that each document is itself, which is left out, -1 for none; None: of all none. served: options whose
-    conditions hold too. parents: how sure those are, see `parents.fit_parents`. Conditions and broader labels come
-    before the cut, so that it is filled. Raises ConfigError for a condition that no label fulfils, and where parents
-    are asked for and nothing says how sure they are.
+    own: (documents,) the label that each document is itself, which is left out, -1 for none; None: all -1. served:
+    options whose conditions hold too. parents: how sure those are, see `parents.fit_parents`. Conditions and broader
+    labels come before the cut, so that it is filled. Raises ConfigError for a condition that no label fulfils, and
+    where parents are asked for and nothing says how sure they are.
     """
     allowed, hierarchy = allowed_by(vocabulary, options), vocabulary.hierarchy
     own = np.full(len(ranking), -1) if own is None else own
