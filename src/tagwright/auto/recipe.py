@@ -229,15 +229,15 @@ def fit(
     note(f"the data: {held}; language {config.language}")
     try:
         if steps.has("slow"):  # a resumed training may find another speed
-            raise TimeoutError
+            raise combine.TooLateError
         return _learned(data, config, (begun + end) / 2)
-    except TimeoutError:
+    except combine.TooLateError:
         late = f"half of {config.minutes:g} minutes was over before the documents were read"
     if config.encoder == AUTO and has_packaged() and "dense" in config.stages:
         steps.within("slow").keep(State({"slow": np.ones(1)}), {})
         note(f"encoder {STATIC} in place of {PACKAGED}: {late}")
         config, data = replace(config, encoder=STATIC), replace(data, steps=steps.within("lighter"))
-        with suppress(TimeoutError):
+        with suppress(combine.TooLateError):
             return _learned(data, config, (monotonic() + end) / 2)
     return _untrained(_begun(data, config)[1], data, config, late)
 
@@ -264,14 +264,14 @@ def _begun(data: Data, config: Config) -> tuple[Data, Tagger]:
 def _learned(data: Data, config: Config, until: float) -> Tagger:
     """Return the best of zero-shot method, combiner, and combiner with trained stages in cross-validation.
 
-    until: when the last stage may begin. Raises TimeoutError where the documents are not read by then.
+    until: when the last stage may begin. Raises TooLateError where the documents are not read by then.
     """
 
     def in_time() -> bool:
         return config.trained is not None or monotonic() < until
 
     data, start = _begun(data, config)
-    (*names,), exclude_self = _stages(data, start, config)
+    names, exclude_self = _stages(data, start, config)
     if not names:
         return _untrained(start, data, config, STAGES[0].lacking({"labelled": len(data.labelled)}))
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
@@ -292,7 +292,7 @@ def _learned(data: Data, config: Config, until: float) -> Tagger:
         ran += [each for each in names if each in weights]
     if late := [name for name in names if name not in ran]:
         note(f"without {', '.join(late)}: half of {config.minutes:g} minutes was over, and the rest is to finish")
-    return _kept(data, start, config, plain, trials, ran)
+    return _kept(data, start, config, options, plain, trials, ran)
 
 
 def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]:
@@ -387,13 +387,19 @@ def clearest(measured: Mapping[str, Doubles], margin: float) -> str:
 
 
 def _kept(
-    data: Data, start: Tagger, config: Config, plain: Examples, trials: Mapping[str, Trial], ran: Sequence[str]
+    data: Data,
+    start: Tagger,
+    config: Config,
+    options: CombinerOptions,
+    plain: Examples,
+    trials: Mapping[str, Trial],
+    ran: Sequence[str],
 ) -> Tagger:
     """Keep the best by cross-validation, the language model too if it helps; say what was tried, and what it brought.
 
     ran: the names of the stages that were trained.
     """
-    options, fixed = CombinerOptions(seed=config.seed), ndcg_at_5(plain.run, plain.gold)
+    fixed = ndcg_at_5(plain.run, plain.gold)
     kept = clearest({name: fitted.measured for name, (_, fitted) in trials.items()}, options.margin)
     tagger, fitted = trials[kept]
     ranked, gold, lost = fitted.ranking, fitted.examples.gold, dict[str, Doubles]()
@@ -412,8 +418,9 @@ def _kept(
         note(f"gain of each, in points: {', '.join(f'{name} {_gain(each)}' for name, each in lost.items())}")
     if asked:
         note(asked)
-    flag, equal, value = setting("trained", json.dumps(list(ran))).rpartition("trained=")
-    note(f"to train these again, whatever the time: {flag}{quote(equal + value) if flag else equal + value}")
+    flag, name, value = setting("trained", json.dumps(list(ran))).rpartition("trained=")
+    again = flag + quote(name + value) if flag else name + value  # as it is typed in a shell, or in Python
+    note(f"to train these again, whatever the time: {again}")
     points = {name: round(value, 4) for name, value in means.items()}
     brought = {name: round(float(each.mean()), 4) for name, each in lost.items()}
     return _finished(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought})
