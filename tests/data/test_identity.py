@@ -31,7 +31,7 @@ IDS_ALONE = {
     "readers/documents/ids.py": "tells documents of one id apart, or says that it is repeated",
     "data/vocabulary.py": "a page that is a label too",
     "combining/candidate_features.py": "a page that is a label too",
-    "auto/plan.py": "a page that is a label too",
+    "auto/recipe.py": "a page that is a label too",
 }
 
 

@@ -48,7 +48,7 @@ def learn(
     return kept, float(after.mean()), f"nDCG@5 is {found}: kept"
 
 
-def cross_validated(measured: Sequence[Doubles], seed: int, folds: int = 5) -> tuple[Doubles, int]:
+def cross_validated(measured: Sequence[Doubles], seed: int) -> tuple[Doubles, int]:
     """What each document scores by the choice that is best on the other folds, and the choice that is best on all.
 
     measured: of each choice (documents,); the first of equal ones is taken.
@@ -58,7 +58,7 @@ def cross_validated(measured: Sequence[Doubles], seed: int, folds: int = 5) -> t
     ([1.0, 1.0, 1.0, 1.0], 1)
     """
     table = np.stack(measured)
-    parts = assign_folds(table.shape[1], folds, seed)
+    parts = assign_folds(table.shape[1], 5, seed)
     found = np.empty(table.shape[1])
     for part in np.unique(parts):
         inside: Longs = np.flatnonzero(parts != part)
