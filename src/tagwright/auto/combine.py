@@ -111,8 +111,8 @@ def with_gold(documents: Sequence[Document], gold: Run, labels: Vocabulary) -> l
     """Replace the labels of the documents. gold: a row for each."""
     ids = labels.ids
     return [
-        replace(each, labels=tuple(ids[label] for label in found.tolist()))
-        for each, (found, _) in zip(documents, gold, strict=True)
+        replace(document, labels=tuple(ids[label] for label in row.tolist()))
+        for document, (row, _) in zip(documents, gold, strict=True)
     ]
 
 
@@ -197,8 +197,8 @@ def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[D
     runs, values, names = list[Run](), list[NDArray[Any]](), tuple[str, ...]()
     for pool in pools(tagger, documents):
         runs.append(described.candidates(pool))
-        found = described.describe(pool, runs[-1])
-        names, values = found.names, [*values, found.values]
+        features = described.describe(pool, runs[-1])
+        names, values = features.names, [*values, features.values]
     gold = tagger.vocabulary.gold(documents, unknown="ignore")
     return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold, len(tagger.vocabulary))
 
@@ -229,6 +229,6 @@ def pools(
 
 
 def _weighted_sum(tagger: Tagger) -> WeightedSum:
-    found = tagger.combiner.weighted_sum
-    assert found, "checked by `check_can_learn`"
-    return found
+    combiner = tagger.combiner.weighted_sum
+    assert combiner, "checked by `check_can_learn`"
+    return combiner

@@ -113,11 +113,11 @@ class Folds:
         """(documents, dim) float16."""
         assert self.dense
         encoder, field = self.dense[1].encoder, self.dense[1].options.text_field
-        found = list[NDArray[np.float16]]()
+        vectors = list[NDArray[np.float16]]()
         for start in range(0, len(self.documents), BATCH):
             texts = [document.read_as(field) for document in self.documents[start : start + BATCH]]
-            found.append(encoder.encode(texts, role="query", keep=keeps_documents()).astype(np.float16))
-        return np.concatenate(found)
+            vectors.append(encoder.encode(texts, role="query", keep=keeps_documents()).astype(np.float16))
+        return np.concatenate(vectors)
 
     def _trained(self, name: str, near: Longs, learned: Longs, fold: str) -> Retriever:
         """Train a stage. near: places of documents to search neighbours in. learned: of those to train on."""

@@ -195,9 +195,9 @@ class Data:
         self, name: str, make: Callable[[], tuple[Examples, Mapping[str, float]]]
     ) -> tuple[Examples, Mapping[str, float]]:
         """Return candidates of the documents to train the combiner on, computed or read from the store, and weights."""
-        found, weights = examples.restored(self.steps.once(name, lambda: examples.stored(*make())))
+        described, weights = examples.restored(self.steps.once(name, lambda: examples.stored(*make())))
         judged = self.judged.take(self.chosen) if self.judged else None
-        return combine.judged_only(found, judged), weights
+        return combine.judged_only(described, judged), weights
 
 
 @seldom_collected()
@@ -356,10 +356,10 @@ def _with_trained(
         unread=data.unread,
         synthetic=len(data.synthetic),
     )
-    found, weights = data.examples(
+    described_by_all, weights = data.examples(
         "trained", lambda: examples.with_trained(richer, described, data.teaching, folds, names, in_time)
     )
-    fitted = fit_combiner(found, replace(options, label_bias=False))
+    fitted = fit_combiner(described_by_all, replace(options, label_bias=False))
     stages = folds.last([name for name, weight in weights.items() if weight])
     counted, listed = {name: weights[name] for name in stages}, " and ".join(stages) or "none"
     joined = replace(richer, retrievers={**richer.retrievers, **stages})

@@ -39,13 +39,13 @@ def learn(
     measured = [ndcg_at_5(reranked(ranked, said, each), gold) for each in tried]
     after, best = cross_validated(measured, seed)
     before, count = float(measured[0].mean()), f"{len(drawn):,} labelled documents"
-    found = f"{100 * before:.1f} without {LLM_RANKING} and {100 * after.mean():.1f} with it on {count}"
+    figures = f"{100 * before:.1f} without {LLM_RANKING} and {100 * after.mean():.1f} with it on {count}"
     if not best or not better(after, measured[0], CLEAR):
-        return tagger, before, f"nDCG@5 is {found}: left out, as it is not clearly better"
+        return tagger, before, f"nDCG@5 is {figures}: left out, as it is not clearly better"
     final = reranked(ranked, said, tried[best])
     confidence = fit_score_map(final.scores, gold.scores_of(final) > 0, final.rows)
     kept = with_model(tagger, options, tried[best], confidence)
-    return kept, float(after.mean()), f"nDCG@5 is {found}: kept"
+    return kept, float(after.mean()), f"nDCG@5 is {figures}: kept"
 
 
 def cross_validated(measured: Sequence[Doubles], seed: int) -> tuple[Doubles, int]:
@@ -59,11 +59,11 @@ def cross_validated(measured: Sequence[Doubles], seed: int) -> tuple[Doubles, in
     """
     table = np.stack(measured)
     parts = assign_folds(table.shape[1], 5, seed)
-    found = np.empty(table.shape[1])
+    scores = np.empty(table.shape[1])
     for part in np.unique(parts):
         inside: Longs = np.flatnonzero(parts != part)
-        found[parts == part] = table[int(table[:, inside].mean(axis=1).argmax())][parts == part]
-    return found, int(table.mean(axis=1).argmax())
+        scores[parts == part] = table[int(table[:, inside].mean(axis=1).argmax())][parts == part]
+    return scores, int(table.mean(axis=1).argmax())
 
 
 def _tried(head: Run, said: Floats) -> list[RerankOptions]:

@@ -85,11 +85,11 @@ def document_features(
 
     lengths: characters (documents,) of the title, or of the text.
     """
-    found = {name: stage.found for name, stage in stages.items() if stage.found is not None}
+    runs = {name: stage.found for name, stage in stages.items() if stage.found is not None}
     return {
         **{f"{name} length": np.log1p(each, dtype=np.float32) for name, each in lengths.items()},
-        **{f"found by {name}": np.log1p(np.diff(run.indptr), dtype=np.float32) for name, run in found.items()},
-        **{f"best of {name}": _best(run) for name, run in found.items()},
+        **{f"found by {name}": np.log1p(np.diff(run.indptr), dtype=np.float32) for name, run in runs.items()},
+        **{f"best of {name}": _best(run) for name, run in runs.items()},
     }
 
 

@@ -258,8 +258,8 @@ def _summing(
         starts = np.arange(0, places.size + 1, columns, dtype=np.int32)
         # A product with a sparse matrix adds all numbers in one pass, which bincount would for each of them.
         table = csc_matrix((ones[: places.size], places.ravel(), starts), shape=(len(nodes) * width, len(rows)))
-        found: Doubles = table @ numbers[rows]
-        return found.reshape(len(nodes), columns, bins, 3)
+        sums: Doubles = table @ numbers[rows]
+        return sums.reshape(len(nodes), columns, bins, 3)
 
     return sums_of
 
@@ -267,12 +267,12 @@ def _summing(
 def _of_children(sums: Doubles, children: Sequence[Longs], sums_of: Callable[[Sequence[Longs]], Doubles]) -> Doubles:
     """(2 * nodes, features, bins, 3) the sums of the children, from those of the nodes (nodes, features, bins, 3)."""
     smaller = [2 * node + (len(children[2 * node + 1]) < len(children[2 * node])) for node in range(len(sums))]
-    found = np.empty((len(children), *sums.shape[1:]))
-    found[smaller] = sums_of([children[child] for child in smaller])
-    rest = sums - found[smaller]
+    below = np.empty((len(children), *sums.shape[1:]))
+    below[smaller] = sums_of([children[child] for child in smaller])
+    rest = sums - below[smaller]
     rest[rest[..., 2] == 0] = 0.0  # without what rounding leaves where there are no rows
-    found[[child ^ 1 for child in smaller]] = rest
-    return found
+    below[[child ^ 1 for child in smaller]] = rest
+    return below
 
 
 def _values(leaves: Longs, gradient: Doubles, curvature: Doubles, options: BoostingOptions) -> Doubles:
