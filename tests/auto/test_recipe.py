@@ -191,45 +191,35 @@ def test_a_stage_without_which_the_sum_is_clearly_better_is_left_out(monkeypatch
     assert np.array_equal(found.run.labels, plain.run.labels)  # nor are there candidates that it alone found
 
 
-def test_rts_learns_from_texts_that_the_combiner_does_not_learn_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rts_reads_other_texts_and_the_dual_encoder_learns_with_the_svm_of_its_documents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pytest.importorskip("torch")
-    read = list[str]()
+    read, trained = list[str](), list[tuple[int, int]]()
 
-    def stood_in(documents: Any, labels: Vocabulary, config: Any, steps: Steps) -> Tagger:
+    def rts_fit(documents: Any, labels: Vocabulary, config: Any, steps: Steps) -> Tagger:
         assert config.is_static
         assert not config.label_pairs
         assert steps.folder is None
         read.extend(each.id for each in documents)
         return Tagger(labels, {"dense": ExactMatch(labels)})
 
-    monkeypatch.setattr(rts, "fit", stood_in)
-    assert out_of_fold.STAGES[5].lacking({"labelled": 30, "unread": 1000}) == ""
-    rows = [replace(row, needs={"unread": 30}) if row.name == "rts" else row for row in out_of_fold.STAGES]
-    monkeypatch.setattr(recipe, "STAGES", rows)
-    tagger = auto.fit([*LABELLED, *UNLABELLED], LABELS, CONFIG)
-    assert read == [each.id for each in UNLABELLED]
-    assert "rts" in tagger.training["auto"]["stages"]
-    assert isinstance(tagger.retrievers["rts"], ExactMatch)
-
-
-def test_the_dual_encoder_is_trained_with_the_svm_of_the_same_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch")
-    trained = list[tuple[int, int]]()
-
-    def stood_in(documents: Any, labels: Vocabulary, config: Any, steps: Steps, *, gold: Run, svm: Tagger) -> Tagger:
+    def depl_fit(documents: Any, labels: Vocabulary, config: Any, steps: Steps, *, gold: Run, svm: Tagger) -> Tagger:
         assert config.is_static
         assert steps.folder is None
         assert isinstance(svm.retrievers["svm"], Linear)
         trained.append((len(documents), len(gold)))
         return Tagger(labels, {"dual": ExactMatch(labels)})
 
-    monkeypatch.setattr(depl, "fit", stood_in)
-    assert out_of_fold.STAGES[4].lacking({"labelled": 6000}) == ""
-    rows = [replace(row, needs={}) if row.name == "depl_cls" else row for row in out_of_fold.STAGES]
-    monkeypatch.setattr(recipe, "STAGES", rows)
-    record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
-    assert "depl_cls" in record["stages"]
+    monkeypatch.setattr(rts, "fit", rts_fit)
+    monkeypatch.setattr(depl, "fit", depl_fit)
+    assert [row.lacking({"labelled": 6000, "unread": 1000}) for row in out_of_fold.STAGES[4:]] == ["", ""]
+    monkeypatch.setattr(recipe, "STAGES", [replace(row, needs={"unread": 30}) for row in out_of_fold.STAGES])
+    tagger = auto.fit([*LABELLED, *UNLABELLED], LABELS, replace(CONFIG, trained=("svm", "depl_cls", "rts")))
+    assert read == [each.id for each in UNLABELLED]  # the combiner does not learn from these
     assert trained == [*[(48, 48)] * 5, (60, 60)]
+    assert tagger.training["auto"]["stages"] == ["zero_shot", "combiner", "svm", "depl_cls", "rts"]
+    assert isinstance(tagger.retrievers["rts"], ExactMatch)
 
 
 def test_the_nearest_documents_by_meaning_share_what_the_encoder_reads(
