@@ -82,7 +82,7 @@ class Reranked(Combiner):
             sure = np.where(answered[again.rows], self.confidence(again.scores), sure).astype(np.float32)
         return replace(again, confidences=sure)
 
-    def explain(self, pool: CandidatePool) -> Contributions | None:
+    def explain(self, pool: CandidatePool) -> Contributions:
         """Return what each stage or group of features of the first combiner adds to each score, and the stage.
 
         The stage scores the first candidates of the ranking, and no others, unless it has.
@@ -90,8 +90,7 @@ class Reranked(Combiner):
         added, by = self.first.explain(pool.without(self.options.by)), self.options.by
         if not pool.has_scored(by):
             self.combine(pool)
-        if added is None:
-            return None
+        assert added, "of a weighted sum or a learned combiner"
         said = Run(pool.run.indptr, pool.run.labels, pool.scores(by)).scores_of(added.candidates)
         columns = np.column_stack([added.added, points(said, self.options)])
         return Contributions(added.candidates, (*added.names, by), columns)
