@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
@@ -65,7 +66,7 @@ def imported() -> set[str]:
 
 
 def imports_of_modules() -> dict[str, set[str]]:
-    """The modules of ours that each of ours imports, at its top or within a function.
+    """The modules of ours that each of ours imports, at its top or within a function, but not for type checkers alone.
 
     The package itself is left out: it names what it shows of every layer, and loads them when they are asked for.
     """
@@ -74,7 +75,7 @@ def imports_of_modules() -> dict[str, set[str]]:
     imports = dict[str, set[str]]()
     for module, path in paths.items():
         named = set[str]()
-        for node in ast.walk(trees()[path]):
+        for node in _run(trees()[path]):
             if isinstance(node, ast.Import):
                 named |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -82,6 +83,14 @@ def imports_of_modules() -> dict[str, set[str]]:
                 named |= parts if parts <= paths.keys() else parts | {node.module}
         imports[module] = named & paths.keys()
     return imports
+
+
+def _run(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes of a module that are run when it is used."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from _run(child)
 
 
 def _module(path: Path) -> str:
