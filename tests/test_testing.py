@@ -21,6 +21,7 @@ from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.papers.descriptions import DescriptionRetriever
 from tagwright.papers.full_text import FullText, FullTextOptions
 from tagwright.papers.label_trees import LabelTreeOptions, Trees, fit_trees
+from tagwright.registry import STAGES
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.linear.classifiers import Linear
@@ -29,7 +30,6 @@ from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.names.title_match import TitleMatch
 from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.stages.reranker import CrossEncoderReranker
-from tagwright.tagger import STAGES
 from tagwright.testing import check_stage
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run, Section, Stage
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tagwright import auto
-from tagwright.api.options import METHODS, configuration, method_name, nested, options_of
+from tagwright.api.options import configuration, method_name, nested, options_of
+from tagwright.registry import METHODS
 from tagwright.errors import ConfigError
 from tagwright.papers import contrastive, depl, futex, maclr, micol, rts, svm
 from tagwright.tagger import zero_shot

@@ -176,9 +176,9 @@ def test_reviews_are_learned_from(data: list[str], tmp_path: Path) -> None:
 def test_documents_to_label_are_printed_without_those_that_have_labels(tmp_path: Path) -> None:
     rows = [{"id": f"d{row}", "title": f"T{row}", "labels": ["wasp"] if row < 3 else []} for row in range(6)]
     (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = run("sample", str(tmp_path / "docs.jsonl"), "-n", "10").stdout.split()
+    found = run("reviews", "--sample", str(tmp_path / "docs.jsonl"), "-n", "10").stdout.split()
     assert sorted(found) == ["d3", "d4", "d5"]
-    lines = run("sample", str(tmp_path / "docs.jsonl"), "-n", "1", "--by", "length", "--format", "jsonl").stdout
+    lines = run("reviews", "--sample", str(tmp_path / "docs.jsonl"), "-n", "1", "--by", "length", "--format", "jsonl").stdout
     assert json.loads(lines)["title"] in ("T3", "T4", "T5")
 
 
@@ -186,4 +186,4 @@ def test_a_tagger_without_confidence_cannot_say_what_it_is_unsure_about(data: li
     (tmp_path / "more.jsonl").write_text(json.dumps({"id": "x", "title": "bees"}))
     run("train", "zero_shot", *data[1:], "--output", str(tmp_path / "out"), *QUICK)
     with pytest.raises(TagwrightError, match="sample at random"):
-        run("sample", str(tmp_path / "more.jsonl"), "--model", str(tmp_path / "out"), "--by", "uncertainty")
+        run("reviews", "--sample", str(tmp_path / "more.jsonl"), "--model", str(tmp_path / "out"), "--by", "uncertainty")

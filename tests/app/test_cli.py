@@ -64,7 +64,7 @@ def test_a_choice_that_does_not_exist_is_refused_in_plain_words(run: Command) ->
     ("arguments", "meant"),
     [
         (("train", "svn", "docs.jsonl"), "svm"),
-        (("options", "micoll"), "micol"),
+        (("train", "micoll", "--options"), "micol"),
         (("train", "omikuji", "docs.jsonl"), "svm"),  # backends and commands of Annif
         (("index", "docs.jsonl"), "suggest"),
         (("run",), "serve"),
@@ -293,7 +293,7 @@ def test_gold_labels_that_the_vocabulary_lacks_do_not_stop_an_evaluation(
         "4 documents: too few for the intervals to say much; score 10 or more",
     ]
     caplog.clear()
-    answer(run, "candidates", *on, "--unknown-labels", "ignore")
+    answer(run, "describe", "--candidates", *on, "--unknown-labels", "ignore")
     assert caplog.messages == ["1 of 5 documents have no other label and are not scored"]
     strict = run("evaluate", *on, "--unknown-labels", "error")
     assert strict.code == 2
@@ -352,7 +352,7 @@ def test_the_version_is_printed(run: Command) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["suggest", "evaluate", "compare", "candidates", "train", "describe", "read", "graph", "labels", "demo"],
+    ["suggest", "evaluate", "compare", "describe", "--candidates", "train", "describe", "read", "graph", "labels", "demo"],
 )
 def test_every_command_can_be_quiet(command: str, run: Command) -> None:
     assert "--quiet" in answer(run, command, "--help")
@@ -360,7 +360,7 @@ def test_every_command_can_be_quiet(command: str, run: Command) -> None:
 
 def test_candidates_counts_what_each_stage_reaches(run: Command) -> None:
     """Names: the first document holds "bees", the second "bank", the third "rain" but no bee. So 3 of 4 are found."""
-    found = json.loads(answer(run, "candidates", *ON, *WORDS, "--json"))
+    found = json.loads(answer(run, "describe", "--candidates", *ON, *WORDS, "--json"))
     assert found["documents"] == 3
     assert (found["stages"]["exact_match"]["R@10"], found["stages"]["exact_match"]["mean_size"]) == (0.75, 1)
     assert found["missed"] == [{"label": "bee", "times": 1}]
@@ -369,18 +369,18 @@ def test_candidates_counts_what_each_stage_reaches(run: Command) -> None:
 
 def test_candidates_counts_retrievers_only(run: Command, tiny: str) -> None:
     """What titles name is scored among the candidates of the others."""
-    found = json.loads(answer(run, "candidates", *ON, "--set", tiny, "--json"))
+    found = json.loads(answer(run, "describe", "--candidates", *ON, "--set", tiny, "--json"))
     assert set(found["stages"]) == {"exact_match", "tfidf", "dense", "union"}
 
 
 def test_candidates_prints_what_no_stage_reaches(run: Command) -> None:
-    text = answer(run, "candidates", *ON, *WORDS)
+    text = answer(run, "describe", "--candidates", *ON, *WORDS)
     assert "No stage reaches 1 gold label, 1 time in all; most often:\n      1 x Bees  [bee]" in text
 
 
 def test_a_table_that_is_piped_keeps_its_columns(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
-    text = answer(run, "candidates", *ON, *WORDS)
+    text = answer(run, "describe", "--candidates", *ON, *WORDS)
     assert "…" not in text
     assert [line.split()[0] for line in text.splitlines() if "75.0" in line] == ["exact_match", "tfidf", "union"]
 
@@ -389,42 +389,42 @@ def test_a_table_that_is_piped_keeps_its_columns(run: Command, monkeypatch: pyte
     ("method", "some", "none"),
     [
         ("zero_shot", {"stages", "weights", "encoder"}, {"training.epochs"}),
-        ("svm", {"candidates", "seed", "cost"}, {"tokens", "encoder", "training.validation", "training.epochs"}),
+        ("svm", {"describe", "--candidates", "seed", "cost"}, {"tokens", "encoder", "training.validation", "training.epochs"}),
         ("depl_cls", {"tokens", "apart", "encoder", "training.dropout", "training.warmup"}, {"pooling", "training"}),
         ("simcse", {"temperature"}, {"pairs", "segmentation"}),
         ("finetune", {"training.epochs", "temperature"}, {"encoder"}),
     ],
 )
 def test_options_are_printed_with_what_they_mean(method: str, some: set[str], none: set[str], run: Command) -> None:
-    found = {each["name"]: each for each in json.loads(answer(run, "options", method, "--json"))["options"]}
+    found = {each["name"]: each for each in json.loads(answer(run, "train", method, "--options", "--json"))["options"]}
     assert some <= set(found)
     assert none.isdisjoint(found)
     assert all(each["meaning"] for each in found.values())
-    assert f"{next(iter(some))} = " in answer(run, "options", method)
+    assert f"{next(iter(some))} = " in answer(run, "train", method, "--options")
 
 
 @pytest.mark.parametrize(("spelled", "shown"), [("zero-shot", "zero_shot"), ("depl+cls", "depl_cls")])
 def test_a_method_may_be_spelled_with_hyphens_or_a_plus_and_is_shown_in_one_way(
     spelled: str, shown: str, run: Command
 ) -> None:
-    assert answer(run, "options", spelled) == answer(run, "options", shown)
+    assert answer(run, "train", spelled, "--options") == answer(run, "train", shown, "--options")
     assert shown in answer(run, "train", "--help").replace("\n", "")
 
 
 def test_options_are_printed_with_those_of_the_paper(run: Command) -> None:
-    said = answer(run, "options", "maclr", "--paper")
+    said = answer(run, "train", "maclr", "--options", "--paper")
     assert "training.steps = none (not set); paper: 100000\n" in said
     assert "pseudo_labels = 3\n" in said
     found = {
         each["name"]: each["paper"]
-        for each in json.loads(answer(run, "options", "rts", "--paper", "--json"))["options"]
+        for each in json.loads(answer(run, "train", "rts", "--options", "--paper", "--json"))["options"]
     }
     assert (found["groups"], found["temperature"], found["training.learning_rate"]) == ("false", "0.05", "5e-05")
-    assert "--paper is accepted by rts" in run("options", "auto", "--paper").err
+    assert "--paper is accepted by rts" in run("train", "auto", "--options", "--paper").err
 
 
 def test_the_help_of_train_says_where_the_options_are(run: Command) -> None:
-    assert "tagwright options METHOD" in " ".join(answer(run, "train", "--help").split())
+    assert "tagwright train METHOD --options" in " ".join(answer(run, "train", "--help").split())
 
 
 def test_describe_says_what_the_data_hold(run: Command) -> None:
@@ -484,7 +484,7 @@ def test_a_vocabulary_can_be_encoded_beforehand(run: Command, tmp_path: Path, mo
     assert Dense(Vocabulary.read("many.jsonl"), BiEncoder.load(str(encoder)), proposed).missing == 0
 
 
-@pytest.mark.parametrize("command", ["suggest", "evaluate", "candidates", "train", "labels"])
+@pytest.mark.parametrize("command", ["suggest", "evaluate", "describe", "--candidates", "train", "labels"])
 def test_no_encoder_is_fetched_offline(run: Command, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     import huggingface_hub

@@ -83,9 +83,9 @@ def bad(request: pytest.FixtureRequest, desk: Path) -> str:
     [
         lambda bad: ("suggest", bad, "--labels", "labels.jsonl", *WORDS),
         lambda bad: ("describe", bad),
-        lambda bad: ("graph", bad),
+        lambda bad: ("describe", bad, "--graph"),
         lambda bad: ("describe", "docs.jsonl", "--test", bad),
-        lambda bad: ("candidates", bad, "--labels", "labels.jsonl", *WORDS),
+        lambda bad: ("describe", "--candidates", bad, "--labels", "labels.jsonl", *WORDS),
         lambda bad: ("evaluate", bad, "--labels", "labels.jsonl", *RUN),
         lambda bad: ("evaluate", *ON, *RUN, "--train", bad),
         lambda bad: ("compare", bad, "--labels", "labels.jsonl", *RUN, *RUN),
@@ -241,7 +241,7 @@ def test_a_document_without_text_gets_no_suggestion_and_counts_as_missed(run: Co
     assert "(no suggestion)" in run("suggest", *on, "--explain").out
     measures = json.loads(run("evaluate", *on, "--json").out)["measures"]
     assert measures["P@1"] == {"value": 0, "low": 0, "high": 0}
-    assert "No stage reaches 1 gold label" in run("candidates", *on).out
+    assert "No stage reaches 1 gold label" in run("describe", "--candidates", *on).out
 
 
 def test_a_document_of_ten_megabytes_is_tagged(run: Command, tiny: str) -> None:
@@ -395,7 +395,7 @@ def test_names_of_runs_are_shown_not_obeyed(run: Command, desk: Path) -> None:
 def test_what_options_advice_and_the_cache_say_is_shown_not_obeyed(
     desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    render.options([Option("a\x1b[1m", "b\x1b[1m", "c\x1b[1m", "d\x1b[1m")], as_json=False)
+    render.print_options([Option("a\x1b[1m", "b\x1b[1m", "c\x1b[1m", "d\x1b[1m")], as_json=False)
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(desk / "\x1b[31m"))
     cache(clear=False, as_json=False)
     said = capsys.readouterr().out

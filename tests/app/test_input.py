@@ -53,7 +53,7 @@ def test_documents_are_checked_before_the_vocabulary_is_read(
     assert outcome.err.startswith("tagwright: broken.jsonl:1: is not JSON")
 
 
-@pytest.mark.parametrize("command", ["suggest", "evaluate", "candidates", "describe", "read", "graph"])
+@pytest.mark.parametrize("command", ["suggest", "evaluate", "describe", "--candidates", "describe", "read", "graph"])
 def test_columns_and_format_are_taken_by_every_command(run: Command, command: str) -> None:
     Path("shop.data").write_text("Nr,Produkt,Art,Kunde\n1,Honey of the bees,bee,Ann\n2,Money,bank,Ann\n")
     columns = ("--columns", "id=Nr,title=Produkt,labels=Art,author=Kunde", "--input-format", "csv")
@@ -65,7 +65,7 @@ def test_columns_and_format_are_taken_by_every_command(run: Command, command: st
     assert expected[command] in out
 
 
-@pytest.mark.parametrize("command", ["suggest", "evaluate", "candidates", "describe", "read", "graph"])
+@pytest.mark.parametrize("command", ["suggest", "evaluate", "describe", "--candidates", "describe", "read", "graph"])
 def test_the_size_of_a_document_is_an_option_of_every_command(
     run: Command, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tagwright.api.options import METHODS
+from tagwright.registry import METHODS
 from tagwright.evaluation import advice
 from tagwright.evaluation.advice import advise, next_step
 

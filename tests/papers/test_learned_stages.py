@@ -67,7 +67,7 @@ def of_svm(encoder: str) -> Tagger:
 
 
 def of_depl(encoder: str) -> Tagger:
-    config = depl.ClassifierConfig(encoder=encoder, training=TRAINING)
+    config = depl.Config(variant="classifier", encoder=encoder, training=TRAINING)
     return fuse(zero_shot.fit(LABELS, ZERO_SHOT), depl.fit(MISLED, LABELS, config))
 
 

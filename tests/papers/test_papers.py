@@ -13,7 +13,8 @@ from tests.tiny import tiny_encoder
 from typer.testing import CliRunner
 
 import tagwright as tw
-from tagwright.api.options import METHODS, configuration
+from tagwright.api.options import configuration
+from tagwright.registry import METHODS
 from tagwright.app.cli import app
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError

@@ -31,13 +31,13 @@ WIDTH = 100
 "Columns of the lines that people read."
 
 
-def lines(found: Iterable[str]) -> None:
+def print_lines(found: Iterable[str]) -> None:
     """Print the lines of a file."""
     for line in found:
         print(for_programs(line))
 
 
-def options(found: Sequence["Option"], *, as_json: bool) -> None:
+def print_options(found: Sequence["Option"], *, as_json: bool) -> None:
     """Print the options of a method: names, values, those of the paper that differ, meanings."""
     if as_json:
         print_json({"options": [asdict(option) for option in found]})
@@ -49,7 +49,7 @@ def options(found: Sequence["Option"], *, as_json: bool) -> None:
         _wrapped(option.meaning, 4)
 
 
-def verified(model: Path, labels: int, changes: VocabularyChanges | None, *, as_json: bool) -> None:
+def print_verified(model: Path, labels: int, changes: VocabularyChanges | None, *, as_json: bool) -> None:
     """Print that a saved tagger is whole, and how its labels differ from others, if these were given."""
     if as_json:
         known = {} if changes is None else {"changes": changes.to_json()}
@@ -60,7 +60,7 @@ def verified(model: Path, labels: int, changes: VocabularyChanges | None, *, as_
         print(escaped(f"compared with its labels: {changes}"))
 
 
-def scores(found: Scores, *, as_json: bool) -> None:
+def print_scores(found: Scores, *, as_json: bool) -> None:
     """Print the measures and slices."""
     if as_json:
         print_json(found.to_json())
@@ -73,7 +73,7 @@ def scores(found: Scores, *, as_json: bool) -> None:
         show_table(tables.slice_rows(found))
 
 
-def comparison(found: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -> None:
+def print_comparison(found: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -> None:
     """Print a comparison of runs. runs: name -> file."""
     if as_json:
         print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **found.to_json()})
@@ -86,7 +86,7 @@ def comparison(found: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -
     _wrapped(f"p: {significance.MEANING_OF_P}", 0)
 
 
-def ceilings(found: "Ceilings", vocabulary: Vocabulary, *, as_json: bool) -> None:
+def print_ceilings(found: "Ceilings", vocabulary: Vocabulary, *, as_json: bool) -> None:
     """Print the recall ceiling of each stage, and the gold labels that no stage finds."""
     if as_json:
         missed = [{"label": vocabulary[label].id, "times": times} for label, times in found.missed.items()]
@@ -104,7 +104,7 @@ def ceilings(found: "Ceilings", vocabulary: Vocabulary, *, as_json: bool) -> Non
         print(escaped(f"  {times:>5} x {one_line(vocabulary[label].name)}  [{one_line(vocabulary[label].id)}]"))
 
 
-def description(found: Description, *, as_json: bool) -> None:
+def print_description(found: Description, *, as_json: bool) -> None:
     """Print contents, problems and applicable methods."""
     if as_json:
         print_json(found.to_json())
@@ -125,16 +125,16 @@ def _wrapped(text: str, indent: int) -> None:
     print(textwrap.fill(escaped(text), width, initial_indent=" " * indent, subsequent_indent=" " * indent))
 
 
-def document(found: Document, *, line: bool = False) -> None:
+def print_document(found: Document, *, line: bool = False) -> None:
     """Print a document as JSON with nested sections, or as a line that is read again as the same document."""
     record = to_record(found)
     if line:
-        lines([json.dumps(record, ensure_ascii=False)])
+        print_lines([json.dumps(record, ensure_ascii=False)])
         return
     print_json({**record, "sections": _tree(record["sections"])})
 
 
-def coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
+def print_coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
     """Print the coverage of meta-paths, and their hubs."""
     if as_json:
         print_json({"paths": [_coverage(each) for each in found]})
@@ -146,12 +146,6 @@ def coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
     measured = min(each.measured for each in found)
     part = "" if measured == found[0].documents else f", measured on {measured:,} or more of them"
     show_table(rows, many(found[0].documents, "document") + part)
-
-
-def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
-    """Print each document with its neighbours as a line of JSON."""
-    for id_, ids in found:
-        print(escaped(json.dumps({"id": id_, "neighbours": ids}, ensure_ascii=False)))
 
 
 def show_table(rows: text_tables.Rows, title: str = "") -> None:

@@ -212,13 +212,17 @@ def fit(
     *,
     gold: Run | None = None,
     judged: Run | None = None,
+    model: Tagger | None = None,
 ) -> Tagger:
     """Return the best tagger that documents, labels and time allow. Log the plan before, and the result after.
 
+    model: learn how to combine the stages of this tagger over its own labels, and train no others.
     gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
     steps: the store of finished stages. Never returns a tagger that cross-validation on the labelled documents finds
     worse than the zero-shot method, by more than one standard error. Raises TagwrightError.
     """
+    if model is not None:
+        return _combined(documents, config, model, gold, judged)
     started = time.perf_counter(), time.process_time()
     gold = labels.gold(documents, unknown="warn") if gold is None else gold
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
@@ -304,6 +308,19 @@ def _read(data: Data, config: Config) -> Longs:
     """Return places of the documents to read: the corpus and the labelled documents."""
     drawn = np.random.default_rng(config.seed).permutation(len(data.documents))[: config.corpus]
     return np.union1d(drawn, data.chosen)
+
+
+def _combined(
+    documents: Sequence[Document], config: Config, model: Tagger, gold: Run | None, judged: Run | None
+) -> Tagger:
+    """The stages of a tagger, combined as labels teach it, with nDCG@5 before and after, from 0 to 1, in the record."""
+    options = CombinerOptions(documents=config.labelled, seed=config.seed)
+    settings = combine.Config(corpus=config.corpus, combiner=options, candidates=config.candidates)
+    found = combine.fit(documents, model, settings, gold=gold, judged=judged)
+    if (combiner := found.combiner) is None:
+        raise ConfigError(f"auto needs at least {combine.FEWEST} documents with labels of the vocabulary")
+    measured = {"before": float(combiner.fixed.mean()), "after": float(combiner.measured.mean())}
+    return replace(found.tagger, training={"before": model.training, "combined": {"nDCG@5": measured}})
 
 
 def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Tagger, Report]:
@@ -403,7 +420,7 @@ def _with_trained(
     dense = next(((name, stage) for name, stage in start.retrievers.items() if isinstance(stage, Dense)), None)
 
     def train_dual(documents: Sequence[Document], gold: Run, svm: Linear, steps: Steps) -> Retriever:
-        config = depl.ClsConfig(encoder="static", training=TrainingConfig(seed=options.seed))
+        config = depl.Config(variant="depl_cls", encoder="static", training=TrainingConfig(seed=options.seed))
         svms = Tagger(data.labels, {SVM: svm})
         return depl.fit(documents, data.labels, config, steps.within(DEPL_CLS), gold=gold, svm=svms).retrievers["dual"]
 

@@ -118,7 +118,7 @@ METHODS = (
         {"labelled": ENOUGH, "rare": 500},
         "of the published methods the best on rare labels; it can suggest labels that no document has",
         LIBRARY,
-        "train depl_cls DOCS... --labels FILE --output DIR",
+        "train depl DOCS... --labels FILE --output DIR --set variant=depl_cls",
     ),
 )
 "The published methods, with what each is best at; which of them are tried by `train auto` is said in `STAGES`."

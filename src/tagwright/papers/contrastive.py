@@ -11,7 +11,7 @@ from tagwright.core.checked import Positive
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.papers.in_batch import in_batch
-from tagwright.papers.pairs import Source, ict_pairs
+from tagwright.papers.pairs import Source, ict_pairs, simcse_pairs
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import RetrievalOptions, settle, train_encoder
@@ -74,3 +74,8 @@ def fit(
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
     encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, steps)
     return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})
+
+
+def fit_simcse(documents: Sequence[Document], labels: Vocabulary, config: Config, steps: Steps) -> Tagger:
+    """SimCSE: train on the texts of the documents, each with itself."""
+    return fit(documents, labels, config, steps, simcse_pairs)

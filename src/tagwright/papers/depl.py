@@ -8,7 +8,7 @@ DEPL+cls, which adds a classifier (3.5). The SVM that finds the keywords (3.2) i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import numpy as np
@@ -93,9 +93,13 @@ loss, a sum over the labels of a batch, is still far off."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassifierConfig(EncoderOptions):
-    """The choices of the dense classifier (A.1.2)."""
+class Config(EncoderOptions):
+    """The choices of DEPL and of the methods that it is compared with."""
 
+    variant: Literal["depl", "depl_cls", "de_ret", "classifier"] = "depl"
+    """What retrieves labels: their names, descriptions and keywords (depl, 3.3); these and a classifier, whose
+    probabilities are averaged (depl_cls, 3.5); their names alone (de_ret, Fig. 4); a classifier alone (A.1.2), which
+    reads no text of a label."""
     sampled_labels: Annotated[int, Range(least=2)] | None = None
     "|S_b|, labels of a batch; None: 500 for a transformer, the paper's for many labels, or 3072 for a static one."
     unit_vectors: bool = True
@@ -103,25 +107,6 @@ class ClassifierConfig(EncoderOptions):
     the identity. False is 3.3 as printed: vectors as they are, and poolers and label vectors that are drawn."""
     candidates: AtLeastOne = 100
     "The number of labels to find for a document."
-    training: TrainingConfig = TrainingConfig()
-    """How to train, in both stages if there are two; unset values are those of `TRANSFORMER` or `STATIC`. validation: a
-    share of the documents that is left out of training, also of the SVM's."""
-
-    @property
-    def options(self) -> DescriptionRetrieverOptions:
-        """What of a label is encoded."""
-        return DescriptionRetrieverOptions(k=self.candidates)
-
-    @property
-    def recipe(self) -> Recipe:
-        """How this kind of encoder is trained."""
-        return STATIC if self.is_static else TRANSFORMER
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeRetConfig(ClassifierConfig):
-    """The choices of DE-ret: labels are retrieved by their names (Fig. 4)."""
-
     hard_negatives: AtLeastZero = 10
     "The SVM's first wrong labels of each document that are in its batch (A.1.3); 0 for none."
     svm: SvmOptions = SvmOptions()
@@ -130,40 +115,38 @@ class DeRetConfig(ClassifierConfig):
     "Whether the encoder is first trained as a classifier (A.1.5)."
     label_pooling: Literal["cls", "mean"] = "mean"
     "How a transformer makes one vector of a label's text (Table 7); a static encoder always averages."
-
-    @property
-    def options(self) -> DescriptionRetrieverOptions:
-        """What of a label is encoded."""
-        return DescriptionRetrieverOptions(k=self.candidates, names_only=True)
-
-    @property
-    def first(self) -> ClassifierConfig:
-        """The choices of the classifier that it starts from."""
-        return ClassifierConfig(**{field.name: getattr(self, field.name) for field in fields(ClassifierConfig)})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Config(DeRetConfig):
-    """The choices of DEPL: labels are retrieved by their names, descriptions and keywords."""
-
     tokens: AtLeastOne = 16
     "Tokens of a pseudo description: 8, 16 or 32 in Fig. 4."
     keywords: AtLeastZero = 20
     "Words that the SVM adds to a label's name and description (A.1.3); 0 for none."
+    apart: bool = True
+    """depl_cls: whether both heads have their own loss and only their probabilities are averaged. False is the paper's
+    loss of the average (Eq. 4), in which a head that is confident and wrong gets no gradient."""
+    training: TrainingConfig = TrainingConfig()
+    """How to train, in both stages if there are two; unset values are those of `TRANSFORMER` or `STATIC`. validation: a
+    share of the documents that is left out of training, also of the SVM's."""
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether no text of a label is read."""
+        return self.variant == "classifier"
+
+    @property
+    def describes(self) -> bool:
+        """Whether descriptions and keywords of labels are read, and not their names alone."""
+        return self.variant in ("depl", "depl_cls")
 
     @property
     def options(self) -> DescriptionRetrieverOptions:
         """What of a label is encoded."""
-        return DescriptionRetrieverOptions(k=self.candidates, tokens=self.tokens)
+        if self.describes:
+            return DescriptionRetrieverOptions(k=self.candidates, tokens=self.tokens)
+        return DescriptionRetrieverOptions(k=self.candidates, names_only=not self.is_classifier)
 
-
-@dataclass(frozen=True, kw_only=True)
-class ClsConfig(Config):
-    """The choices of DEPL+cls: the probabilities of DEPL and of a classifier are averaged."""
-
-    apart: bool = True
-    """Whether both heads have their own loss and only their probabilities are averaged. False is the paper's loss of
-    the average (Eq. 4), in which a head that is confident and wrong gets no gradient."""
+    @property
+    def recipe(self) -> Recipe:
+        """How this kind of encoder is trained."""
+        return STATIC if self.is_static else TRANSFORMER
 
 
 def paper() -> Config:
@@ -171,7 +154,8 @@ def paper() -> Config:
 
     300 sampled labels are those of EURLex-4K and AmazonCat-13K; Wiki10-31K has 500, and rates of 1e-5, 1e-4 and 1e-3.
     The paper states no batch: of 16 documents, hard negatives and the 5 labels that each has there leave a fifth of the
-    300 for random labels; of 32 they would leave none.
+    300 for random labels; of 32 they would leave none. Every variant has these settings; DEPL+cls has the loss
+    of the average (Eq. 4).
     """
     return Config(
         encoder="bert-base-uncased",
@@ -183,29 +167,15 @@ def paper() -> Config:
         label_pooling="mean",
         unit_vectors=False,
         svm=SvmOptions(loss="hinge", prune=0.0),
+        apart=False,
         training=TrainingConfig(batch=16, dropout="all", validation=0.0),
     )
-
-
-def cls_paper() -> ClsConfig:
-    """The settings of DEPL+cls: those of DEPL, with the loss of the average (Eq. 4)."""
-    return ClsConfig(**{field.name: getattr(paper(), field.name) for field in fields(Config)}, apart=False)
-
-
-def de_ret_paper() -> DeRetConfig:
-    """The settings of DE-ret: those of DEPL, without descriptions and keywords (Fig. 4)."""
-    return DeRetConfig(**{field.name: getattr(paper(), field.name) for field in fields(DeRetConfig)})
-
-
-def classifier_paper() -> ClassifierConfig:
-    """The settings of the dense classifier that DEPL starts from (A.1.3)."""
-    return paper().first
 
 
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
-    config: ClassifierConfig = Config(),
+    config: Config = Config(),
     steps: Steps = Steps(),
     *,
     gold: Run | None = None,
@@ -213,7 +183,7 @@ def fit(
     classifier: Tagger | None = None,
     keywords: Keywords | None = None,
 ) -> Tagger:
-    """Train the dense classifier, DE-ret, DEPL or DEPL+cls, by config, on documents with labels.
+    """Train DEPL, DEPL+cls, DE-ret or the dense classifier, by `config.variant`, on documents with labels.
 
     steps: the store of the training. gold: instead of the documents' own labels, such as `confident` suggestions of
     another tagger. svm, classifier: taggers of these methods for the same documents, to avoid training them again.
@@ -222,21 +192,21 @@ def fit(
     """
     known = gold_of_texts(documents, labels, gold)
     seen = without_validation(known, config.training.validation or 0.0, config.training.seed)
-    if not isinstance(config, DeRetConfig):  # A.1.2
+    if config.is_classifier:  # A.1.2
         alone = _Material(documents, labels, known, seen, known.top(0), {})
         return Tagger(labels, {"classifier": alone.learn(config, None, steps.within("classifier"))})
-    wanted = config.keywords if isinstance(config, Config) and keywords is None else 0
+    wanted = config.keywords if config.describes and keywords is None else 0
     linear = _stage_of(svm, "svm", Linear) if svm else None
     if linear is None and (wanted or config.hard_negatives):  # 3.2
         linear = train_linear(documents, labels, seen, options=config.svm, steps=steps)
     if linear and wanted:
         keywords = _keywords(linear, labels, wanted)
     hard = _mistakes(linear, documents, known, config.hard_negatives)
-    given = (keywords or {}) if isinstance(config, Config) else {}
+    given = (keywords or {}) if config.describes else {}
     material = _Material(documents, labels, known, seen, hard, given)
     start = _stage_of(classifier, "classifier", DescriptionRetriever).with_labels(labels) if classifier else None
     if start is None and config.trained_start:
-        start = material.learn(config.first, None, steps.within("classifier"))
+        start = material.learn(replace(config, variant="classifier"), None, steps.within("classifier"))
     return Tagger(labels, {"dual": material.learn(config, start, steps.within("dual"))})  # 3.3
 
 
@@ -266,12 +236,12 @@ class _Material:
     hard: Run
     keywords: Keywords
 
-    def learn(self, config: ClassifierConfig, start: DescriptionRetriever | None, steps: Steps) -> DescriptionRetriever:
+    def learn(self, config: Config, start: DescriptionRetriever | None, steps: Steps) -> DescriptionRetriever:
         """Train the encoder and its heads. start: a trained classifier to initialise them (A.1.5)."""
         from tagwright.training.loop import train
 
         recipe, own, seed = config.recipe, config.training, config.training.seed
-        first = not isinstance(config, DeRetConfig)
+        first = config.is_classifier
         model = encoder((start.documents if start else untrained(config)).model)
         texts = [] if first else label_texts(self.labels, self.keywords, config.options, tokenizer_of(model))
         hard = self.gold.top(0) if first else self.hard
@@ -281,7 +251,7 @@ class _Material:
             len(self.labels),
             sampler.share,
             texts=not first,
-            classifiers=first or isinstance(config, ClsConfig),
+            classifiers=first or config.variant == "depl_cls",
             seed=seed,
             unit=config.unit_vectors,
         )
@@ -290,7 +260,7 @@ class _Material:
         pairs = labelled_documents(self.documents, self.gold, seed=seed)
         plan, rates = (recipe.classifier, recipe.classifier_rates) if first else (recipe.dual, recipe.dual_rates)
         seen = np.bincount(self.seen.labels, minlength=len(self.labels)) > 0
-        apart = config.apart if isinstance(config, ClsConfig) else True
+        apart = config.apart if config.variant == "depl_cls" else True
         objective = DualEncoder(heads, sampler, texts, rates, seen, apart, _pooling(config))
         plan = settle(own, plan, pairs)
         if first and own.epochs is None and own.steps is None:
@@ -298,7 +268,7 @@ class _Material:
         train(model, pairs, objective, plan, steps)
         return self._stage(config, model, heads)
 
-    def _stage(self, config: ClassifierConfig, model: SentenceTransformer, heads: Heads) -> DescriptionRetriever:
+    def _stage(self, config: Config, model: SentenceTransformer, heads: Heads) -> DescriptionRetriever:
         """Each encoder with its own pooler; a label without a training document has no classifier weights."""
         weights = None
         if heads.classifiers is not None:
@@ -312,7 +282,7 @@ class _Material:
             self.labels, documents, texts, weights, self.keywords, config.options, search=self._search(texts, config)
         )
 
-    def _search(self, texts: BiEncoder | None, config: ClassifierConfig) -> Search | None:
+    def _search(self, texts: BiEncoder | None, config: Config) -> Search | None:
         """That of the labels' texts, which the processes share; None where each process makes it itself."""
         if texts is None or is_single_process():
             return None
@@ -321,8 +291,8 @@ class _Material:
         return Search(shared_vectors(mine.search.vectors), config.options.index)
 
 
-def _pooling(config: ClassifierConfig) -> Literal["cls", "mean"]:
-    return config.label_pooling if isinstance(config, DeRetConfig) else "mean"
+def _pooling(config: Config) -> Literal["cls", "mean"]:
+    return "mean" if config.is_classifier else config.label_pooling
 
 
 def _learnt(classifier: DescriptionRetriever) -> tuple[torch.nn.Linear, Floats]:

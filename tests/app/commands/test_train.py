@@ -67,8 +67,8 @@ def test_a_static_encoder_is_trained_without_sentence_transformers_and_others_as
     assert Tagger.load(tmp_path / "M").tag(UNSEEN[:1]).labels.size
     with pytest.raises(ConfigError, match="needs sentence_transformers, which is not installed"):
         run(*train, "--overwrite", settings=[*QUICK, f"encoder={own['transformer']}"])
-    with pytest.raises(ConfigError, match="training by depl_cls needs sentence_transformers"):
-        run("train", "depl_cls", *train[2:], "--overwrite", settings=[f"encoder={own['static']}"])
+    with pytest.raises(ConfigError, match="training by depl needs sentence_transformers"):
+        run("train", "depl", *train[2:], "--overwrite", settings=["variant=depl_cls", f"encoder={own['static']}"])
 
 
 def test_rts_is_trained_saved_and_leaves_nothing_beside_the_tagger(
@@ -234,7 +234,7 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
     [
         (["rts"], "which labels"),
         (["finetune"], "finetune continues from a saved tagger: give --model DIR"),
-        (["rts", "--model", "M"], "--model is accepted by finetune, combine, not by rts"),
+        (["rts", "--model", "M"], "--model is accepted by auto, finetune, not by rts"),
         (["maclr", "--share-of-pairs", "0.1"], "--share-of-pairs is accepted by finetune"),
         (
             ["finetune", "--model", "M", "--share-of-labels", "0.1", "--share-of-pairs", "0.1"],
@@ -245,10 +245,10 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         (["rts", "--set", "training=4"], "training is 4, expected a table"),
         (["rts", "--set", "training.epoch=4"], 'unknown option "training.epoch"; did you mean "training.epochs"'),
         (["rts", "--set", "epoch=4"], 'unknown option "epoch"; did you mean "training.epochs"'),
-        (["micol", "--fuse"], r"--fuse is accepted by rts, maclr, ict, simcse, finetune, svm, .*, not by micol"),
+        (["micol", "--fuse"], r"--fuse is accepted by rts, maclr, finetune, svm, depl, not by micol"),
         (["futex", "--fuse-with", "M"], "--fuse-with is accepted by rts, maclr, .*, not by futex"),
         (["zero_shot", "--fuse"], "--fuse is accepted by rts, maclr, .*, not by zero_shot"),
-        (["finetune", "--model", "M", "--keywords", "K"], r"--keywords is accepted by depl, depl_cls, not by finetune"),
+        (["finetune", "--model", "M", "--keywords", "K"], r"--keywords is accepted by depl, not by finetune"),
         (["finetune", "--model", "M", "--guesses", "G"], "--guesses is accepted by svm, .* not by finetune"),
         (["svm", "--set", "encoder=minilm"], 'unknown option "encoder"; known are loss, cost'),
         (["simcse", "--set", "segmentation=fixed"], 'unknown option "segmentation"'),
@@ -467,7 +467,7 @@ def test_the_svm_joins_the_stages_of_the_zero_shot_method_and_is_explained(
 def test_two_trained_taggers_are_fused(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "svm", *data, "--output", str(tmp_path / "S"))
     cls = [*data, "--output", str(tmp_path / "C"), "--fuse-with", str(tmp_path / "S")]
-    run("train", "depl_cls", *cls, settings=[f"encoder={static}", "training.epochs=2", "training.batch=8"])
+    run("train", "depl", *cls, settings=["variant=depl_cls", f"encoder={static}", "training.epochs=2", "training.batch=8"])
     assert list(Tagger.load(tmp_path / "C").stages) == ["svm", "dual"]
 
 
@@ -612,7 +612,7 @@ def test_guesses_of_another_tagger_give_labels_their_descriptions(data: list[str
     with pytest.raises(ConfigError, match="say how many: --keywords 20"):
         run(*printed[:-3], "--described")
     with pytest.raises(
-        ConfigError, match=r"--guesses is accepted by svm, classifier, de_ret, depl, depl_cls, not by rts"
+        ConfigError, match=r"--guesses is accepted by svm, depl, not by rts"
     ):
         run("train", "rts", *data, "--output", str(tmp_path / "M"), "--guesses", str(guesses))
 

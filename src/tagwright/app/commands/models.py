@@ -49,7 +49,9 @@ def models(
 
         pair, documents = (given, other or found.current.name), inputs.read(test, reading)
         compared = found.compare(given, documents, other=pair[1], skip_unlabelled=skip_unlabelled, unknown=unknown)
-        render.comparison(compared, {each.name: each.folder for each in map(found.__getitem__, pair)}, as_json=as_json)
+        render.print_comparison(
+            compared, {each.name: each.folder for each in map(found.__getitem__, pair)}, as_json=as_json
+        )
     else:
         changed: dict[str, Any] = {}
         if action == "add":
