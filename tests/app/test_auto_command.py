@@ -70,10 +70,10 @@ def test_the_plan_is_printed_and_the_tagger_saved(trained: tuple[Path, str]) -> 
 
 
 @pytest.mark.parametrize(
-    "command", [["suggest", "--explain"], ["evaluate", "--skip-unlabelled"], ["candidates", "--skip-unlabelled"]]
+    "command", ["suggest --explain", "evaluate --skip-unlabelled", "describe --candidates --skip-unlabelled"]
 )
-def test_other_commands_take_the_tagger(data: list[str], trained: tuple[Path, str], command: list[str]) -> None:
-    assert run(command[0], data[0], "--model", str(trained[0]), *command[1:]).exit_code == 0
+def test_other_commands_take_the_tagger(data: list[str], trained: tuple[Path, str], command: str) -> None:
+    assert run(*command.split(), data[0], "--model", str(trained[0])).exit_code == 0
 
 
 def test_options_of_auto_belong_to_it(data: list[str], tmp_path: Path) -> None:
@@ -178,7 +178,9 @@ def test_documents_to_label_are_printed_without_those_that_have_labels(tmp_path:
     (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     found = run("reviews", "--sample", str(tmp_path / "docs.jsonl"), "-n", "10").stdout.split()
     assert sorted(found) == ["d3", "d4", "d5"]
-    lines = run("reviews", "--sample", str(tmp_path / "docs.jsonl"), "-n", "1", "--by", "length", "--format", "jsonl").stdout
+    lines = run(
+        "reviews", "--sample", str(tmp_path / "docs.jsonl"), "-n", "1", "--by", "length", "--format", "jsonl"
+    ).stdout
     assert json.loads(lines)["title"] in ("T3", "T4", "T5")
 
 
@@ -186,4 +188,6 @@ def test_a_tagger_without_confidence_cannot_say_what_it_is_unsure_about(data: li
     (tmp_path / "more.jsonl").write_text(json.dumps({"id": "x", "title": "bees"}))
     run("train", "zero_shot", *data[1:], "--output", str(tmp_path / "out"), *QUICK)
     with pytest.raises(TagwrightError, match="sample at random"):
-        run("reviews", "--sample", str(tmp_path / "more.jsonl"), "--model", str(tmp_path / "out"), "--by", "uncertainty")
+        run(
+            "reviews", "--sample", str(tmp_path / "more.jsonl"), "--model", str(tmp_path / "out"), "--by", "uncertainty"
+        )

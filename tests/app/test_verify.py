@@ -43,7 +43,11 @@ def test_a_vocabulary_that_changed_is_noticed(run: Command, desk: Path) -> None:
     assert (found["whole"], found["labels"], found["changes"]["added"]["count"]) == (True, 2, 2)
     assert found["changes"]["renamed"]["examples"] == [{"id": "bee", "name": "Honey bees -> Bees"}]
     assert run("labels", "--verify", "--model", "model", "--labels", "labels.jsonl", "--json").code == 1
-    assert json.loads(run("labels", "--verify", "--model", "model", "--json").out) == {"model": "model", "whole": True, "labels": 2}
+    assert json.loads(run("labels", "--verify", "--model", "model", "--json").out) == {
+        "model": "model",
+        "whole": True,
+        "labels": 2,
+    }
     suggest = ("suggest", "docs.jsonl", "--labels", "labels.jsonl", "--model", "model", "--format", "jsonl")
     outcome = run(*suggest)
     assert f"tagwright: the labels differ from those of the model: {said}" in outcome.err

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tagwright.registry import METHODS
 from tagwright.evaluation import advice
 from tagwright.evaluation.advice import advise, next_step
+from tagwright.registry import METHODS
 
 PAGES = Path(__file__).parents[2] / "docs"
 

@@ -12,7 +12,6 @@ import torch
 from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, right, trained
 
 from tagwright.api.options import configuration
-from tagwright.registry import METHODS
 from tagwright.core.steps import NAME, Steps
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.gold import confident
@@ -43,8 +42,10 @@ SUPERVISED = ("svm", "classifier", "de_ret", "depl", "depl_cls")
 
 def fitted(method: str, documents: Sequence[Document], encoder: str) -> Tagger:
     """The tagger of a supervised method."""
-    options = {} if method == "svm" else {"encoder": encoder, "training": TRAINING}
-    return METHODS[method].fit(documents, LABELS, METHODS[method].config(**options))
+    if method == "svm":
+        return linear.fit(documents, LABELS)
+    config = depl.Config(encoder=encoder, training=TRAINING, variant=method)  # type: ignore[arg-type]
+    return depl.fit(documents, LABELS, config)
 
 
 @pytest.fixture(scope="module")

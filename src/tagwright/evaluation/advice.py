@@ -114,7 +114,7 @@ METHODS = (
         "train svm DOCS... --labels FILE --output DIR",
     ),
     Row(
-        "depl_cls",
+        "depl",
         {"labelled": ENOUGH, "rare": 500},
         "of the published methods the best on rare labels; it can suggest labels that no document has",
         LIBRARY,

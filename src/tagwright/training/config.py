@@ -22,7 +22,7 @@ Dropout: TypeAlias = Literal["off", "same", "all"]
 BatchSize: TypeAlias = Annotated[int, Range(least=2)]
 "A pair's negatives are the other pairs of its batch, so it has at least two."
 
-FREE_TO_CHANGE = frozenset({"log_every", "checkpoint_seconds"})
+FREE_TO_CHANGE = frozenset({"checkpoint_seconds"})
 "Options that a resumed run may change, since they do not affect the weights."
 
 OF_ENCODER = ("batch", "epochs", "steps", "learning_rate", "weight_decay", "dropout")
