@@ -12,7 +12,6 @@ of the draws. What is there is not run again, and what the results have of other
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 import time
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, figures
-from benchmarks.curve import NAMES, UNLABELLED
+from benchmarks.curve import UNLABELLED
 from benchmarks.curve_methods import DEPTH, MEASURES, SIZES, Draw, Task, fit_auto, fit_zero_shot
 
 from tagwright.evaluation.calibration import calibration_error
@@ -30,21 +29,16 @@ from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import paired
 from tagwright.types import Doubles
 
-RESULT = figures.RESULTS / "auto-draws.json"
-
 NOTHING: Mapping[str, Any] = {"kept": "zero_shot", "nDCG@5": {}, "brought": {}, "predicted": {}}
 "What is recorded of the zero-shot method."
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks auto_draws", description=__doc__)
-    parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
+    parser = corpora.parser("auto_draws", __doc__, corpora.WITH_KIRJA, work=True)
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=("50", "300"), help="labelled documents")
     parser.add_argument("--draws", type=int, nargs="+", default=[0, 1], help="seeds of the draws")
     parser.add_argument("--unlabelled", type=int, default=UNLABELLED, help="train documents that are known")
-    parser.add_argument("--work", type=Path, required=True, help="keeps the score of each document")
     parser.add_argument("--before", type=Path, help="the same of a former state, to compare with")
-    parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     options.work.mkdir(parents=True, exist_ok=True)

@@ -10,11 +10,9 @@ are written as they come.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +26,6 @@ from tagwright.evaluation.significance import compare
 from tagwright.tagger import zero_shot
 from tagwright.types import Document, Longs, Run
 
-NAMES = ("mdn", "tib", "epmc", "arxiv", "kirja")
 SIZES = (10, 20, 50, 100, 300, 1000, 3000)
 DRAWS = 5
 UNLABELLED = combine.Config.corpus
@@ -39,8 +36,6 @@ LARGE = 1000
 
 LEVEL = 0.05
 "A difference is significant below this p."
-
-RESULT = figures.RESULTS / "curve.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +56,11 @@ class Task:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks curve")
-    parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
+    parser = corpora.parser("curve", __doc__, corpora.WITH_KIRJA)
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="labelled documents")
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--documents", type=int, help="score only N dev documents, drawn with seed 0")
     parser.add_argument("--unlabelled", type=int, default=UNLABELLED, help="train documents that are known")
-    parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     settings = {"documents": options.documents, "unlabelled": options.unlabelled}

@@ -8,20 +8,17 @@ and of the processors (which other work on the machine lengthens less), the most
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks import corpora, figures
-from benchmarks.machine import in_own_process
+from benchmarks.machine import CHILDREN, SELF, in_own_process, processor_seconds, timed
 
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
@@ -51,8 +48,7 @@ class Task:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks linear", description=__doc__)
-    parser.add_argument("--output", type=Path, default=figures.RESULTS / "linear.json")
+    parser = corpora.parser("linear", __doc__, ())
     parser.add_argument("--subsets", nargs="*", choices=[*SUBSETS, "all"], default=[*SUBSETS, "all"])
     parser.add_argument("--row", nargs=2, help="measure one row in this process: subset and name")
     options = parser.parse_args(arguments)
@@ -130,12 +126,10 @@ def only(gold: Run, labels: Any) -> Run:
 
 
 def measure(given: Task, fit: Fit) -> dict[str, Any]:
-    start, processor = time.perf_counter(), processor_seconds()
-    scores = fit(given.train, given.gold, given.labels)
-    trained, used = time.perf_counter() - start, processor_seconds() - processor
-    start = time.perf_counter()
-    run = scores(given.dev, DEPTH)
-    tagged = time.perf_counter() - start
+    before = processor_seconds(*WHO)
+    trained, _, scores = timed(lambda: fit(given.train, given.gold, given.labels))
+    used = processor_seconds(*WHO) - before
+    tagged, _, run = timed(lambda: scores(given.dev, DEPTH))
     found = evaluate(run, given.dev_gold, measures=("P@1", "P@3", "P@5", "R@100"), samples=1).measures
     return {
         "documents": given.train.shape[0],
@@ -150,11 +144,7 @@ def measure(given: Task, fit: Fit) -> dict[str, Any]:
     }
 
 
-WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-
-
-def processor_seconds() -> float:
-    return sum(resource.getrusage(who).ru_utime + resource.getrusage(who).ru_stime for who in WHO)
+WHO = (SELF, CHILDREN)
 
 
 def ratios(slow: dict[str, Any], fast: dict[str, Any]) -> dict[str, float]:

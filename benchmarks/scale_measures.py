@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -43,15 +42,6 @@ class Clock:
         return {what: round(seconds, 3) for what, seconds in self.seconds.items()}
 
 
-def peak_memory() -> float:
-    """MB of this process. What getrusage says includes, on Linux, the memory of the process that started it."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        fields = dict(line.split(":", 1) for line in status.read_text(encoding="ascii").splitlines())
-        return int(fields["VmHWM"].split()[0]) / 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
 def reading(documents: Path, _: Path, clock: Clock) -> None:
     """JSON lines into a corpus on disk."""
     from tagwright.data.corpus import Corpus
@@ -68,7 +58,7 @@ def tagging(documents: Path, labels: Path, clock: Clock) -> None:
     from tagwright.batch.output_folder import BatchOptions
     from tagwright.batch.shard_tagging import ShardTagger
     from tagwright.batch.shards import cut
-    from tagwright.core.scratch import scratch_folder
+    from tagwright.core.atomic import scratch_folder
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.readers.documents.files import open_sources
 
@@ -307,7 +297,8 @@ def saving(documents: Path, labels: Path, clock: Clock) -> None:
 LOADING = """
 import json, sys, time
 from pathlib import Path
-from benchmarks.scale_measures import Clock, FIXED, first_documents, peak_memory
+from benchmarks.machine import peak_mb
+from benchmarks.scale_measures import Clock, FIXED, first_documents
 batch = first_documents(Path(sys.argv[2]), FIXED["labels"])
 clock = Clock()
 from tagwright.tagger import Tagger
@@ -319,10 +310,10 @@ clock.seconds["load, by the clock on the wall"] = time.perf_counter() - began
 tagger.suggest(batch[0])
 clock("first tag")
 clock.seconds["from start to first tag"] = time.process_time()
-clock.seconds["first tag, MB"] = peak_memory()
+clock.seconds["first tag, MB"] = peak_mb()
 tagger.tag(batch)
 clock("tag 1,000")
-clock.seconds["tagging process, MB"] = peak_memory()
+clock.seconds["tagging process, MB"] = peak_mb()
 print(json.dumps(clock.rounded))
 """
 "A process that loads a saved tagger. Seconds of the processor; start-up includes all imports."

@@ -8,7 +8,6 @@ seconds they do not count.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import corpora, figures, rows
+from benchmarks import corpora, rows
 
 from tagwright import auto
 from tagwright.core.steps import Steps
@@ -30,7 +29,6 @@ MEASURES = (
     *("PSP@1", "PSP@3", "PSP@5", "macro-F1@5", "macro-F1-tail@5"),
 )
 TESTED = ("P@1", "P@3", "P@5", "nDCG@5", "R@100", "PSP@1", "PSP@3", "PSP@5", "macro-F1@5", "macro-F1-tail@5")
-RESULT = figures.RESULTS / "supervised.json"
 
 
 @dataclass(frozen=True)
@@ -146,14 +144,11 @@ ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks supervised")
-    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["tib", "mdn"])
+    parser = corpora.parser("supervised", __doc__, corpora=["tib", "mdn"], work=True)
     parser.add_argument("--rows", nargs="*", choices=tuple(ROWS), default=list(ROWS), metavar="ROW")
     parser.add_argument("--encoder", default="static", help="what is trained")
     parser.add_argument("--max-length", type=int, help="tokens that a transformer reads of a document")
     parser.add_argument("--documents", type=int, default=0, help="learn from so many train documents; 0: all")
-    parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
-    parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     for name in options.corpora:

@@ -48,6 +48,9 @@ COMMANDS = {
 }
 "Command -> what it makes."
 
+TRAINED = ("parents", "curve", "fulltext", "weights", "curve_methods")
+"Commands that train or tag for seconds, also on a small corpus."
+
 SLOW = ("dense", "first", "linear", "million", "peers", "processor", "rerank", "scale", "serve", "train")
 "Commands with `--folder` that take longer, start processes or need what is not installed here."
 
@@ -69,7 +72,11 @@ def results(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: "-".join(command.split()[:2]).strip("-"))
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(each, marks=pytest.mark.slow) if each.split()[0] in TRAINED else each for each in COMMANDS],
+    ids=lambda command: "-".join(command.split()[:2]).strip("-"),
+)
 def test_a_command_makes_its_tables(command: str, results: Path) -> None:
     name, *arguments = shlex.split(command.replace("WORK", str(results / "work")))
     path = results / f"{COMMANDS[command].file}.json"

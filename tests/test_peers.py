@@ -69,11 +69,6 @@ def test_a_peer_learns_from_labelled_documents_and_is_scored(tmp_path: Path) -> 
     assert {"training seconds", "tagging processor seconds", "peak MB", "load"} <= row.keys()
 
 
-def test_on_mdn_the_document_itself_is_no_suggestion(tmp_path: Path) -> None:
-    task = Task("mdn", LABELS, TRAIN, [Document("bees", "Bees", labels=("wasps",))])
-    assert measure(FREQUENT, task, written(task, tmp_path), minutes=1)["P@1"] == 1
-
-
 def test_the_first_suggestions_are_those_of_the_saved_model(tmp_path: Path) -> None:
     task = Task("tib", LABELS, TRAIN, [Document("5", "Stings", labels=("wasps",))])
     folder = written(task, tmp_path)
@@ -81,11 +76,6 @@ def test_the_first_suggestions_are_those_of_the_saved_model(tmp_path: Path) -> N
     measure(FREQUENT, task, folder, minutes=1)
     assert first["answer"] == ask(FREQUENT, folder, "load", "tib", 1)["answer"] == ["bees", "wasps", "tax"]
     assert first["seconds"] > 0
-
-
-def test_test_documents_are_without_labels_for_the_peer(tmp_path: Path) -> None:
-    task = Task("tib", LABELS, TRAIN, [Document("5", "Stings", labels=("wasps",))])
-    assert '"wasps"' not in (written(task, tmp_path) / "test.jsonl").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -184,10 +174,3 @@ def test_speed_is_the_median_of_rounds(tmp_path: Path, monkeypatch: pytest.Monke
     assert {f"{each} processor" for each in ("first, saved", "first, from nothing")} <= row.keys()
     assert peers.median([{"a": 1.0}, {"a": 5.0}, {"a": 2.0}]) == {"a": 2.0}
     assert peers.median([{"a": 1.0}, {"outcome": "did not finish"}]) == {"outcome": "did not finish"}
-
-
-def test_our_environment_has_the_encoder_without_what_it_requires() -> None:
-    steps = peer_environments.ENVIRONMENTS[peer_environments.OURS].steps
-    assert ["--no-deps", peer_environments.MINILM] in steps
-    assert not any(peer_environments.TORCH in step for step in steps)
-    assert steps[-1][-1] == "{sources}[minilm]"  # of which a later install makes the last step anew

@@ -51,7 +51,7 @@ def test_a_damaged_table_is_found() -> None:
     assert tables.filled(filled) == filled
 
 
-@pytest.mark.parametrize("old", ["names", "bm25 head", "tfidf text", "dense both", "zeroshot", "RTS, no groups"])
+@pytest.mark.parametrize("old", ["exact_match", "tfidf text", "dense both", "zeroshot", "RTS, no groups"])
 def test_rows_have_the_words_of_today(old: str) -> None:
     assert said(old) != old
 

@@ -14,7 +14,7 @@ import pytest
 from tests.tiny import tiny_encoder
 
 import tagwright as tw
-from tagwright.encoders.precision import speeds
+from tagwright.encoders.precision import formats
 from tagwright.sklearn import TaggerClassifier
 
 NAMES = ["Bees", "Orchards", "Tax law"]
@@ -278,7 +278,7 @@ def test_nothing_is_fetched_offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_saved_tagger_computes_in_the_precision_that_is_asked_for(tiny: str, tmp_path: Path) -> None:
     tw.zero_shot(NAMES, stages=["dense"], encoder=tiny, precision="float32").save(tmp_path / "saved")
-    for precision in (None, *(name for name in ("bfloat16",) if name in speeds())):
+    for precision in (None, *(name for name in ("bfloat16",) if name in formats())):
         dense = tw.load(tmp_path / "saved", precision=precision).stages["dense"]  # type: ignore[arg-type]
         assert dense.encoder.precision == (precision or "float32")  # type: ignore[attr-defined]
     with pytest.raises(tw.TagwrightError, match="precision is 'half', expected one of"):

@@ -13,7 +13,7 @@ import tagwright as tw
 from tagwright.api.job import Job
 from tagwright.api.options import configuration
 from tagwright.app.cli import app
-from tagwright.core.owned import OccupiedError
+from tagwright.core.atomic import OccupiedError
 from tagwright.data.corpus import ids_of
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.server.review.refit import refit_combiner

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import tagwright as tw
 from tagwright.app.cli import app
+from tagwright.core.atomic import OccupiedError
 from tagwright.core.outputs import Written, check_output, write_output
-from tagwright.core.owned import OccupiedError
 from tagwright.errors import TagwrightError
 from tagwright.review.file import ReviewFile
 

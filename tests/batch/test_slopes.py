@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 
 import pytest
 from benchmarks import scale, scale_measures, scale_texts
-
-from tagwright import zero_shot
-from tagwright.types import Document
 
 
 def test_a_slope_is_that_of_the_line_through_the_logarithms() -> None:
@@ -33,12 +29,6 @@ def test_without_corpora_words_follow_zipfs_law(tmp_path: Path, monkeypatch: pyt
     assert scale_texts.texts(tmp_path, kind, 30) == "Zipf's law"
     records = [json.loads(line) for line in (tmp_path / f"{kind}-30.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [record["id"] for record in records] == [str(i) for i in range(30)]
-
-
-def test_no_two_labels_have_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scale_texts, "_statistics", lambda *_: (["bees", "rain"], [1.0, 1.0], [1]))
-    names = [" ".join(text) for text in scale_texts._texts("labels", None, 20, random.Random(0))]
-    assert len(set(names)) == 20
 
 
 def test_labels_are_words_of_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,11 +55,3 @@ def test_everything_is_measured_at_a_small_size(tmp_path: Path, monkeypatch: pyt
         assert found.pop("peak_mb") > 1
         assert found
         assert all(seconds >= 0 for seconds in found.values())
-
-
-def test_stages_one_by_one_are_the_whole_tagger() -> None:
-    """What is measured stage by stage is what a tagger does: the same parts, and none of them twice."""
-    documents = [Document(str(i), text) for i, text in enumerate(["Honey bees", "Tax law"])]
-    clock = scale_measures.Clock()
-    scale_measures._by_stage(zero_shot(["Bees", "Law"], stages=("exact_match", "tfidf")), documents, clock)
-    assert list(clock.seconds) == ["read documents", "exact match", "tfidf", "pool", "combine"]

@@ -46,10 +46,6 @@ def test_padding_is_no_token_of_the_text() -> None:
     assert cut("honey bx!", tokenizer, 2) == "honey b"
 
 
-def test_an_empty_text_stays_empty() -> None:
-    assert cut("", _tokenizer(), 4) == ""
-
-
 def test_keywords_can_be_written_edited_and_read(tmp_path: Path) -> None:
     path = tmp_path / "keywords.jsonl"
     write_keywords(LABELS, {"1": ("honey", "wing"), "2": ()}, path)

@@ -17,10 +17,10 @@ import pytest
 from safetensors.numpy import save_file
 from tests.tiny import DIM, HEADS, INNER, LAYERS, POSITIONS, VOCABULARY, tiny_encoder
 
-from tagwright.encoders import bi_encoder, sentence_transformer
+from tagwright.encoders import bi_encoder
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.compiled import openvino
-from tagwright.encoders.exported import read_graph, write_graph
+from tagwright.encoders.graphs import read_graph, write_graph
 from tagwright.encoders.model_folder import graph_files
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ConfigError, ModelError
@@ -155,7 +155,7 @@ def test_a_graph_is_written_without_telemetry(mpnet: str, tmp_path: Path) -> Non
     code = (
         "import sys; from pathlib import Path; asked = []\n"
         "from transformers import AutoModel\n"
-        "from tagwright.encoders.exported import write_graph\n"
+        "from tagwright.encoders.graphs import write_graph\n"
         f"model = AutoModel.from_pretrained({mpnet!r}).eval()\n"
         "sys.addaudithook(lambda event, _: asked.append(event) if event.startswith('socket.') else None)\n"
         f"write_graph(model, Path({str(file)!r}))\n"
@@ -176,7 +176,7 @@ def test_a_model_whose_graph_is_not_right_is_saved_without(
             raise RuntimeError(problem)
         graph_of(file, lambda ops, ids: looked_up(ops, ids, dim=DIM))
 
-    monkeypatch.setattr(sentence_transformer, "write_graph", write)
+    monkeypatch.setattr(bi_encoder, "write_graph", write)
     encoder = BiEncoder.of(BiEncoder.load(mpnet).model)
     encoder.save(tmp_path / "saved")
     assert not (tmp_path / "saved" / "openvino").exists()

@@ -7,7 +7,7 @@ import pytest
 from tests.tiny import tiny_encoder
 from tokenizers import Tokenizer
 
-from tagwright.encoders.fertility import Fertility
+from tagwright.encoders.tokens import Fertility
 from tagwright.text.batch import Numbered
 
 
@@ -18,7 +18,7 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
 
 
 def letters_per_token(tokenizer: Tokenizer, text: str) -> float:
-    return float(Fertility(tokenizer).of_each(Numbered.of([text], 2))[0])
+    return float(Fertility(tokenizer)(Numbered.of([text], 2))[0])
 
 
 def test_known_words_have_all_their_letters_in_one_token(tokenizer: Tokenizer) -> None:
@@ -49,8 +49,8 @@ def test_padding_and_truncation_of_the_tokenizer_change_nothing_and_stay(tokeniz
 
 
 def test_each_text_has_its_own_number_and_none_where_no_word_tells(tokenizer: Tokenizer) -> None:
-    found = Fertility(tokenizer).of_each(Numbered.of(["Honey, a flower!", "kukka", "bee", "мёдоносная honey"], 2))
+    found = Fertility(tokenizer)(Numbered.of(["Honey, a flower!", "kukka", "bee", "мёдоносная honey"], 2))
     assert found.tolist()[:2] == [(5 + 6) / 2, 1]
     assert np.isnan(found[2])
     assert found[3] == np.float32(5 / 2)  # the unknown word is one token
-    assert Fertility(tokenizer).of_each(Numbered.of([], 2)).tolist() == []
+    assert Fertility(tokenizer)(Numbered.of([], 2)).tolist() == []

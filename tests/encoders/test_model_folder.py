@@ -19,7 +19,8 @@ from tests.tiny import tiny_encoder
 from tagwright.core.saved import write_manifest
 from tagwright.encoders import model_folder
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.model_folder import digest, find, offline, pinned, revision_of
+from tagwright.encoders.device import model_settings
+from tagwright.encoders.model_folder import digest, find, pinned, revision_of
 from tagwright.errors import ModelError
 from tagwright.papers import rts
 from tagwright.stages.dense import Dense
@@ -240,11 +241,14 @@ def test_a_saved_tagger_cannot_name_a_model_of_the_hub(
 def test_nothing_is_fetched_offline(hub: Hub, monkeypatch: pytest.MonkeyPatch, switch: str) -> None:
     if switch != "block":
         monkeypatch.setenv(switch, "1")
-    with offline(switch == "block"), pytest.raises(ModelError, match=r"nothing is fetched while offline.*hf download"):
+    with (
+        model_settings(offline=switch == "block"),
+        pytest.raises(ModelError, match=r"nothing is fetched while offline.*hf download"),
+    ):
         find(NAME)
     assert hub.asked == []
     snapshot(hub.cache)
-    with offline(switch == "block"):
+    with model_settings(offline=switch == "block"):
         assert find(NAME).name == COMMIT
 
 
@@ -336,7 +340,7 @@ def test_checkpoints_beside_a_model_do_not_matter(hub: Hub) -> None:
 def test_pickles_that_are_here_are_replaced_by_safetensors_of_the_hub(hub: Hub) -> None:
     folder = snapshot(hub.cache)
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with offline(), pytest.raises(ModelError, match="only pickled ones"):
+    with model_settings(offline=True), pytest.raises(ModelError, match="only pickled ones"):
         find(NAME)
     assert find(NAME) == folder
     assert len(hub.fetched) == 1

@@ -9,8 +9,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from tests.tiny import VOCABULARY, tiny_encoder
 
-from tagwright.encoders.sketch import read_sketch
-from tagwright.encoders.static import rarity
+from tagwright.encoders.static import rarity, read_sketch
 
 
 @pytest.fixture

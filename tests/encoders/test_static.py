@@ -92,13 +92,13 @@ def test_the_next_process_unpacks_what_was_distilled(tmp_path: Path, monkeypatch
     tiny, cache = str(tiny_encoder(tmp_path / "tiny")), tmp_path / "cache"
     with monkeypatch.context() as patch:
         patch.setattr(static, "distil", lambda folder: distil(folder, tiny))
-        first = static.distilled_in(Cache(cache))
+        first = static.distilled(Cache(cache))
 
     def refused(folder: Path) -> Path:
         raise AssertionError("it is distilled again")
 
     monkeypatch.setattr(static, "distil", refused)
-    second = static.distilled_in(Cache(cache))
+    second = static.distilled(Cache(cache))
     assert first != second
     assert contents(first) == contents(second)
     assert {"model.safetensors", "tokenizer.json", "modules.json"} <= contents(second).keys()
@@ -110,7 +110,7 @@ def test_where_nothing_can_be_kept_it_is_distilled_all_the_same(
     tiny = str(tiny_encoder(tmp_path / "tiny"))
     monkeypatch.setattr(static, "distil", lambda folder: distil(folder, tiny))
     (tmp_path / "file").write_text("in the way")
-    assert "modules.json" in contents(static.distilled_in(Cache(tmp_path / "file")))
+    assert "modules.json" in contents(static.distilled(Cache(tmp_path / "file")))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

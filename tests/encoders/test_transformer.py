@@ -19,8 +19,6 @@ from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.transformer import batches
 from tagwright.errors import ModelError
 
-TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100]
-
 
 @given(lengths=st.lists(st.integers(1, 30), max_size=60), budget=st.integers(1, 100))
 def test_batches_hold_every_text_once_and_one_length_each(lengths: list[int], budget: int) -> None:
@@ -80,21 +78,6 @@ def test_an_interrupted_run_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert len(begun) < 10_000
-
-
-def test_a_text_has_the_same_vector_in_any_company(tmp_path: Path) -> None:
-    encoder = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False)
-    alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
-    np.testing.assert_allclose(encoder.encode(TEXTS), alone, atol=2**-10)
-
-
-def test_encoding_needs_no_torch(tmp_path: Path) -> None:
-    code = (
-        "import sys; from tagwright.encoders.bi_encoder import BiEncoder\n"
-        f"BiEncoder.load({str(tiny_encoder(tmp_path / 'tiny'))!r}, cached=False).encode(['bee'])\n"
-        "assert not {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_encoding_opens_no_connection_and_loads_no_telemetry(tmp_path: Path) -> None:

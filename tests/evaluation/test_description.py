@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tagwright.core.display import many
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.description import describe
 from tagwright.types import Document, Label, Section
@@ -55,10 +54,6 @@ def test_labels_are_counted() -> None:
         "labels with broader": 1,
         "labels that occur in the documents": 1,
     }
-
-
-def test_clean_data_give_no_warning() -> None:
-    assert warnings([Document("1", "Bees"), Document("2", "Wasps")], LABELS[:1], [Document("3", "Ants")]) == ()
 
 
 def test_documents_without_text_are_named() -> None:
@@ -135,11 +130,6 @@ def test_each_method_is_recommended_where_the_tables_say_what_it_is_best_at() ->
     assert recommended(papers(abstract="Bees fly."), None) == []  # without a vocabulary there is nothing to train
 
 
-def test_metadata_that_no_two_documents_share_recommend_nothing() -> None:
-    documents = [replace(each, metadata={"author": (each.id,)}) for each in papers()]
-    assert recommended(documents) == []
-
-
 def test_many_metadata_fields_do_not_hide_the_advice() -> None:
     documents = [Document("1", "Bees", metadata={f"m{number}": ("x",) for number in range(9)})]
     brief, whole = (describe(documents, LABELS, None, brief=brief) for brief in (True, False))
@@ -147,19 +137,9 @@ def test_many_metadata_fields_do_not_hide_the_advice() -> None:
     assert len(brief.facts) < len(whole.facts)
 
 
-def test_an_empty_list_of_metadata_links_nothing() -> None:
-    methods = describe([Document("1", title="a b", metadata={"author": ()})], None, None).methods
-    assert "metadata (MICoL): no, no metadata value is shared by two documents" in methods
-
-
 def test_references_link_documents_even_if_each_is_cited_once() -> None:
     cited = Document("1", "Bees", metadata={"reference": ("2",)})
     assert "metadata (MICoL): yes, by reference" in describe([cited], None, None).methods
-
-
-@pytest.mark.parametrize(("count", "text"), [(0, "0 documents"), (1, "1 document"), (1200, "1,200 documents")])
-def test_one_is_not_many(count: int, text: str) -> None:
-    assert many(count, "document") == text
 
 
 def test_labels_given_by_name_occur_and_documents_that_are_labels_are_noticed() -> None:

@@ -1,7 +1,6 @@
 """Whole evaluations: which measures, which slices, what is refused."""
 
 import copy
-import json
 import pickle
 from collections.abc import Mapping
 
@@ -45,18 +44,6 @@ def test_training_labels_add_propensity_measures_and_macro_f1_of_the_tail() -> N
     assert found["macro-F1-tail@5"] == pytest.approx(2 / 3)
 
 
-def test_other_propensity_parameters_are_used() -> None:
-    found = values(evaluate(RUN, GOLD, train=TRAIN, measures=["PSP@1"], propensity=(0.5, 0.4), samples=10))
-    reward = inverse_propensity(np.array([12, 10, 2, 0]), 24, 0.5, 0.4)
-    assert found["PSP@1"] == pytest.approx(reward[0] / (reward[1] + reward[2] + reward[3]))
-
-
-def test_measures_are_chosen_by_name() -> None:
-    scores = evaluate(RUN, GOLD, train=TRAIN, measures=["success@2", "macro-F1@1", "PSP@1"], samples=10)
-    assert list(scores.measures) == ["success@2", "macro-F1@1", "PSP@1"]
-    assert scores.measures["success@2"].value == pytest.approx(2 / 3)
-
-
 def test_a_label_slice_keeps_its_labels_only_in_gold_and_suggestions() -> None:
     slices = evaluate(RUN, GOLD, train=TRAIN, samples=10).slices
     assert {name: part.documents for name, part in slices.items()} == {
@@ -70,22 +57,6 @@ def test_a_label_slice_keeps_its_labels_only_in_gold_and_suggestions() -> None:
     assert first == {"head": 1.0, "torso": 0.5, "tail": 1.0, "seen": pytest.approx(1 / 3), "unseen": 0.0}
 
 
-def test_slices_do_not_speak_of_macro_f1() -> None:
-    slices = evaluate(RUN, GOLD, train=TRAIN, samples=10).slices
-    assert "P@1" in slices["tail"].measures
-    assert not [name for name in slices["tail"].measures if "macro-F1" in name]
-
-
-def test_macro_f1_alone_leaves_slices_that_only_count_documents() -> None:
-    scores = evaluate(RUN, GOLD, train=TRAIN, measures=["macro-F1@5"], samples=10)
-    assert scores.slices["tail"] == Scores(1, {})
-
-
-def test_lengths_of_other_documents_are_refused() -> None:
-    with pytest.raises(ValueError, match="2 lengths for 3 documents"):
-        evaluate(RUN, GOLD, lengths=np.array([1, 2]))
-
-
 def test_length_slices_hold_the_terciles() -> None:
     slices = evaluate(RUN, GOLD, lengths=np.array([10, 2000, 300]), samples=10).slices
     assert {name: part.measures["P@1"].value for name, part in slices.items()} == {
@@ -93,23 +64,6 @@ def test_length_slices_hold_the_terciles() -> None:
         "medium": 0.0,
         "long": 0.0,
     }
-
-
-def test_a_slice_without_documents_is_left_out() -> None:
-    assert list(evaluate(RUN, GOLD, lengths=np.array([7, 7, 7]), samples=10).slices) == ["short"]
-
-
-def test_coverage_needs_the_size_of_the_vocabulary() -> None:
-    assert evaluate(RUN, GOLD, labels=12, samples=10).measures["coverage@10"] == Score(0.25, 0.25, 0.25)
-    assert "coverage@10" not in evaluate(RUN, GOLD, samples=10).measures
-
-
-def test_json_holds_plain_numbers_and_flat_slices() -> None:
-    content = json.loads(json.dumps(evaluate(RUN, GOLD, train=TRAIN, samples=10).to_json()))
-    assert set(content) == {"documents", "measures", "slices"}
-    assert content["documents"] == 3
-    assert set(content["measures"]["P@1"]) == {"value", "low", "high"}
-    assert content["slices"]["tail"]["P@1"]["value"] == 1.0
 
 
 def test_the_same_seed_gives_the_same_intervals() -> None:
@@ -121,16 +75,6 @@ def test_the_same_seed_gives_the_same_intervals() -> None:
 def test_a_document_without_gold_labels_is_named() -> None:
     with pytest.raises(InputError, match=r"document 1 \(from 0\) has no gold labels"):
         evaluate(Run.from_rows([[0], [1]]), Run.from_rows([[0], []]))
-
-
-def test_no_documents_cannot_be_scored() -> None:
-    with pytest.raises(InputError, match="no documents to score"):
-        evaluate(Run.from_rows([]), Run.from_rows([]))
-
-
-def test_a_run_over_other_documents_is_refused() -> None:
-    with pytest.raises(ValueError, match="a run over 2 documents, with gold labels for 1"):
-        evaluate(Run.from_rows([[0], [1]]), Run.from_rows([[0]]))
 
 
 @pytest.mark.parametrize(
@@ -240,3 +184,18 @@ def test_hierarchical_measures_are_standard_where_labels_have_broader_ones() -> 
     assert not any(set(WITH_HIERARCHY) & set(part) for part in found.slices.values())
     with pytest.raises(ConfigError, match="hF@5 needs a vocabulary whose labels have broader ones"):
         evaluate(RUN, GOLD, measures=["hF@5"])
+
+
+def test_no_documents_cannot_be_scored() -> None:
+    with pytest.raises(InputError, match="no documents to score"):
+        evaluate(Run.from_rows([]), Run.from_rows([]))
+
+
+def test_lengths_of_other_documents_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 lengths for 3 documents"):
+        evaluate(RUN, GOLD, lengths=np.array([1, 2]))
+
+
+def test_a_run_over_other_documents_is_refused() -> None:
+    with pytest.raises(ValueError, match="a run over 2 documents, with gold labels for 1"):
+        evaluate(Run.from_rows([[0], [1]]), Run.from_rows([[0]]))

@@ -10,8 +10,7 @@ import pytest
 from tests.llm.stub import serving
 
 from tagwright.core.saved import read_manifest
-from tagwright.data.corpus import Corpus
-from tagwright.data.synthetic import SYNTHETIC, is_synthetic
+from tagwright.data.corpus import SYNTHETIC, Corpus, is_synthetic
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.dataset import task

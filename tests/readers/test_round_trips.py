@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.readers.reading import read, same_folder
 
 import tagwright
-from tagwright.core.terminal import for_programs
+from tagwright.core.display import for_programs
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import read_keywords, write_keywords
 from tagwright.data.run_files import read_run, run_lines, write_run
@@ -154,7 +154,7 @@ WRITERS = {
     "app/commands/generate.py": "documents as documents.jsonl; descriptions are texts of a model",
     "app/suggestions.py": "a table for spreadsheets, which nothing here reads; a line says what it cannot hold",
     "server/start_pages.py": "cells to paste into a spreadsheet",
-    "evaluation/tables.py": "a table for spreadsheets, which nothing here reads",
+    "evaluation/scores.py": "a table for spreadsheets, which nothing here reads",
     "catalogues/copies.py": "records are copied byte by byte",
 }
 "Modules that write files of lines, and the formats above that try them."

@@ -15,17 +15,16 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import InputError
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import EVERYBODY, OPEN, ROLES, Access, Holder, Role
 from tagwright.server.application import application
+from tagwright.server.entrance import Sessions
 from tagwright.server.follower import Follower
-from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.sessions import Sessions
 from tagwright.types import Document
 
 TOKENS = {role: f"the token of whoever may {role}" for role in ROLES}
@@ -267,12 +266,6 @@ def test_a_file_of_tokens_that_makes_no_sense_is_refused_without_showing_it(
     assert "xxx" not in repr(Holder("Ann", "admin", "x" * 16))
     with pytest.raises(InputError, match="cannot be read"):
         Access.of(file=tmp_path / "none")
-
-
-def test_a_file_of_tokens_lets_other_machines_in(tokens: Path) -> None:
-    assert ServerOptions(host="0.0.0.0", tokens=tokens)
-    with pytest.raises(ConfigError, match="--tokens"):
-        ServerOptions(host="0.0.0.0")
 
 
 LEARN = "/v1/projects/bees-en/learn"

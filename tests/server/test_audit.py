@@ -194,6 +194,7 @@ def test_a_rotated_file_is_made_again(tmp_path: Path, audit: Audit) -> None:
     assert requests(path) == ["r5"]
 
 
+@pytest.mark.slow
 def test_every_reply_that_was_received_has_its_entry_after_a_kill(tmp_path: Path) -> None:
     received, path = list[str](), tmp_path / "audit.jsonl"
 

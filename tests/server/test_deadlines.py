@@ -17,8 +17,7 @@ import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
-from tests.server.conftest import word_tagger
-from tests.server.test_wrong_tokens import Clock
+from tests.server.conftest import Clock, word_tagger
 
 from tagwright.server import deadlines, logs
 from tagwright.server.application import application
@@ -316,6 +315,7 @@ def test_too_many_open_files_are_one_line_in_the_log(caplog: pytest.LogCaptureFi
     assert (record.getMessage(), record.exc_info) == (expected, None)
 
 
+@pytest.mark.slow
 def test_400_silent_connections_keep_nobody_waiting_where_few_files_may_be_open(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     (tmp_path / "labels.txt").write_text("Bees\n")

@@ -13,8 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.storm.processes import REFUSED, finish, private_folder, start
-from tests.storm.tally import Tried
+from tests.storm.processes import REFUSED, Trial, Tried, finish, private_folder, start
 
 from tagwright import zero_shot
 from tagwright.api.job import Job
@@ -82,7 +81,7 @@ def versions(folder: Path, rng: random.Random) -> Tried:
     return Tried(" and ".join(["promoted"] * promoted + ["learned"] * learned))
 
 
-TRIALS: Mapping[str, Callable[[Path, random.Random], Tried]] = {
+TRIALS: Mapping[str, Trial] = {
     "race of batches": two_batches,
     "race of trainings": train_and_learn,
     "race of versions": versions,

@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 
-from tests.storm.tally import Tried
+from tests.storm.processes import Trial, Tried
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
@@ -83,7 +83,7 @@ def vocabularies(folder: Path, rng: random.Random) -> Tried:
     return Tried(name, inputs=INPUTS)
 
 
-TRIALS: Mapping[str, Callable[[Path, random.Random], Tried]] = {"documents": documents, "vocabularies": vocabularies}
+TRIALS: Mapping[str, Trial] = {"documents": documents, "vocabularies": vocabularies}
 
 
 @cache

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.storm.processes import Length, Moment, command, finish, kill, measure, private_folder, start
-from tests.storm.tally import Tried
+from tests.storm.processes import Length, Moment, Trial, Tried, command, finish, kill, measure, private_folder, start
 
 from tagwright.core.saved import check_files
 
@@ -80,9 +79,7 @@ def killed(method: str, folder: Path, rng: random.Random) -> Tried:
     return Tried("the same", kills)
 
 
-TRIALS: Mapping[str, Callable[[Path, random.Random], Tried]] = {
-    f"train {method}": partial(killed, method) for method in METHODS
-}
+TRIALS: Mapping[str, Trial] = {f"train {method}": partial(killed, method) for method in METHODS}
 
 
 def contents(tagger: Path) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from tagwright.errors import ConfigError
 from tagwright.text import language
 from tagwright.text.language import (
     detect,
-    main_languages,
     parse,
     parse_all,
     recognise,
@@ -45,12 +44,6 @@ def test_several_languages_are_joined_by_plus_and_have_one_spelling() -> None:
     assert parse_all("none") == ()
 
 
-def test_the_language_of_texts_is_recognised() -> None:
-    assert [each.code for each in main_languages(recognise(FINNISH))] == ["fi"]
-    assert [each.code for each in main_languages(recognise(GERMAN))] == ["de"]
-    assert {each.code for each in main_languages(recognise(GERMAN + ENGLISH))} == {"de", "en"}
-
-
 def test_shares_add_up_and_are_the_same_every_time() -> None:
     shares = recognise(GERMAN + ENGLISH + FINNISH)
     assert sum(shares.values()) == pytest.approx(1, abs=0.05)
@@ -63,11 +56,6 @@ def test_nothing_is_recognised_in_numbers_and_in_no_text() -> None:
     assert detect("1984") == {}
 
 
-def test_one_text_has_one_language() -> None:
-    likely = map(detect, (FINNISH[0], GERMAN[0], ENGLISH[0]))
-    assert [max(each, key=lambda code: each[code]) for each in likely] == ["fi", "de", "en"]
-
-
 def labels(*names: str) -> list[Label]:
     return [Label(str(number), (name,)) for number, name in enumerate(names)]
 
@@ -75,11 +63,6 @@ def labels(*names: str) -> list[Label]:
 def test_auto_is_what_the_names_are_in() -> None:
     names = labels("kalastus", "kirjastot", "metsästys", "taidehistoria", "kansallispuistot", "yliopistot")
     assert resolve("auto", names, [Document("d", title=ENGLISH[0])]) == "finnish"
-
-
-def test_a_small_vocabulary_has_one_language_and_asks_the_documents() -> None:
-    assert resolve("auto", labels("Bees", "Apoidea", "Banks", "Rain")) == "english"
-    assert resolve("auto", labels("kirjasto", "auto"), [Document("d", FINNISH[0], " ".join(FINNISH))]) == "finnish"
 
 
 def test_a_large_vocabulary_may_have_two() -> None:
@@ -145,12 +128,6 @@ def test_a_language_that_was_given_is_not_recognised() -> None:
 def test_endings_are_those_of_the_language(code: str, inflected: str, word: str) -> None:
     stem = stemmer([parse(code)])
     assert stem(inflected) == stem(word)
-
-
-def test_with_several_languages_a_word_matches_in_any() -> None:
-    stem = stemmer(parse_all("de+en"))
-    assert stem("häusern") == stem("häuser")
-    assert stem("libraries") == stem("library")
 
 
 @pytest.mark.parametrize("code", ["none", "ja", "zh", "vi"])

@@ -18,7 +18,7 @@ from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.names.title_match import TitleMatch
-from tagwright.text.words import ANALYSIS, fold, is_unusual, raw_words, word_spans, words
+from tagwright.text.words import ANALYSIS, clean, fold, is_unusual, raw_words, word_spans, words
 from tagwright.types import Document, Label
 
 SOURCE = Path(__file__).parents[2] / "src" / "tagwright"
@@ -211,11 +211,6 @@ def _imported(tree: ast.Module) -> set[str]:
     return names & {"fold", "words", "raw_words", "word_spans"}
 
 
-def test_every_kind_of_call_is_seen() -> None:
-    seen = {path for path, _ in _calls()}
-    assert {"text/batch.py", "text/language.py", "data/bags.py", "stages/lexical.py", *LENGTHS} <= seen
-
-
 def test_functions_that_turn_texts_into_words_are_called_and_not_passed_on() -> None:
     """`map(fold, ...)` would leave the analysis out."""
     for path, tree in _trees().items():
@@ -227,3 +222,12 @@ def test_functions_that_turn_texts_into_words_are_called_and_not_passed_on() -> 
 
 def test_stop_words_and_options_have_the_newest_analysis_by_default() -> None:
     assert {ExactMatchOptions().analysis, LexicalOptions().analysis, BagOptions().analysis} == {ANALYSIS}
+
+
+def test_more_marks_on_a_letter_than_any_has_are_separated_and_dashes_are_not() -> None:
+    """Marks are put in order within runs of 30: the time does not grow with the square of their number."""
+    assert (
+        clean("a" + "\u0301\u0327" * 20) == "á" + "\u0327" * 15 + "\u0301" * 14 + "\u034f" + "\u0327" * 5 + "\u0301" * 5
+    )
+    assert len(clean("a" + "\u0301\u0327" * 200_000)) > 400_000
+    assert clean("e\u0301 " + "—" * 100) == "é " + "—" * 100

@@ -16,9 +16,7 @@ from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
 from tagwright.data.in_memory import Texts, with_labels
 from tagwright.data.vocabulary import Labels, to_vocabulary
-from tagwright.encoders.device import Device, on_device
-from tagwright.encoders.model_folder import offline as without_network
-from tagwright.encoders.precision import Precision, in_precision
+from tagwright.encoders.device import Device, Precision, model_settings
 from tagwright.errors import ConfigError
 from tagwright.tagger import Tagger
 from tagwright.types import Run
@@ -54,7 +52,7 @@ def zero_shot(
     from tagwright.api.job import Job
     from tagwright.api.options import ZERO_SHOT, configuration
 
-    with silence(not progress), on_device(device), without_network(offline):
+    with silence(not progress), model_settings(device=device, offline=offline):
         known = documents if isinstance(documents, Corpus) else Corpus.of(documents)
         config = configuration(ZERO_SHOT, options)
         return Job(method=ZERO_SHOT, config=config, documents=known, labels=labels, language=config.language).run()
@@ -97,7 +95,7 @@ def train(
 
     job = {name: options.pop(name) for name in ARGUMENTS_OF_A_JOB if name in options}
     language = job.get("language", "")
-    with silence(not progress), on_device(device), without_network(offline):
+    with silence(not progress), model_settings(device=device, offline=offline):
         gold = y
         if y is not None and method_name(method) == AUTO_METHOD:
             gold = [() if each is None else each for each in y]
@@ -125,7 +123,7 @@ def load(
     ...     load(f"{folder}/my-tagger").suggest("Bees fly.")[0].name
     'Bees'
     """
-    with on_device(device), in_precision(precision):
+    with model_settings(device=device, precision=precision):
         return Tagger.load(folder, verify=verify)
 
 

@@ -27,19 +27,16 @@ from tagwright.api.options import (
     record,
     resolved,
 )
-from tagwright.core.atomic import check_replaceable, lies_in, replace_folder
+from tagwright.core.atomic import OccupiedError, check_replaceable, lies_in, replace_folder
 from tagwright.core.extras import require
-from tagwright.core.owned import OccupiedError
 from tagwright.core.progress import note
 from tagwright.core.saved import is_first, read_manifest
 from tagwright.core.steps import LOG, Start, beside, digest, remove, resumable
 from tagwright.core.versions import in_use
-from tagwright.data.corpus import Corpus, ids_of, taken
+from tagwright.data.corpus import Corpus, ids_of, is_synthetic, same_texts, taken
 from tagwright.data.descriptions import Keywords, read_keywords
 from tagwright.data.gold import confident, known_labels, sample_labels, sample_pairs
 from tagwright.data.run_files import read_run
-from tagwright.data.same_text import same_texts
-from tagwright.data.synthetic import is_synthetic
 from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, TagwrightError, option
 from tagwright.evaluation.description import FREQUENT

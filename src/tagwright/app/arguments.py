@@ -16,8 +16,7 @@ from tagwright.core.outputs import Written, check_output
 from tagwright.core.progress import silence, unlogged
 from tagwright.core.versions import in_use
 from tagwright.errors import option
-from tagwright.readers.labels.encodings import label_encoding
-from tagwright.readers.limits import document_limit
+from tagwright.readers.limits import document_limit, reading
 
 Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet"]
 
@@ -37,9 +36,9 @@ def _limit(context: typer.Context, size: int | None) -> None:
 def _offline(context: typer.Context, wanted: bool) -> None:
     """Fetch nothing while the command runs."""
     if wanted:
-        from tagwright.encoders.model_folder import offline
+        from tagwright.encoders.device import model_settings
 
-        context.with_resource(offline())
+        context.with_resource(model_settings(offline=True))
 
 
 Offline = Annotated[
@@ -52,7 +51,8 @@ Offline = Annotated[
 
 def _encoding(context: typer.Context, name: str) -> str:
     """Applies to vocabularies as well while the command runs."""
-    context.with_resource(label_encoding(name))
+    if name:
+        context.with_resource(reading(label_encoding=name))
     return name
 
 

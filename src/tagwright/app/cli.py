@@ -9,9 +9,9 @@ import typer
 
 from tagwright import __version__
 from tagwright.app.arguments import grouped
-from tagwright.core.terminal import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
-from tagwright.errors import TagwrightError, on_command_line
-from tagwright.readers.limits import listing_skipped
+from tagwright.core.display import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
+from tagwright.errors import InputError, TagwrightError, on_command_line
+from tagwright.readers.limits import reading
 from tagwright.registry import COMMANDS, command, registered
 from tagwright.renamed import new_arguments
 
@@ -65,7 +65,8 @@ def main() -> None:
     """
     escape_warnings()
     try:
-        with listing_skipped() as skipped:
+        skipped = list[InputError]()
+        with reading(skipped=skipped):
             code = app(_arguments(sys.argv[1:]), prog_name="tagwright", standalone_mode=False)
         code = code or (SOME_FAILED if skipped else 0)
         sys.stdout.flush()

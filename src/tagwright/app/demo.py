@@ -21,12 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tagwright.app.render import WIDTH, shortened
-from tagwright.core.terminal import escaped
+from tagwright.core.display import escaped
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import TagwrightError
 from tagwright.evaluation.dataset import DEPTH
 from tagwright.evaluation.scores import evaluate
-from tagwright.evaluation.text_tables import percent
+from tagwright.evaluation.tables import percent
 from tagwright.readers.labels.term_lists import ARROW
 from tagwright.tagger import Evidence, zero_shot
 from tagwright.types import Document, Label

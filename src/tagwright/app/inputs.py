@@ -12,8 +12,7 @@ from tagwright.core.display import many
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import KIND, saved_at
-from tagwright.data.corpus import Corpus, repeated_id
-from tagwright.data.synthetic import is_synthetic
+from tagwright.data.corpus import Corpus, is_synthetic, repeated_id
 from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 from tagwright.data.vocabulary_changes import report_changes
 from tagwright.errors import ConfigError, InputError
@@ -21,7 +20,7 @@ from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.languages import choose_languages, frequent_languages, with_names_in
-from tagwright.readers.limits import collecting, skip
+from tagwright.readers.limits import each_reading, skip
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.text.language import ALL, AUTO, NONE, language_of, likely, parse_all, said
 from tagwright.types import Document
@@ -81,13 +80,9 @@ def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document
         damaged.setdefault(str(error), error)
         return True
 
-    places, rest = dict[str, str](), _located(docs, reading)
+    places = dict[str, str]()
     try:
-        while True:
-            with collecting(collect):  # not while the caller reads something else
-                place, document = next(rest, ("", None))
-            if document is None:
-                break
+        for place, document in each_reading(_located(docs, reading), collect=collect):
             if (first := places.setdefault(document.id, place)) is not place:
                 by_line = first.endswith(f":{document.id}") and place.endswith(f":{document.id}")
                 raise repeated_id(document.id, first, place, by_line=by_line)

@@ -10,14 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagwright.core.display import many
-from tagwright.core.terminal import escaped, for_programs, print_json
+from tagwright.core.display import escaped, for_programs, many, print_json
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
-from tagwright.evaluation import significance, tables, text_tables
+from tagwright.evaluation import significance, tables
+from tagwright.evaluation.calibration import threshold_rows
 from tagwright.evaluation.description import Description
 from tagwright.evaluation.metrics import DEPTHS
-from tagwright.evaluation.scores import Scores
+from tagwright.evaluation.scores import Scores, slice_rows
 from tagwright.evaluation.significance import Comparisons
 from tagwright.graph.network import Coverage
 from tagwright.readers.documents.records import to_record
@@ -65,12 +65,12 @@ def print_scores(found: Scores, *, as_json: bool) -> None:
     if as_json:
         print_json(found.to_json())
         return
-    show_table(text_tables.score_rows(found.measures), many(found.documents, "document"))
+    show_table(tables.score_rows(found.measures), many(found.documents, "document"))
     if found.calibration:
-        show_table(text_tables.score_rows(found.calibration.measures), "confidences; lower is better")
-        show_table(tables.threshold_rows(found.calibration.thresholds), "which suggestions to accept")
+        show_table(tables.score_rows(found.calibration.measures), "confidences; lower is better")
+        show_table(threshold_rows(found.calibration.thresholds), "which suggestions to accept")
     if found.slices:
-        show_table(tables.slice_rows(found))
+        show_table(slice_rows(found))
 
 
 def print_comparison(found: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -> None:
@@ -148,7 +148,7 @@ def print_coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
     show_table(rows, many(found[0].documents, "document") + part)
 
 
-def show_table(rows: text_tables.Rows, title: str = "") -> None:
+def show_table(rows: tables.Rows, title: str = "") -> None:
     """Print a table, split into several if the terminal is too narrow; a pipe has no width."""
     from rich.console import Console
 

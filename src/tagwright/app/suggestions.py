@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tagwright.app.render import WIDTH, one_line, shortened
 from tagwright.combining.confidence import confidence_level
 from tagwright.core.checked import shown
-from tagwright.core.display import many
-from tagwright.core.terminal import escaped, for_programs
+from tagwright.core.display import escaped, for_programs, many
 from tagwright.data import trec
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.run_files import document_record, suggestion_record

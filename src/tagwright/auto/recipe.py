@@ -28,14 +28,13 @@ from tagwright.auto.plan import Plan, Work
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.core.garbage import seldom_collected
 from tagwright.core.progress import note
 from tagwright.core.saved import pack, unpack
-from tagwright.core.scratch import scratch_folder
 from tagwright.core.steps import State, Steps
-from tagwright.data.corpus import taken
-from tagwright.data.synthetic import is_synthetic
+from tagwright.data.corpus import is_synthetic, taken
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
 from tagwright.encoders.precision import Precision

@@ -16,9 +16,8 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from tagwright.batch.shards import Shard, Unread
-from tagwright.core.atomic import locked, read_whole, replace_file, replace_locked, writing
+from tagwright.core.atomic import OccupiedError, locked, read_whole, replace_file, replace_locked, writing
 from tagwright.core.checked import AtLeastOne, shown
-from tagwright.core.owned import OccupiedError
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ModelError, TagwrightError

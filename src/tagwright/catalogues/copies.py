@@ -17,8 +17,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.catalogue import Field, Remarks
 from tagwright.readers.documents.files import guess_format, open_sources
-from tagwright.readers.documents.marc import split_records
-from tagwright.readers.documents.unimarc import is_unimarc
+from tagwright.readers.documents.marc import is_unimarc, split_records
 from tagwright.readers.limits import largest_document, too_large
 from tagwright.readers.lines import open_bytes, replace_bytes
 from tagwright.types import Document

@@ -8,8 +8,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tagwright.core.atomic import check_writable, delete, link_target, replace_file, temporary_beside, writing
-from tagwright.core.owned import OccupiedError, manifest_of
+from tagwright.core.atomic import (
+    OccupiedError,
+    check_writable,
+    delete,
+    link_target,
+    manifest_of,
+    replace_file,
+    temporary_beside,
+    writing,
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,6 @@ def _is_among(path: Path, source: str) -> bool:
         place, read = path.resolve(), Path(source)
         if read.is_dir():
             return path.exists() and place.is_relative_to(read.resolve())
-        found = [source] if read.exists() else glob.iglob(source, recursive=True)  # noqa: PTH207
-        return read.resolve() == place or (path.exists() and any(path.samefile(each) for each in found))
+        paths = [source] if read.exists() else glob.iglob(source, recursive=True)  # noqa: PTH207
+        return read.resolve() == place or (path.exists() and any(path.samefile(other) for other in paths))
     return False

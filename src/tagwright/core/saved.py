@@ -193,12 +193,12 @@ def check_files(folder: Path, expected: object, *, whole: bool = False) -> None:
 
 def _known_files(folder: Path, expected: object) -> dict[str, tuple[int, object]]:
     """Name -> size and checksum."""
-    found: dict[str, tuple[int, object]] = {}
+    known: dict[str, tuple[int, object]] = {}
     for name, value in expected.items() if isinstance(expected, dict) else [("", None)]:
         if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], int):
             raise ModelError(f"{folder}: the list of files is damaged; save the model again")
-        found[name] = value[0], value[1]
-    return found
+        known[name] = value[0], value[1]
+    return known
 
 
 def pack(folder: Path) -> dict[str, bytes]:
@@ -235,14 +235,14 @@ def _files(folder: Path) -> dict[str, Path]:
 
 def digest(file: Path) -> str:
     """Return a checksum of a file, hexadecimal. Raises ModelError when it cannot be read."""
-    found = hashlib.blake2b(digest_size=16)
+    checksum = hashlib.blake2b(digest_size=16)
     try:
         with file.open("rb") as opened:
             while part := opened.read(BLOCK):
-                found.update(part)
+                checksum.update(part)
     except OSError as error:
         raise ModelError(f"{file}: cannot be read ({error.strerror}); save the model again") from None
-    return found.hexdigest()
+    return checksum.hexdigest()
 
 
 def _is_finite(array: NDArray[Any]) -> bool:

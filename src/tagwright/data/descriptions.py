@@ -31,8 +31,9 @@ def pseudo_description(label: Label, keywords: Sequence[str] = ()) -> str:
 
 def cut(text: str, tokenizer: Tokenizer, tokens: int) -> str:
     """The beginning of a text, up to the end of token number `tokens`; special tokens are not counted."""
-    found = tokenizer.encode(text, add_special_tokens=False)
-    offsets = [ends for ends, own in zip(found.offsets, found.attention_mask, strict=True) if own]  # without padding
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    # without padding
+    offsets = [ends for ends, own in zip(encoding.offsets, encoding.attention_mask, strict=True) if own]
     return text if len(offsets) <= tokens else text[: offsets[tokens - 1][1]]
 
 
@@ -65,7 +66,7 @@ def read_keywords(path: Path | str, labels: Container[str] | None = None) -> dic
 
     Raises InputError with file and line.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    keywords: dict[str, tuple[str, ...]] = {}
     for line, record in json_lines(path):
         place = Place(path, line)
         label = id_field(record, place)
@@ -73,7 +74,7 @@ def read_keywords(path: Path | str, labels: Container[str] | None = None) -> dic
             raise place.error(f"no label has the id {shown(label)}; give the vocabulary that the keywords are for")
         if "keywords" not in record:
             raise place.error(f"keywords is missing, expected a list of words; there are {', '.join(record)}")
-        if label in found:
+        if label in keywords:
             raise place.error(f"the id {label} is on an earlier line too; join their keywords")
-        found[label] = texts_field(record, "keywords", place)
-    return found
+        keywords[label] = texts_field(record, "keywords", place)
+    return keywords

@@ -33,10 +33,10 @@ def paragraphs(document: Document, shortest: int = SHORTEST) -> list[Paragraph]:
     >>> paragraphs(bees, shortest=2)
     [Paragraph(text='Bees', start=0, section=-1), Paragraph(text='They have four of them.', start=11, section=0)]
     """
-    found = [] if not document.title_and_abstract.strip() else [Paragraph(document.title_and_abstract, 0, HEAD)]
+    head = [] if not document.title_and_abstract.strip() else [Paragraph(document.title_and_abstract, 0, HEAD)]
     body = [part for part, is_heading in _parts(document) if not is_heading and part.text.strip()]
     kept = [part for part in body if is_long(part.text, shortest)]
-    return [*found, *kept] or body
+    return [*head, *kept] or body
 
 
 def is_long(text: str, shortest: int = SHORTEST) -> bool:
@@ -62,11 +62,11 @@ def headings_at(document: Document, position: int) -> tuple[str, ...]:
             break
         here = part.section
     above = parents([section.level for section in document.sections])
-    found: list[str] = []
+    headings: list[str] = []
     while here != HEAD:
-        found.append(document.sections[here].heading)
+        headings.append(document.sections[here].heading)
         here = above[here]
-    return tuple(heading for heading in reversed(found) if heading)
+    return tuple(heading for heading in reversed(headings) if heading)
 
 
 def parents(levels: Sequence[int]) -> list[int]:
@@ -76,13 +76,13 @@ def parents(levels: Sequence[int]) -> list[int]:
     [-1, 0, 1, 1, -1]
     """
     open_sections: list[int] = []
-    found = []
+    above = []
     for section, level in enumerate(levels):
         while open_sections and levels[open_sections[-1]] >= level:
             open_sections.pop()
-        found.append(open_sections[-1] if open_sections else HEAD)
+        above.append(open_sections[-1] if open_sections else HEAD)
         open_sections.append(section)
-    return found
+    return above
 
 
 def tree_shares(levels: Sequence[int], sizes: Sequence[int], weights: Sequence[float] | None = None) -> Floats:

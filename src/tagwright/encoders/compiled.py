@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 Computed: TypeAlias = Literal["float32", "bfloat16", "int8"]
 "A number format of products."
 
-Inputs: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
-
-_GROUP = 128
-"Neighbouring activations that share a scale in int8; fewer are more exact and slower."
 
 
 def is_installed() -> bool:
@@ -44,12 +40,15 @@ def openvino() -> Any:
 
 
 def compiled(model: Model, precision: Computed, streams: int) -> CompiledModel:
-    """A graph in this number format, which computes as many batches at a time, one on each core."""
+    """A graph in this number format, which computes as many batches at a time, one on each core.
+
+    In int8, 128 neighbouring activations share a scale: fewer are more exact and slower.
+    """
     options: dict[str, Any] = {
         "INFERENCE_NUM_THREADS": streams,
         "NUM_STREAMS": streams,
         "INFERENCE_PRECISION_HINT": "bf16" if precision == "bfloat16" else "f32",
-        "DYNAMIC_QUANTIZATION_GROUP_SIZE": _GROUP if precision == "int8" else 0,
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 128 if precision == "int8" else 0,
         "ENABLE_CPU_PINNING": False,  # or several processes share one core
     }
     return openvino().Core().compile_model(model, "CPU", options)
@@ -62,17 +61,12 @@ class Compiled:
         self._streams = threads()
         self._model = compiled(model, precision, self._streams)
 
-    def __call__(self, batches: Iterable[T], inputs: Callable[[T], Inputs]) -> Iterator[tuple[T, Floats]]:
+    def __call__(self, batches: Iterable[T], inputs: Callable[[T], Mapping[str, Any]]) -> Iterator[tuple[T, Floats]]:
         """Each batch with the graph's output for it. inputs: the graph's inputs by name, made when they are needed.
 
         Threads that share each product wait for each other about a hundred times a batch; with a batch each they never
         do.
         """
-        if self._streams == 1:
-            request = self._model.create_infer_request()
-            for batch in batches:
-                yield batch, request.infer(inputs(batch), share_inputs=True)[0].copy()
-            return
         requests: SimpleQueue[Any] = SimpleQueue()
         for _ in range(self._streams):
             requests.put(self._model.create_infer_request())

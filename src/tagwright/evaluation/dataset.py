@@ -11,10 +11,8 @@ import numpy as np
 
 from tagwright.core.progress import bar
 from tagwright.data import run_files
-from tagwright.data.corpus import Corpus
+from tagwright.data.corpus import SYNTHETIC, Corpus, is_synthetic, text_key
 from tagwright.data.in_memory import with_labels
-from tagwright.data.same_text import text_key
-from tagwright.data.synthetic import SYNTHETIC, is_synthetic
 from tagwright.data.trec import read_qrels
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import InputError, option

@@ -20,7 +20,7 @@ from tagwright.evaluation.resampling import (
     values,
 )
 from tagwright.evaluation.scores import Setting, check, panel
-from tagwright.evaluation.text_tables import Rows, as_text, between, percent
+from tagwright.evaluation.tables import Rows, as_text, between, percent
 from tagwright.types import Doubles, Run
 
 _Key = TypeVar("_Key", bound=Hashable)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tagwright.data.synthetic import SYNTHETIC
+from tagwright.data.corpus import SYNTHETIC
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.llm.client import Request, client
 from tagwright.llm.options import LlmOptions, instructions

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.device import best_device
-from tagwright.encoders.library import is_module, module_class
 
 if TYPE_CHECKING:
     import torch
@@ -20,12 +19,13 @@ def encoder(model: SentenceTransformer) -> SentenceTransformer:
     The model's prompts are kept.
     """
     from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
 
     module: Any = copy.deepcopy(model[0])
     prompts, device = prompts_of(model).by_role, str(best_device())
-    if is_module(module, "StaticEmbedding"):
+    if isinstance(module, StaticEmbedding):
         return SentenceTransformer(modules=[module], prompts=prompts, device=device)
-    pooling = module_class("Pooling")(module.get_embedding_dimension(), ("cls", "mean"))
+    pooling = Pooling(module.get_embedding_dimension(), ("cls", "mean"))
     return SentenceTransformer(modules=[module, pooling], prompts=prompts, device=device)
 
 
@@ -45,12 +45,13 @@ def side(
     """
     import torch
     from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling
 
     shared: Any = model[0]
-    linear = module_class("Dense")(pooler.in_features, pooler.out_features, activation_function=torch.nn.Identity())
+    linear = Dense(pooler.in_features, pooler.out_features, activation_function=torch.nn.Identity())
     linear.linear.load_state_dict(pooler.state_dict())
-    pool = [] if len(model) == 1 else [module_class("Pooling")(pooler.in_features, pooling)]
-    modules = [shared, *pool, *([module_class("Normalize")()] if unit else []), linear]
+    pool = [] if len(model) == 1 else [Pooling(pooler.in_features, pooling)]
+    modules = [shared, *pool, *([Normalize()] if unit else []), linear]
     return SentenceTransformer(modules=modules, prompts=prompts_of(model).by_role, device=str(model.device)).eval()
 
 

@@ -11,7 +11,7 @@ from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Positive
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents, tree_shares
 from tagwright.encoders.cache import keeps_documents
-from tagwright.encoders.unit_vectors import unit
+from tagwright.encoders.layers import unit
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense, TextEncoder
 from tagwright.text.words import sentence_spans, word_spans

@@ -3,7 +3,6 @@
 omikuji runs in a process of its own, see papers/forest.py.
 """
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Annotated, Self
 
 import numpy as np
 
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Range
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
@@ -162,15 +162,14 @@ def fit_trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOption
     if not len(used):
         raise ConfigError("no document has both words and a label of the vocabulary; label trees learn from these")
     forest, learnt, gold = forest_worker(), features[used], gold.take(used)
-    scratch = tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)
-    with bar("parabel trees", None), scratch as folder:
+    with bar("parabel trees", None), scratch_folder() as folder:
         try:
             words = forest.ask(
                 "grow",
                 features=(learnt.indptr, learnt.indices, learnt.data),
                 gold=(gold.indptr, gold.labels),
                 size=(labels, features.shape[1]),
-                scratch=Path(folder),
+                scratch=folder,
                 settings={"n_trees": options.trees, "min_branch_size": options.leaf},
                 workers=options.workers,
             )

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
 
-from tagwright.data.same_text import text_key
+from tagwright.data.corpus import text_key
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, checked, to_document, to_record
 from tagwright.readers.lines import Place

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, TypeAlias
 
-from tagwright.core.terminal import escaped
+from tagwright.core.display import escaped
 from tagwright.server import request_log
 from tagwright.server.current_request import current
 from tagwright.server.options import LogFormat

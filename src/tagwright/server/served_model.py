@@ -18,6 +18,7 @@ from tagwright.monitoring import Watch
 from tagwright.readers.labels.languages import main
 from tagwright.server.current_request import current
 from tagwright.server.label_search import LabelSearch, kept_index
+from tagwright.server.languages import Text
 from tagwright.server.predictor import Predictor, SuggestRequest, Workers
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_queue import RequestQueue
@@ -28,9 +29,6 @@ from tagwright.tagger.cut import allowed_by
 from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
-
-SHARE = 128
-"Documents of one client that wait at most, of the 192 of all."
 
 Predict: TypeAlias = Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]
 "What one version answers to a batch."
@@ -44,7 +42,7 @@ class ServedModel:
     are accepted; modified: when the tagger was saved or last trained, if it was. settings: its conditions hold for all
     suggestions, and how narrow or broad labels are for requests that do not say it. number: of its version, such as
     "0002", and history: the folder of all versions, if there is one.
-    watch: records what it suggests, if anything does.
+    watch: records what it suggests, if anything does. seconds: time limit of an answer, after which `Busy` is raised.
 
     A request is answered by one version: it calls `for_request` once, and `swap` changes what later ones get.
     """
@@ -59,7 +57,8 @@ class ServedModel:
     number: str = ""
     history: Path | None = None
     watch: Watch | None = None
-    queue: RequestQueue[tuple[Predict, SuggestRequest], list[Suggestion]] = field(init=False)
+    seconds: float = 60.0
+    queue: RequestQueue = field(init=False)
     slots: FairSlots = field(init=False)
     workers: Workers | None = field(default=None, init=False)
     search: "_LazySearch" = field(init=False)
@@ -70,7 +69,7 @@ class ServedModel:
         self.tagger.check(self.settings)
         self._predict, self.queue = Predictor(self.tagger), RequestQueue(_answers)
         full = 2 * self.queue.largest  # one batch is computed, the next one is full
-        self.slots = FairSlots(count=full, each=full, waiting=self.queue.waiting - full, share=SHARE)
+        self.slots = FairSlots(count=full, each=full, waiting=192, share=128)
         self.search = _LazySearch(self.tagger.vocabulary, self.settings)
 
     @property
@@ -146,7 +145,7 @@ class ServedModel:
     async def _computed(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """Clients take turns, however many requests one of them sends. Raises Busy."""
         try:
-            async with asyncio.timeout(self.queue.seconds), self.slots.taken(len(wanted)):
+            async with asyncio.timeout(self.seconds), self.slots.taken(len(wanted)):
                 return await self.queue.all([(self._predict, each) for each in wanted])
         except TimeoutError:
             raise Busy from None
@@ -203,7 +202,7 @@ def model_named(wanted: str | None, models: Mapping[str, ServedModel]) -> Served
     if wanted is None:
         return next(iter(models.values())).for_request()
     if wanted not in models:
-        raise Problem(404, f"There is no model '{wanted[:100]}'")
+        raise Problem(404, Text("There is no model '%(model)s'", model=wanted[:100]))
     return models[wanted].for_request()
 
 

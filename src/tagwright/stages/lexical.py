@@ -17,7 +17,7 @@ from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Probability
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.data.bags import count_words, smooth_idf
 from tagwright.data.sparse_arrays import Matrix, largest_cells, read_matrix, write_matrix
-from tagwright.data.string_table import StringIndex, positions
+from tagwright.data.string_table import StringIndex
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
@@ -243,7 +243,7 @@ class Lexical(Retriever):
         def numbers(words: Sequence[str]) -> list[tuple[int, ...]]:
             spelled = [spelling(known_form(fold(word, analysis), analysis, known)) for word in words]
             different = list(dict.fromkeys(chain.from_iterable(spelled)))  # many words share an n-gram
-            place = dict(zip(different, positions(terms, different).tolist(), strict=True))
+            place = dict(zip(different, (terms.get(word, -1) for word in different), strict=True))
             return [tuple([number for term in each if (number := place[term]) >= 0]) for each in spelled]
 
         self._is_known = lambda word: known(fold(word, analysis))

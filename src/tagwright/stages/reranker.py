@@ -10,7 +10,7 @@ import numpy as np
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.encoders.model_folder import offline
+from tagwright.encoders.device import model_settings
 from tagwright.types import Distribution, Document, Floats, Label, Run, Stage
 
 PairedText: TypeAlias = Literal["name", "names", "text", "described", "statement"]
@@ -73,5 +73,5 @@ class CrossEncoderReranker(Stage):
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote. Raises ModelError when a part is missing or damaged."""
         options = read_options(folder, RerankerOptions, read_manifest(folder, "cross").get("options"))
-        with offline():  # it lies in the folder, or is missing
+        with model_settings(offline=True):  # it lies in the folder, or is missing
             return cls(labels, CrossEncoder.load(str(folder / "encoder")), options)

@@ -12,7 +12,6 @@ from tagwright.core.steps import Steps
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi_encoder import BiEncoder, EncoderModel
 from tagwright.encoders.device import uses_gpu
-from tagwright.encoders.library import is_module, module_class
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find, pinned
 from tagwright.encoders.prompts import check_prompts
 from tagwright.encoders.token_table import TokenTable
@@ -169,7 +168,7 @@ def untrained(options: EncoderOptions) -> BiEncoder:
 
 def is_static(model: EncoderModel) -> bool:
     """Whether the model averages token vectors."""
-    return isinstance(model, TokenTable) or is_module(model[0], "StaticEmbedding")
+    return isinstance(model, TokenTable) or type(model[0]).__name__ == "StaticEmbedding"
 
 
 def check_batch(pairs: PairSource, plan: TrainingPlan) -> None:
@@ -195,10 +194,8 @@ def _batches(pairs: PairSource, plan: TrainingPlan) -> Batches:
 
 def _projection(inputs: int, outputs: int, seed: int) -> torch.nn.Module:
     import torch
+    from sentence_transformers.sentence_transformer.modules import Dense
 
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        dense: torch.nn.Module = module_class("Dense")(
-            inputs, outputs, bias=False, activation_function=torch.nn.Identity()
-        )
-        return dense
+        return Dense(inputs, outputs, bias=False, activation_function=torch.nn.Identity())

@@ -13,7 +13,6 @@ from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.bi_encoder import EncoderModel
 from tagwright.encoders.cross_encoder import LONGEST
 from tagwright.encoders.device import best_dtype
-from tagwright.encoders.library import is_module
 from tagwright.encoders.pair_tokenizer import PairTokenizer
 from tagwright.encoders.prompts import Prompts, Role
 from tagwright.encoders.token_table import TokenTable
@@ -83,7 +82,7 @@ def trainable_encoder(model: EncoderModel | CrossEncoder) -> TrainableEncoder:
     if isinstance(model, sentence_transformers.CrossEncoder):
         return Reranker(model)
     model = cast("SentenceTransformer", model)
-    return Static(model) if is_module(model[0], "StaticEmbedding") else Transformer(model)
+    return Static(model) if type(model[0]).__name__ == "StaticEmbedding" else Transformer(model)
 
 
 class Static(TrainableEncoder):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import sys
 import zipfile
 from itertools import pairwise
 from pathlib import Path
@@ -83,11 +82,6 @@ def test_tables_of_contents_and_deletions_are_left_out_and_fields_filled_in_kept
     assert read(written(tmp_path, as_bytes(file), "a.docx"))[0].abstract == "Bees\n\nfly high"
 
 
-def test_a_file_without_text_is_a_document(tmp_path: Path) -> None:
-    [document] = read(written(tmp_path, as_bytes(docx.Document()), "a.docx"))
-    assert (document.title, document.abstract, document.sections) == ("", "", ())
-
-
 def with_document(xml: str) -> bytes:
     """The file with other XML for its text."""
     stream = io.BytesIO()
@@ -148,13 +142,6 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: py
     )
     monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", str(xml // 4 + 1))
     assert read(path)
-
-
-def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "docx", None)
-    path = written(tmp_path, as_bytes(bees()), "a.docx")
-    rest = "a.docx: reading Word files needs docx, which is not installed;"
-    assert refusal(path).endswith(rest + ' pip install "tagwright[docx]"')
 
 
 def test_styles_that_are_based_on_each_other_are_text(tmp_path: Path) -> None:

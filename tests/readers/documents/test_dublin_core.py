@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.readers.reading import read, refusal, written
+from tests.readers.reading import read, written
 
-from tagwright.data.corpus import Corpus
 from tagwright.types import Document, Section
 
 DC = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
@@ -18,12 +17,7 @@ FIELDS = (
     "<dc:description>In spirals.</dc:description><dc:date>2019-05-01</dc:date><dc:language>en</dc:language>"
     "<dc:publisher>Hive Press</dc:publisher><dc:identifier>doi:10.1/bees</dc:identifier>"
 )
-METADATA = {
-    "author": ("Low, Ann", "Bee, Bo"),
-    "year": ("2019",),
-    "publisher": ("Hive Press",),
-    "language": ("en",),
-}
+METADATA = {"author": ("Low, Ann", "Bee, Bo"), "year": ("2019",), "publisher": ("Hive Press",), "language": ("en",)}
 LABELS = ("Bees", "<http://d-nb.info/gnd/4006216-6>")
 READ = Document("doi:10.1/bees", "How bees fly", "In spirals.", (), METADATA, LABELS)
 
@@ -64,16 +58,4 @@ def test_qualified_terms(tmp_path: Path) -> None:
         (Section("Contents", 1, ("Wings. Legs.",)),),
         {"alternative": ("Spirals",), "year": ("2019",), "venue": ("Journal of Bees",)},
         ("Bees", "595.799"),
-    )
-
-
-def test_the_subjects_of_one_vocabulary_are_taken(tmp_path: Path) -> None:
-    [document] = Corpus.read(written(tmp_path, QUALIFIED, "x.xml"), columns={"labels": "lcsh"})
-    assert (document.labels, document.metadata["subject"]) == (("Bees",), ("595.799",))
-
-
-def test_entities_are_not_resolved(tmp_path: Path) -> None:
-    entity = f'<?xml version="1.0"?>\n<!DOCTYPE d [\n<!ENTITY x "bees">]>{OAI_DC}><dc:title>&x;</dc:title></oai_dc:dc>'
-    assert refusal(written(tmp_path, entity, "x.xml")) == (
-        'x.xml:3: declares the XML entity "x", which is never resolved; write it out'
     )

@@ -42,23 +42,6 @@ def test_columns_with_a_header(tmp_path: Path, name: str, mark: str) -> None:
     assert read(path) == [Document("a", "Bees", "They fly.", (), {"venue": ("Nature",)}, ("D1", "D2"))]
 
 
-def test_csv_cells_may_hold_commas_quotes_and_line_ends(tmp_path: Path) -> None:
-    content = 'text,labels\n"One, ""two""\nthree",a;b\n\nFour,\n'
-    assert [
-        (document.id, document.abstract, document.labels) for document in read(written(tmp_path, content, "x.csv"))
-    ] == [
-        ("2", 'One, "two"\nthree', ("a", "b")),
-        ("5", "Four", ()),
-    ]
-
-
-def test_annif_csv_columns_are_known(tmp_path: Path) -> None:
-    content = 'document_id,text,subject_uris\nRFC791,"RFC 791: Internet Protocol","<http://x/1> <http://x/3>"\n'
-    assert read(written(tmp_path, content, "x.csv")) == [
-        Document("RFC791", abstract="RFC 791: Internet Protocol", labels=("http://x/1", "http://x/3"))
-    ]
-
-
 @pytest.mark.parametrize(
     ("cell", "labels"),
     [

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from tagwright.app.arguments import MODEL, Cut, Docs, Json, MonitorLog, Offline, Quiet, Reading, model_in_use
-from tagwright.core.terminal import SOME_FAILED
+from tagwright.core.display import SOME_FAILED
 
 
 def batch(

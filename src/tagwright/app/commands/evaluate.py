@@ -48,7 +48,7 @@ def evaluate(
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright.app import inputs, render
-    from tagwright.evaluation import dataset, scores, tables
+    from tagwright.evaluation import dataset, scores
     from tagwright.evaluation.report import page
 
     if run and (chosen.model or chosen.settings):
@@ -65,7 +65,7 @@ def evaluate(
         assert tagger is not None
         suggested = dataset.tag(tagger, task)
     if per_label:
-        tables.write_per_label(scores.per_label(suggested, task.gold, train=task.train), task.vocabulary, per_label)
+        scores.write_per_label(scores.per_label(suggested, task.gold, train=task.train), task.vocabulary, per_label)
     measured = dataset.score(suggested, task)
     if report:
         origin = run or chosen.model or "the zero-shot method"

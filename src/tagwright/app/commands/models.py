@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tagwright.app.arguments import Json, Quiet, Reading, SkipUnlabelled, Unknown
-from tagwright.core.terminal import print_json
+from tagwright.core.display import print_json
 from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:

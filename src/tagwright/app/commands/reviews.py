@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from tagwright.app.arguments import Chosen, Conditions, Json, Quiet, Reading
-from tagwright.core.terminal import escaped, for_programs, print_json
+from tagwright.core.display import escaped, for_programs, print_json
 from tagwright.errors import ConfigError, InputError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tagwright.app.arguments import Docs, Json, LabelFile, Language, Model, Offline, Quiet, Reading, Unknown
-from tagwright.core.terminal import escaped
+from tagwright.core.display import escaped
 from tagwright.errors import ConfigError
 
 

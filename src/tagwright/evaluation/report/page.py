@@ -11,15 +11,14 @@ import numpy as np
 from tagwright import __version__
 from tagwright.core.display import many
 from tagwright.core.outputs import write_output
-from tagwright.evaluation.calibration import Calibration
+from tagwright.evaluation.calibration import Calibration, threshold_rows
 from tagwright.evaluation.dataset import EvaluationSet
 from tagwright.evaluation.metrics import by_frequency
 from tagwright.evaluation.report.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.scores import LabelScore, Scores, per_label, split
+from tagwright.evaluation.scores import LabelScore, Scores, per_label, slice_rows, split
 from tagwright.evaluation.significance import MEANING_OF_P, Comparison, Comparisons, comparison_rows
-from tagwright.evaluation.tables import slice_rows, threshold_rows
-from tagwright.evaluation.text_tables import Rows, percent
+from tagwright.evaluation.tables import Rows, percent
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Longs, Run
 

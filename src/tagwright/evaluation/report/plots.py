@@ -6,7 +6,7 @@ from html import escape
 from tagwright.evaluation.calibration import ReliabilityBin, RiskCoverage
 from tagwright.evaluation.metrics import Bin
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.text_tables import between, percent
+from tagwright.evaluation.tables import between, percent
 
 SPAN, _TALL = 1000, 14
 "Size of the drawing of an interval, in SVG units; it is stretched to the available width."

@@ -15,18 +15,12 @@ from tagwright.readers.limits import PICTURES, converting, largest_document, rea
 from tagwright.readers.lines import open_bytes
 from tagwright.types import Document
 
-MARKUP = 4
-"How many times larger than a document its XML may be: Word marks up nearly every word."
-
 _TITLE = -1
 "The depth of a style for the title."
-_HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PARAGRAPH, _TABLE, _ROW, _TEXT, _VALUE, _GALLERY = (
     _WORD + name for name in ("p", "tbl", "tr", "t", "val", "docPartGallery")
 )
-_GAPS = [_WORD + name for name in ("tab", "br", "cr", "tc", "p")]
-"Elements that separate words; an element comes before what it holds."
 
 
 def read_docx(path: Path) -> Iterator[Located]:
@@ -59,7 +53,7 @@ def _check_parts(content: BytesIO, path: Path) -> None:
         )
         raise InputError(f"is no Word file (.docx) but {problem}", path)
     xml = sum(size for part, size in sizes.items() if part.filename.lower().endswith((".xml", ".rels")))
-    for size, times in ((sum(sizes.values()), PICTURES), (xml, MARKUP)):
+    for size, times in ((sum(sizes.values()), PICTURES), (xml, 4)):  # Word marks up nearly every word
         if size > times * largest_document():
             raise InputError(too_large(f"unpacks to {size:,} bytes, more than {times} times the limit"), path)
 
@@ -120,11 +114,12 @@ def _depths(styles: Any) -> dict[str, int]:
 
 
 def _own_depth(name: str) -> int:
-    heading = _HEADING.fullmatch(name)
+    heading = re.fullmatch(r"heading ([1-9])", name, re.IGNORECASE)
     return int(heading[1]) if heading else _TITLE if name == "Title" else 0
 
 
 def _text(element: Any) -> str:
     """The text of a paragraph, or of the paragraphs in a row, without tracked deletions."""
-    nodes = element.iter(_TEXT, *_GAPS)
+    gaps = (_WORD + name for name in ("tab", "br", "cr", "tc", "p"))  # an element comes before what it holds
+    nodes = element.iter(_TEXT, *gaps)
     return one_line("".join((node.text or "") if node.tag == _TEXT else " " for node in nodes))

@@ -17,11 +17,6 @@ from tagwright.readers.documents.sections import Block, numbered_depth, to_secti
 
 _Object: TypeAlias = Mapping[str, Any]
 
-_PARSES = ("pdf_parse", "grobid_parse", "latex_parse", "jats_parse")
-_HEAD = frozenset({"title", "abstract", "authors", "venue", "journal", "year"})
-_PARSED = frozenset({"paper_id", "abstract", "body_text", "bib_entries"})
-_USED = _HEAD | _PARSED | {"corpusid", "metadata", "content", "body", "bibliography"}
-
 
 def adapt_s2orc(record: _Object) -> dict[str, Any]:
     """Title, abstract, sections and metadata as JSON lines have them. Raises ValueError for a value of a wrong type.
@@ -50,10 +45,12 @@ def adapt_s2orc(record: _Object) -> dict[str, Any]:
 def unread_fields(record: _Object) -> Iterator[str]:
     """The fields of a record with a value that is not used, those in others with the path to them."""
     key = _chosen_parse(record)
+    head = {"title", "abstract", "authors", "venue", "journal", "year"}
+    parsed = {"paper_id", "abstract", "body_text", "bib_entries"}
     parts = [
-        ("", record, _USED | {key}),
-        ("metadata.", record.get("metadata"), _HEAD),
-        (f"{key}.", record.get(key), _PARSED),
+        ("", record, {*head, *parsed, "corpusid", "metadata", "content", "body", "bibliography", key}),
+        ("metadata.", record.get("metadata"), head),
+        (f"{key}.", record.get(key), parsed),
     ]
     for path, part, used in parts:
         if isinstance(part, Mapping):
@@ -62,7 +59,7 @@ def unread_fields(record: _Object) -> Iterator[str]:
 
 def _chosen_parse(record: _Object) -> str:
     """The first parse with a text, else the first with anything, else ""."""
-    found = [key for key in _PARSES if record.get(key)]
+    found = [key for key in ("pdf_parse", "grobid_parse", "latex_parse", "jats_parse") if record.get(key)]
     return next((key for key in found if _object(record, key).get("body_text")), "".join(found[:1]))
 
 

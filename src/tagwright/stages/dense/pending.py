@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.unit_vectors import unit
+from tagwright.encoders.layers import unit
 from tagwright.errors import ModelError
 from tagwright.stages.dense.index import Kind, Search, Storage, Vectors
 from tagwright.types import Floats, Label, Run
 
 Sketch: TypeAlias = Callable[[Sequence[str]], Floats]
-"Turns texts into (texts, dim) rough vectors of norm 1, or zero, without delay. encoders.sketch makes one."
+"Turns texts into (texts, dim) rough vectors of norm 1, or zero, without delay. `static.read_sketch` makes one."
 
 
 class RoughLabels:

@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastZero, Checked, NotNegative, Positive
 from tagwright.core.progress import bar
-from tagwright.core.scratch import scratch_folder
 from tagwright.core.steps import State, Steps
 from tagwright.core.workers import usable_cores
 from tagwright.data.bags import BagOfWords

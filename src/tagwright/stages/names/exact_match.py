@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
-from tagwright.data.string_table import positions
 from tagwright.stages.names.patterns import NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, parse_all, resolve, stemmer
@@ -145,8 +144,7 @@ class ExactMatch(Retriever):
 
         def numbers(new: Sequence[str]) -> list[int]:
             forms = (known_form(fold(word, analysis), analysis, known) for word in new)
-            found: list[int] = positions(words, list(map(stem, forms))).tolist()
-            return found
+            return [words.get(stem(form), -1) for form in forms]
 
         self._names, self._numbers = names, WordCache(numbers)
         self._is_known = lambda word: known(fold(word, analysis))

@@ -1,4 +1,4 @@
-"""Arrow files are tables, read as Parquet files are; damaged ones are refused, and compressed ones before unpacking."""
+"""Arrow and Parquet files are tables; damaged ones are refused, and bombs before they are unpacked."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.readers.reading import outcome, read, refusal, written
 
-from tagwright.data.corpus import Corpus
 from tagwright.readers.limits import document_limit
 from tagwright.types import Document, Section
 
@@ -60,14 +60,6 @@ def test_a_row_is_a_document(tmp_path: Path, name: str) -> None:
     ]
 
 
-def test_columns_are_named_as_those_of_other_tables(tmp_path: Path) -> None:
-    table = pa.table({"body": ["In spirals."], "codes": ["a;b"]})
-    with pa.ipc.new_file(tmp_path / "x.feather", table.schema) as writer:
-        writer.write_table(table)
-    corpus = Corpus.read(tmp_path / "x.feather", columns={"text": "body", "labels": "codes"})
-    assert list(corpus) == [Document("1", "", "In spirals.", labels=("a", "b"))]
-
-
 def test_a_column_of_views_is_texts(tmp_path: Path) -> None:
     """Polars writes texts as views."""
     table = pa.table({"text": pa.array(["In spirals, slowly.", "b"], pa.string_view())})
@@ -97,13 +89,6 @@ def test_what_no_other_reader_takes_is_refused_with_its_row(
     assert refusal(by_pyarrow(tmp_path, BEES, {**BEES, "id": "wasps", **change})).startswith(message)
 
 
-def test_a_row_above_the_limit_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = by_pyarrow(tmp_path, BEES, {**BEES, "id": "long", "abstract": 1_000 * "a"}, {**BEES, "id": "wasps"})
-    with document_limit(1_000):
-        assert [document.id for document in read(path)] == ["bees", "wasps"]
-    assert "x.arrow:2: left out: is larger than 1,000 bytes" in caplog.text
-
-
 @pytest.mark.parametrize("compression", ["lz4", "zstd"])
 def test_a_compressed_file_is_refused_before_it_is_unpacked(tmp_path: Path, compression: str) -> None:
     path = by_pyarrow(tmp_path, {**BEES, "abstract": "a" * 10_000_000}, compression=compression)
@@ -119,17 +104,6 @@ def test_a_dictionary_is_refused_since_one_short_text_could_stand_for_many_long_
     assert refusal(tmp_path / "x.arrow") == (
         "x.arrow: is no Arrow file, or a damaged one (it holds a dictionary; write texts as they are)"
     )
-
-
-@pytest.mark.parametrize("damage", [b"", b"no arrow", b"ARROW1\0\0" * 9])
-def test_another_file_is_refused(tmp_path: Path, damage: bytes) -> None:
-    assert refusal(written(tmp_path, damage, "x.arrow")).startswith("x.arrow: is no Arrow file, or a damaged one (")
-
-
-def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
-    path = by_pyarrow(tmp_path, BEES)
-    path.write_bytes(path.read_bytes()[:-20])
-    assert refusal(path).startswith("x.arrow: is no Arrow file, or a damaged one (")
 
 
 def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
@@ -180,3 +154,69 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path) -> None:
         f"InputError x.arrow: reading Arrow {rest}",
         f"ConfigError reading a table {rest}",
     ]
+
+
+TABLE = pa.table({"text": ["bees fly", "banks lend"] * 20, "labels": [["bee", "wasp"], []] * 20, "year": range(40)})
+
+DAMAGE = """
+import sys
+from pathlib import Path
+from tagwright.errors import TagwrightError
+from tagwright.readers.documents.tables import read_parquet
+path, sound = Path(sys.argv[1]), Path(sys.argv[1]).read_bytes()
+footer = len(sound) - 8 - int.from_bytes(sound[-8:-4], "little")
+for place in range(footer, len(sound)):
+    damaged = bytearray(sound)
+    damaged[place] ^= 1
+    path.write_bytes(damaged)
+    try:
+        list(read_parquet(path))
+        print("read")
+    except TagwrightError as error:
+        assert "\\n" not in str(error), error
+        print("refused")
+"""
+
+
+def test_a_damaged_footer_does_not_end_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    pq.write_table(TABLE, path, store_schema=False)
+    done = subprocess.run([sys.executable, "-c", DAMAGE, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {"read", "refused"}
+
+
+def test_a_bomb_in_any_row_group_is_refused(tmp_path: Path) -> None:
+    """The limit of 1,000 bytes and a hundred times the file are both exceeded by the second row group alone."""
+    path = tmp_path / "x.parquet"
+    with pq.ParquetWriter(path, pa.schema({"text": pa.string()}), compression="zstd", use_dictionary=False) as writer:
+        for text in ("bees", "a" * 1_000_000):
+            writer.write_table(pa.table({"text": [text]}))
+    assert path.stat().st_size < 10_000
+    with document_limit(1_000):
+        assert refusal(path).startswith("x.parquet: holds 1,000,")
+
+
+def test_a_large_row_group_that_is_packed_like_text_is_read(tmp_path: Path) -> None:
+    """Sixty times the limit for a document, of many documents."""
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"text": [f"bees fly {row:05}" for row in range(4_000)]}), path, compression="zstd")
+    with document_limit(1_000):
+        assert len(read(path)) == 4_000
+
+
+def test_lists_in_several_row_groups_are_read(tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "x.parquet", row_group_size=10)
+    assert [document.labels for document in read(tmp_path / "x.parquet")] == [("bee", "wasp"), ()] * 20
+
+
+def test_a_column_of_maps_is_read_and_measured_row_by_row(tmp_path: Path) -> None:
+    """Maps of all four rows are stored together; only that of the last one is above the limit."""
+    kind = pa.map_(pa.string(), pa.list_(pa.string()))
+    metadata = pa.array([[("author", ["Ann"])], None, [("author", [400 * "a"])], [("author", [2_000 * "a"])]], kind)
+    pq.write_table(
+        pa.table({"id": ["1", "2", "3", "4"], "title": ["Bees"] * 4, "metadata": metadata}), tmp_path / "x.parquet"
+    )
+    with document_limit(1_000):
+        found = read(tmp_path / "x.parquet")
+    assert [document.metadata for document in found] == [{"author": ("Ann",)}, {}, {"author": (400 * "a",)}]

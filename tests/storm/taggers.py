@@ -1,22 +1,17 @@
-"""Small saved taggers of every kind of stage, and what a bad disk, a bad copy or a bad editor makes of their files.
-
-`python -m tests.damage COUNT [SEED]` tries more than the tests do, each damage in a process of its own, without the
-checksums that would find nearly all of it first: prints what neither works nor is an error in one line.
-"""
+"""Small saved taggers of every kind of stage, and what a bad disk, a bad copy or a bad editor makes of their files."""
 
 from __future__ import annotations
 
 import json
 import random
 import shutil
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.storm.processes import Trial, Tried, finish, private_folder, start
 from tests.tiny import DIM, tiny_encoder
 
 from tagwright.combining.weighted_sum import WeightedSum
@@ -74,6 +69,31 @@ def taggers(folder: Path) -> list[Path]:
     for name, tagger in made.items():
         tagger.save(folder / name)
     return [folder / name for name in made]
+
+
+def damaged(folder: Path, rng: random.Random) -> Tried:
+    """A process loads a damaged tagger without the checksums that would find nearly all of it, and suggests."""
+    tagger = rng.choice(_saved())
+    shutil.copytree(tagger, folder / "tagger")
+    without_checksums(folder / "tagger")
+    what = damage(folder / "tagger", rng.randrange(10**6))
+    try:
+        finish(start(_use, (folder / "tagger",)), (0,))
+    except AssertionError as error:
+        raise AssertionError(f"{tagger.name}, {what}: {error}") from None
+    return Tried(tagger.name, inputs=1)
+
+
+TRIALS: Mapping[str, Trial] = {"taggers": damaged}
+
+
+@cache
+def _saved() -> list[Path]:
+    return taggers(private_folder("taggers"))
+
+
+def _use(tagger: Path) -> None:
+    use(tagger)
 
 
 def damage(tagger: Path, seed: int) -> str:
@@ -146,49 +166,3 @@ def _renumber(file: Path, rng: random.Random) -> None:
         with np.errstate(all="ignore"):
             array.reshape(-1)[rng.randrange(array.size)] = np.array(rng.choice(values)).astype(array.dtype)
     np.save(file, array)
-
-
-def _try(tagger: Path, seeds: range) -> None:
-    """Damage, use and mend, again and again; the last line that is printed is of the one that ended the process."""
-    with tempfile.TemporaryDirectory() as name:
-        for seed in seeds:
-            copy = Path(name) / str(seed)
-            shutil.copytree(tagger, copy)
-            without_checksums(copy)
-            _say(seed, damage(copy, seed))
-            try:
-                use(copy)
-            except Exception as error:
-                _say("FOUND", tagger.name, seed, type(error).__name__, str(error)[:200].replace("\n", " "))
-            shutil.rmtree(copy)
-
-
-def _say(*parts: object) -> None:
-    sys.stdout.write(" ".join(map(str, parts)) + "\n")
-    sys.stdout.flush()
-
-
-def main() -> None:
-    """COUNT damages of each tagger, from SEED on."""
-    if sys.argv[1] == "try":
-        _try(Path(sys.argv[2]), range(int(sys.argv[3]), int(sys.argv[4])))
-        return
-    count, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    with tempfile.TemporaryDirectory() as name:
-        for tagger in taggers(Path(name)):
-            start, end = first, first + count
-            while start < end:
-                command = [sys.executable, "-m", "tests.damage", "try", str(tagger), str(start), str(end)]
-                done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=3600)
-                lines = done.stdout.splitlines()
-                _say("\n".join(line for line in lines if line.startswith("FOUND")))
-                tried = [line for line in lines if not line.startswith("FOUND")]
-                if done.returncode == 0 or not tried:
-                    break
-                _say("ENDED", tagger.name, done.returncode, tried[-1], done.stderr[-300:])
-                start = int(tried[-1].split()[0]) + 1
-        _say(f"{count} damages of each")
-
-
-if __name__ == "__main__":
-    main()

@@ -67,13 +67,6 @@ def article(*parts: str) -> str:
     return f"<article>{''.join(parts)}</article>"
 
 
-def test_a_name_may_be_text_without_parts(tmp_path: Path) -> None:
-    author = '<contrib contrib-type="author"><string-name>Ann Müller</string-name></contrib>'
-    front = f"<front><article-meta><contrib-group>{author}</contrib-group></article-meta></front>"
-    [document] = read(written(tmp_path, DOCTYPE + article(front, BODY), "a.xml"))
-    assert document.metadata["author"] == ("Ann Müller",)
-
-
 def test_an_article_is_read_whole(tmp_path: Path) -> None:
     [document] = read(written(tmp_path, DOCTYPE + article(FRONT, BODY, BACK), "a.xml"))
     assert document.id == "17"
@@ -97,23 +90,10 @@ def test_an_article_is_read_whole(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("parts", "sections", "abstract"), [((FRONT,), 0, True), ((BODY,), 6, False)])
-def test_what_an_article_lacks_is_blank(tmp_path: Path, parts: tuple[str, ...], sections: int, abstract: bool) -> None:
-    [document] = read(written(tmp_path, article(*parts), "a.nxml"))
-    assert (len(document.sections), bool(document.abstract)) == (sections, abstract)
-    assert "reference" not in document.metadata
-    assert document.id == ("17" if abstract else str(tmp_path / "a.nxml"))
-
-
 def test_a_set_of_articles_is_as_many_documents(tmp_path: Path) -> None:
     articles = "<pmc-articleset>" + article(FRONT) + article(BODY) * 2 + "</pmc-articleset>"
     path = written(tmp_path, gzip.compress(articles.encode("utf-16")), "set.xml.gz")
     assert [document.id for document in read(path)] == ["17", str(path), f"{path}#2"]
-
-
-def test_names_may_be_in_a_namespace(tmp_path: Path) -> None:
-    text = '<j:article xmlns:j="http://jats.nlm.nih.gov"><j:front/><j:body><j:p>Bees.</j:p></j:body></j:article>'
-    assert read(written(tmp_path, text, "a.xml"))[0].sections == (Section("", 1, ("Bees.",)),)
 
 
 BOMB = (
@@ -194,8 +174,3 @@ def test_citations_of_pubmed_have_mesh_headings_as_labels(tmp_path: Path, name: 
         Document("17", "How bees fly.", "AIM\nTo know.\n\nIn spirals.", (), metadata, ("Bees",)),
         Document("18"),
     ]
-
-
-def test_xml_of_an_unknown_kind_is_said_to_be_so(tmp_path: Path) -> None:
-    problem = refusal(written(tmp_path, "<?xml version='1.0'?><score><Articles/></score>", "x.xml"))
-    assert problem.startswith("x.xml: is XML of an unknown kind")

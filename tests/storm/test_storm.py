@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
@@ -14,10 +15,10 @@ import pytest
 if os.name != "posix":
     pytest.skip("kills, limits and users are those of POSIX", allow_module_level=True)
 
-from tests.storm import races, tally
-from tests.storm.processes import Moment, finish, kill, measure, start
-from tests.storm.rounds import rounds, storm
-from tests.storm.tally import Tally, Tried
+from tests.storm import races
+from tests.storm.kills import change_versions, three_versions, whole_versions
+from tests.storm.processes import Moment, Tried, finish, kill, measure, start
+from tests.storm.rounds import Tally, read, rounds, storm
 
 SHORT = (
     "save",
@@ -28,16 +29,32 @@ SHORT = (
     "cache",
     "documents",
     "vocabularies",
+    "versions",
+    "reviews learnt",
+    "taggers",
     *races.TRIALS,
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "times"), [*((name, 2) for name in SHORT), ("batch", 1)])
 def test_nothing_is_lost_in_a_short_storm(name: str, times: int) -> None:
     tallies: dict[str, Tally] = {}
     storm([[name]] * times, 1, tallies)
     assert tallies[name].lost == []
     assert tallies[name].trials == times
+
+
+@pytest.mark.slow
+def test_a_kill_at_any_change_of_a_file_leaves_the_version_in_use_whole(tmp_path: Path) -> None:
+    for change in range(1, 200):
+        folder = tmp_path / str(change)
+        shutil.copytree(three_versions(), folder / "models")
+        killed = kill(change_versions, (folder,), Moment(0.0, change))
+        whole_versions(folder)
+        if not killed:
+            break
+    assert change > 40
 
 
 def test_a_storm_has_one_round_at_least() -> None:
@@ -104,8 +121,8 @@ def test_a_second_storm_adds_to_the_results_of_the_first(tmp_path: Path, monkeyp
 
     monkeypatch.setattr("tests.storm.rounds.TRIALS", {"save": trial})
     for _ in range(2):
-        storm([["save"]] * 2, 0, tally.read(tmp_path / "storm.json"), tmp_path / "storm.json")
-    assert tally.read(tmp_path / "storm.json")["save"] == Tally(4, 0, Counter(done=4))
+        storm([["save"]] * 2, 0, read(tmp_path / "storm.json"), tmp_path / "storm.json")
+    assert read(tmp_path / "storm.json")["save"] == Tally(4, 0, Counter(done=4))
     assert len(set(drawn)) == 4, "the second storm repeats the first"
 
 

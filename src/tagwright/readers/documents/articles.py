@@ -1,4 +1,4 @@
-"""Read XML articles in JATS or NLM form (PubMed Central, publishers), and citations as PubMed exports them."""
+"""Read articles in XML: JATS or NLM (PubMed Central, publishers), citations of PubMed, TEI as GROBID makes it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,15 +6,11 @@ from xml.etree.ElementTree import Element  # of trees built by tagwright.readers
 
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, present, to_sections, work_id, years
+from tagwright.readers.documents.sections import Block, numbered_depth, present, to_sections, work_id, years
 from tagwright.readers.documents.xml import Prose, read_elements
 from tagwright.types import Document, Section
 
-_BLOCKS = frozenset("app boxed-text break caption def-item disp-quote fig fn list-item p sec table-wrap title".split())  # noqa: SIM905
-_SKIPPED = frozenset("alt-text graphic label long-desc object-id permissions ref-list table tex-math".split())  # noqa: SIM905
-_CITATIONS = frozenset({"element-citation", "mixed-citation", "nlm-citation", "citation"})
 _PLAIN = Prose()
-_PERSON = ("ForeName", "LastName", "Suffix", "CollectiveName")
 
 
 def read_jats(path: Path) -> Iterator[Located]:
@@ -42,6 +38,7 @@ def read_pubmed(path: Path) -> Iterator[Located]:
 def _citation(article: Element) -> Document:
     cited = _find(article, "MedlineCitation")
     paper = _find(cited, "Article")
+    parts_of_names = ("ForeName", "LastName", "Suffix", "CollectiveName")
     return Document(
         _PLAIN.line(cited.find("PMID")),
         title=_PLAIN.line(paper.find("ArticleTitle")),
@@ -52,7 +49,7 @@ def _citation(article: Element) -> Document:
         labels=tuple(dict.fromkeys(_PLAIN.line(each) for each in cited.iterfind("MeshHeadingList//DescriptorName"))),
         metadata=present(
             author=[
-                " ".join(" ".join(_PLAIN.line(author.find(part)) for part in _PERSON).split())
+                " ".join(" ".join(_PLAIN.line(author.find(part)) for part in parts_of_names).split())
                 for author in paper.iterfind("AuthorList/Author")
             ],
             venue=[_PLAIN.line(paper.find("Journal/Title"))],
@@ -70,13 +67,15 @@ def _document(article: Element) -> Document:
     meta = _find(article, "front/article-meta")
     abstracts = meta.findall("abstract")
     plain = [abstract for abstract in abstracts if "abstract-type" not in abstract.attrib]
+    persons = meta.findall("contrib-group/contrib")
+    authors = [each for each in persons if each.get("contrib-type", "author") == "author"]
     return Document(
         work_id({each.get("pub-id-type", ""): _PLAIN.line(each) for each in meta.findall("article-id")}),
         title=_PROSE.line(meta.find("title-group/article-title")),
         abstract="\n\n".join(map(_abstract, (plain or abstracts)[:1])),
         sections=tuple(_sections(article)),
         metadata=present(
-            author=[_name(each) for each in meta.findall("contrib-group/contrib") if _is_author(each)],
+            author=list(map(_name, authors)),
             venue=[_PLAIN.line(each) for each in article.findall("front/journal-meta//journal-title")[:1]],
             year=[_PLAIN.line(each) for each in meta.findall("pub-date/year")[:1]],
             keyword=[_PLAIN.line(each) for group in meta.findall("kwd-group") for each in _keywords(group)],
@@ -124,14 +123,25 @@ def _is_skipped(element: Element) -> bool:
     """Whether it is not text, or a superscript reference number, which would stick to the word before."""
     if element.tag == "xref":
         return element.get("ref-type") in {"fn", "table-fn", "aff", "corresp"} or element.find("sup") is not None
-    return element.tag in _SKIPPED or (element.tag == "sup" and element.find("xref") is not None)
+    if element.tag == "sup":
+        return element.find("xref") is not None
+    return element.tag in [
+        "alt-text",
+        "graphic",
+        "label",
+        "long-desc",
+        "object-id",
+        "permissions",
+        "ref-list",
+        "table",
+        "tex-math",
+    ]
 
 
-_PROSE = Prose(_BLOCKS, _is_skipped)
-
-
-def _is_author(contributor: Element) -> bool:
-    return contributor.get("contrib-type", "author") == "author"
+_PROSE = Prose(
+    "app boxed-text break caption def-item disp-quote fig fn list-item p sec table-wrap title".split(),  # noqa: SIM905
+    _is_skipped,
+)
 
 
 def _name(contributor: Element) -> str:
@@ -150,7 +160,8 @@ def _keywords(group: Element) -> list[Element]:
 
 def _works(reference: Element) -> list[Element]:
     """Return the cited works of one entry: some entries list several (a, b, c), or the same work twice."""
-    return [work for work in reference if work.tag in _CITATIONS] or [reference]
+    citations = ("element-citation", "mixed-citation", "nlm-citation", "citation")
+    return [work for work in reference if work.tag in citations] or [reference]
 
 
 def _reference(reference: Element) -> str:
@@ -162,3 +173,77 @@ def _reference(reference: Element) -> str:
 def _find(element: Element, path: str) -> Element:
     found = element.find(path)
     return Element("nothing") if found is None else found
+
+
+_TEI = Prose(
+    ("ab", "div", "figDesc", "figure", "head", "item", "lb", "list", "note", "p"),
+    lambda element: element.tag in ("formula", "graphic", "label", "listBibl", "table"),
+)
+
+
+def read_tei(path: Path) -> Iterator[Located]:
+    """Every `TEI` element in the file. Its id is its PubMed id or DOI, or blank when it has none.
+
+    GROBID writes sections one after the other: their level follows from their numbers ("2.1"), and from their nesting
+    where they are nested. Captions of figures are kept; formulas, tables and acknowledgements are left out. Metadata:
+    author, venue, year, keyword, reference (PubMed ids, or else DOIs). Raises InputError with path and line.
+    """
+    for number, tei in read_elements(path, "TEI"):
+        header = tei.find("teiHeader")
+        if header is None:
+            raise InputError("is TEI without teiHeader, expected what GROBID writes", path, number)
+        yield number, _of_tei(tei, header)
+
+
+def _of_tei(tei: Element, header: Element) -> Document:
+    source = header.find("fileDesc/sourceDesc/biblStruct")
+    source = Element("biblStruct") if source is None else source
+    keywords = header.find("profileDesc/textClass/keywords")
+    terms = [] if keywords is None else keywords.findall(".//term") or [keywords]
+    return Document(
+        _work_of_tei(source),
+        title=_TEI.line(header.find("fileDesc/titleStmt/title")),
+        abstract="\n\n".join(_TEI.paragraphs(header.find("profileDesc/abstract"))),
+        sections=tuple(to_sections(_body_of_tei(tei))),
+        metadata=present(
+            author=[_name_of_tei(each) for each in source.iter("author")],
+            venue=[_TEI.line(each) for each in source.findall("monogr/title")[:1]],
+            year=[each.get("when", "")[:4] for each in source.findall(".//imprint/date")[:1]],
+            keyword=list(map(_TEI.line, terms)),
+            reference=[_work_of_tei(each) for each in tei.iterfind("text//listBibl/biblStruct")],
+        ),
+    )
+
+
+def _body_of_tei(tei: Element) -> Iterator[Block]:
+    floating = list[str]()
+    for part in (*tei.findall("text/body"), *tei.findall("text/back/div[@type='annex']")):
+        for child in part:
+            if child.tag == "div":
+                yield from _blocks_of_tei(child, 0)
+            else:
+                floating += _TEI.paragraphs(child)
+    if floating:
+        yield from [(1, ""), *((0, text) for text in floating)]
+
+
+def _blocks_of_tei(division: Element, above: int) -> Iterator[Block]:
+    """A division; one without a heading continues the section before it."""
+    head = division.find("head")
+    depth = above + (0 if head is None else numbered_depth(head.get("n", "")))
+    if head is not None:
+        yield depth, _TEI.line(head)
+    own = (child for child in division if child.tag not in {"head", "div"})
+    yield from ((0, text) for child in own for text in _TEI.paragraphs(child))
+    for part in division.findall("div"):
+        yield from _blocks_of_tei(part, depth)
+
+
+def _name_of_tei(author: Element) -> str:
+    name = author.find("persName")
+    parts = [] if name is None else [*name.findall("forename"), *name.findall("surname")]
+    return " ".join(filter(None, map(_TEI.line, parts)))
+
+
+def _work_of_tei(source: Element) -> str:
+    return work_id({each.get("type", ""): _TEI.line(each) for each in source.iter("idno")})
