@@ -269,7 +269,7 @@ def test_nothing_is_fetched_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(tw.TagwrightError, match="nothing is fetched while offline"):
         tw.zero_shot(NAMES, stages=["dense"], **options)
     with pytest.raises(tw.TagwrightError, match="nothing is fetched while offline"):
-        tw.train("ict", [{"title": "Bees", "abstract": "They fly."}] * 9, NAMES, **options)
+        tw.train("maclr", [{"title": "Bees", "abstract": "They fly."}] * 9, NAMES, **options)
     assert asked == []
     with pytest.raises(tw.TagwrightError, match="no safetensors"):
         tw.zero_shot(NAMES, stages=["dense"], encoder="somebody/not-here")

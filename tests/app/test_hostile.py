@@ -18,7 +18,6 @@ from tests.app.conftest import DOCUMENTS, LABELS, Command, write
 
 from tagwright.app import render
 from tagwright.app.commands.cache import cache
-from tagwright.app.options import Option
 from tagwright.tagger import Tagger, zero_shot
 
 TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
@@ -368,7 +367,8 @@ def test_a_spreadsheet_gets_no_formulas(run: Command) -> None:
 def test_what_options_advice_and_the_cache_say_is_shown_not_obeyed(
     desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    render.print_options([Option("a\x1b[1m", "b\x1b[1m", "c\x1b[1m", "d\x1b[1m")], as_json=False)
+    option = dict.fromkeys(("name", "expected", "default", "meaning", "paper"), "a\x1b[1m")
+    render.print_options([option], as_json=False)
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(desk / "\x1b[31m"))
     cache(clear=False, as_json=False)
     said = capsys.readouterr().out

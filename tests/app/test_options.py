@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from tagwright.app.options import Option, options_of, values_of
+from tagwright.app.options import options_of, values_of
 from tagwright.core.checked import Checked, build
 from tagwright.errors import ConfigError
 from tagwright.tagger import zero_shot
@@ -109,12 +109,12 @@ class Larger(Documented):
 
 
 def test_options_are_listed_with_the_text_under_each_even_where_only_the_default_changes() -> None:
-    assert options_of(Larger) == [
-        Option("size", "a whole number", "9", "How many there are."),
-        Option("kind", "one of a, b", '"a"', "Of which kind."),
-        Option("limit", "a whole number, or none", "none (not set)", "At most so many."),
+    listed = [tuple(option.values()) for option in options_of(Larger)]
+    assert listed == [
+        ("size", "a whole number", "9", "How many there are.", None),
+        ("kind", "one of a, b", '"a"', "Of which kind.", None),
+        ("limit", "a whole number, or none", "none (not set)", "At most so many.", None),
     ]
-    assert options_of(Documented)[1] == Option("kind", "one of a, b", '"a"', "Of which kind.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +127,7 @@ class Holding(Checked):
 
 def test_options_are_listed_with_the_values_of_the_paper() -> None:
     paper = Holding(held=Larger(size=4, limit=7))
-    assert [(option.default, option.paper) for option in options_of(Holding, paper)] == [
+    assert [(option["default"], option["paper"]) for option in options_of(Holding, paper)] == [
         ("1", "1"),
         ("9", "4"),
         ('"a"', '"a"'),
@@ -136,7 +136,7 @@ def test_options_are_listed_with_the_values_of_the_paper() -> None:
 
 
 def test_options_of_a_held_table_have_a_dot() -> None:
-    assert [option.name for option in options_of(Holding)] == ["own", "held.size", "held.kind", "held.limit"]
+    assert [option["name"] for option in options_of(Holding)] == ["own", "held.size", "held.kind", "held.limit"]
     values = values_of(None, ["held.size=5", "own=2", "held.kind=b"])
     assert values == {"held": {"size": 5, "kind": "b"}, "own": 2}
     assert build(Holding, values) == Holding(own=2, held=Larger(size=5, kind="b"))

@@ -164,8 +164,8 @@ def evaluate(
         size, above = (None, None) if known is None else (len(known), dataset.above(known))
         return scores.evaluate(found, gold, labels=size, above=above, measures=measures)
     with silence(not progress):
-        task = _task([found], gold, y, labels, train, rules)
-        return dataset.score(_run(found, task, measures), task, measures)
+        task, runs = _tagged({"": found}, gold, y, labels, train, rules, measures)
+        return dataset.score(runs[""], task, measures)
 
 
 @named_arguments
@@ -204,8 +204,8 @@ def compare(
         above = None if labels is None else dataset.above(to_vocabulary(labels))
         return compare_all(runs, gold, above=above, measures=measures)
     with silence(not progress):
-        task = _task(list(named.values()), gold, y, labels, train, rules)
-        return dataset.compare({name: _run(each, task, measures) for name, each in named.items()}, task, measures)
+        task, runs = _tagged(named, gold, y, labels, train, rules, measures)
+        return dataset.compare(runs, task, measures)
 
 
 @named_arguments
@@ -230,8 +230,7 @@ def report(
     named = _named(given)
     check_output(Path(output))
     with silence(not progress):
-        task = _task(list(named.values()), gold, y, labels, train, rules)
-        runs = {name: _run(each, task, None) for name, each in named.items()}
+        task, runs = _tagged(named, gold, y, labels, train, rules)
         origin = page.origin(task, _origin(gold), _origin(labels) if labels is not None else "of the tagger")
         if len(runs) == 1:
             ((name, run),) = runs.items()
@@ -272,18 +271,21 @@ def _named(given: Sequence[Any]) -> dict[str, Tagger | Run]:
     return found
 
 
-def _task(
-    found: Sequence[Tagger | Run],
+def _tagged(
+    found: Mapping[str, Tagger | Run],
     gold: Any,
     y: Iterable[Any] | None,
     labels: Labels | None,
     train: Texts | None,
     rules: TaskArguments,
-) -> dataset.EvaluationSet:
+    measures: Sequence[str] | None = None,
+) -> tuple[dataset.EvaluationSet, dict[str, Run]]:
+    """The evaluation set, and what each tagger and run suggests for it."""
     from tagwright.evaluation import dataset
+    from tagwright.evaluation.scores import depth
 
     check_names(rules, dataset.TaskArguments.__annotations__)
-    taggers = [each for each in found if isinstance(each, Tagger)]
+    taggers = [each for each in found.values() if isinstance(each, Tagger)]
     if taggers:
         vocabulary = taggers[0].vocabulary
     elif labels is not None:
@@ -294,16 +296,13 @@ def _task(
         if list(other.vocabulary.ids) != list(vocabulary.ids):
             raise ConfigError("the taggers have different vocabularies; give them one: tagger.with_labels(labels)")
     seen = None if train is None else _corpus(train, None)
-    return dataset.task(_corpus(gold, y), vocabulary, seen, **rules)
-
-
-def _run(found: Tagger | Run, task: dataset.EvaluationSet, measures: Sequence[str] | None) -> Run:
-    from tagwright.evaluation import dataset
-    from tagwright.evaluation.scores import depth
-
-    if isinstance(found, Run):
-        return task.aligned(found)
-    return dataset.tag(found, task, max(dataset.DEPTH, depth(measures or ())))
+    task = dataset.task(_corpus(gold, y), vocabulary, seen, **rules)
+    deepest = max(dataset.DEPTH, depth(measures or ()))
+    runs = {
+        name: task.aligned(each) if isinstance(each, Run) else dataset.tag(each, task, deepest)
+        for name, each in found.items()
+    }
+    return task, runs
 
 
 def _origin(given: object) -> str:

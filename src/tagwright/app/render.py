@@ -24,7 +24,6 @@ from tagwright.readers.documents.records import to_record
 from tagwright.types import Document
 
 if TYPE_CHECKING:
-    from tagwright.app.options import Option
     from tagwright.evaluation.dataset import Ceilings
 
 WIDTH = 100
@@ -37,16 +36,16 @@ def print_lines(found: Iterable[str]) -> None:
         print(for_programs(line))
 
 
-def print_options(found: Sequence["Option"], *, as_json: bool) -> None:
-    """Print the options of a method: names, values, those of the paper that differ, meanings."""
+def print_options(options: Sequence[Mapping[str, str | None]], *, as_json: bool) -> None:
+    """Print the options of a method, as `options_of` gives them; settings of the paper where they differ."""
     if as_json:
-        print_json({"options": [asdict(option) for option in found]})
+        print_json({"options": options})
         return
-    for option in found:
-        paper = "" if option.paper in (None, option.default) else f"; paper: {option.paper}"
-        print(escaped(f"{option.name} = {option.default}{paper}"))
-        _wrapped(option.expected, 4)
-        _wrapped(option.meaning, 4)
+    for option in options:
+        paper = "" if option["paper"] in (None, option["default"]) else f"; paper: {option['paper']}"
+        print(escaped(f"{option['name']} = {option['default']}{paper}"))
+        _wrapped(option["expected"] or "", 4)
+        _wrapped(option["meaning"] or "", 4)
 
 
 def print_verified(model: Path, labels: int, changes: VocabularyChanges | None, *, as_json: bool) -> None:
