@@ -32,10 +32,9 @@ def blocks(language: str) -> list[str]:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder where the package of the page is installed."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
-    stage, reader = (
-        next(code for code in blocks("python") if name in code) for name in ("class Author", "def read_srt")
-    )
-    (source / "archive_tags.py").write_text(f"{stage}\n\n{reader}", encoding="utf-8")
+    names = ("class Author", "def read_srt", "AUTHORS = ")
+    codes = (next(code for code in blocks("python") if name in code) for name in names)
+    (source / "archive_tags.py").write_text("\n\n".join(codes), encoding="utf-8")
     (source / "pyproject.toml").write_text(blocks("toml")[0], encoding="utf-8")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps", "--no-index"]
     subprocess.run([*pip, "--no-build-isolation", "--target", str(target), str(source)], check=True)
@@ -105,6 +104,27 @@ print([(each.id, each.abstract) for each in tw.Corpus.read("notes", format="srt"
     ]
     log = (tmp_path / "log").read_text(encoding="utf-8")
     assert "second.srt: cannot be read by the package archive-tags ('utf-8' codec can't decode" in log
+
+
+@needs_pip
+def test_the_method_and_the_command_of_a_package_are_used_by_name(installed: Path, tmp_path: Path) -> None:
+    papers = [{"id": each, "title": "A duty", "keyword": ["Bees"], "labels": ["Bees"]} for each in "12"]
+    (tmp_path / "papers.jsonl").write_text("\n".join(map(json.dumps, papers)))
+    program = """
+import sys, tagwright as tw
+from tagwright.app import cli
+tagger = tw.train("authors", tw.Corpus.read("papers.jsonl"), ["Bees", "Tax law"], progress=False)
+print(tagger.training["method"], [each.name for each in tagger.suggest(tw.Corpus.read("papers.jsonl")[0])])
+for arguments in (["count", "papers.jsonl"], ["--help"]):
+    sys.argv = ["tagwright", *arguments]
+    try:
+        cli.main()
+    except SystemExit as end:
+        assert not end.code
+"""
+    trained, counted, *shown = run(program, tmp_path, installed).splitlines()
+    assert (trained, counted) == ("authors ['Bees']", "2")
+    assert any("Print how many documents there are." in line for line in shown)
 
 
 def written_package(folder: Path, name: str, group: str, entry: str) -> None:
