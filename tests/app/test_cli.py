@@ -227,13 +227,10 @@ def test_quiet_leaves_out_the_hint_that_the_encoder_does_not_know_the_language(
 
 
 def test_evaluate_prints_every_measure_with_its_interval(run: Command) -> None:
-    lines = answer(run, "evaluate", *ON, "--run", "right.jsonl").splitlines()
+    lines = answer(run, "evaluate", *RIGHT).splitlines()
     assert lines[0].strip() == "3 documents"
     assert "100.0 to 100.0" in next(line for line in lines if line.split()[:1] == ["P@1"])
-
-
-def test_evaluate_as_json(run: Command) -> None:
-    found = json.loads(answer(run, "evaluate", *ON, "--run", "right.jsonl", "--train", "docs.jsonl", "--json"))
+    found = json.loads(answer(run, "evaluate", *RIGHT, "--train", "docs.jsonl", "--json"))
     assert found["documents"] == 3
     for measures in (found["measures"], *found["slices"].values()):  # the shape that programs rely on
         for name, measure in measures.items():
@@ -286,30 +283,21 @@ def test_gold_labels_that_the_vocabulary_lacks_do_not_stop_an_evaluation(
     assert strict.err.startswith('tagwright: document "4" has the label "tax", which is not in the vocabulary')
 
 
-def test_compare_prints_the_differences(run: Command, desk: Path) -> None:
-    on = ("compare", *ON, "--run", "right.jsonl", "--run", "wrong.jsonl")
-    lines = answer(run, *on, "--report", "page.html", "--quiet").splitlines()
-    assert lines[:2] == ["A  right.jsonl", "B  wrong.jsonl"]
-    row = next(line.split() for line in lines if "P@1" in line.split())
-    assert row[:3] == ["P@1", "100.0", "66.7"]
-    assert "wrong.jsonl" in (desk / "page.html").read_text()
-    found = json.loads(answer(run, *on, "--json"))
-    assert found["runs"] == {"a": "right.jsonl", "b": "wrong.jsonl"}
-    measures = found["measures"]
-    assert measures["P@1"]["a"] == 1
-    assert measures["P@1"]["b"] == pytest.approx(2 / 3)
-
-
 def test_compare_takes_any_number_of_runs_and_says_what_the_test_is(run: Command, desk: Path) -> None:
     on = ("compare", *ON, *(part for name in ("right", "wrong", "right") for part in ("--run", f"{name}.jsonl")))
     out = answer(run, *on, "--report", "page.html", "--quiet")
     assert out.splitlines()[:3] == ["A  right.jsonl", "B  wrong.jsonl", "C  right.jsonl"]
     assert [heading in out for heading in ("A - B", "A - C", "B - C")] == [True] * 3
+    assert ["P@1", "100.0", "66.7"] in [line.split()[:3] for line in out.splitlines()]
     page = (desk / "page.html").read_text()
+    assert "wrong.jsonl" in page
     for text in (" ".join(out.split()), page):
         assert "randomisation test: how often the difference is as large" in text
     found = json.loads(answer(run, *on, "--json"))
+    assert found["runs"] == {"a": "right.jsonl", "b": "wrong.jsonl", "c": "right.jsonl"}
     assert [(each["a"], each["b"]) for each in found["comparisons"]] == [("A", "B"), ("A", "C"), ("B", "C")]
+    differences = found["comparisons"][0]["measures"]["P@1"]
+    assert (differences["a"], differences["b"]) == (1, pytest.approx(2 / 3))
 
 
 def test_tables_fit_a_terminal_of_80_columns(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:

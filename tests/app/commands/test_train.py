@@ -57,6 +57,14 @@ def run(*arguments: str, settings: list[str] | None = None, check: bool = False)
     return result
 
 
+def one_step(data: list[str], static: str, output: Path, *more: str) -> None:
+    """Train a tagger for others to go on from."""
+    run(
+        "train", "rts", *data, "--output", str(output), *more,
+        settings=["training.steps=1", *QUICK, f"encoder={static}"],
+    )  # fmt: skip
+
+
 def test_a_static_encoder_is_trained_without_sentence_transformers_and_others_ask_for_it(
     data: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,24 +94,6 @@ def test_rts_is_trained_saved_and_leaves_nothing_beside_the_tagger(
     assert record["runs"]["."]["batch"] == 16  # and what the method chose for this encoder
     assert record["runs"]["."]["weight_decay"] == 0.0
     assert {"device", "precision", "threads", "torch"} <= record["machine"].keys()
-
-
-def test_a_fine_tuned_tagger_says_what_it_was_before(data: list[str], static: str, tmp_path: Path) -> None:
-    run(
-        "train",
-        "rts",
-        *data,
-        "--output",
-        str(tmp_path / "M"),
-        settings=["training.steps=1", *QUICK, f"encoder={static}"],
-    )
-    few = [data[0], "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F")]
-    run("train", "finetune", *few, settings=["training.validation=0", "training.steps=1"])
-    training = Tagger.load(tmp_path / "F").training
-    assert (training["method"], training["before"]["method"]) == ("finetune", "rts")
-    again = Tagger.load(tmp_path / "F").restrict(LABELS.ids[:2])
-    again.save(tmp_path / "again")
-    assert Tagger.load(tmp_path / "again").training == training
 
 
 def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_differs(
@@ -155,24 +145,14 @@ def test_a_full_disk_while_saving_keeps_the_old_tagger_and_the_checkpoint(
 def test_what_killed_saves_have_left_is_removed_before_the_training(
     data: list[str], static: str, tmp_path: Path
 ) -> None:
-    settings = ["training.steps=1", *QUICK, f"encoder={static}"]
     for name in ("M", "O"):
-        run("train", "rts", *data, "--output", str(tmp_path / name), settings=settings)
+        one_step(data, static, tmp_path / name)
     (tmp_path / "O").rename(tmp_path / ".M.previous")
     (tmp_path / ".M.tmp0123abcd" / "dense").mkdir(parents=True)
     with pytest.raises(InputError):
-        run(
-            "train",
-            "rts",
-            "nowhere.jsonl",
-            *data[1:],
-            "--output",
-            str(tmp_path / "M"),
-            "--overwrite",
-            settings=settings,
-        )
+        one_step(["nowhere.jsonl", *data[1:]], static, tmp_path / "M", "--overwrite")
     assert not list(tmp_path.glob(".M*"))
-    run("train", "rts", *data, "--output", str(tmp_path / "M"), "--overwrite", settings=settings)
+    one_step(data, static, tmp_path / "M", "--overwrite")
     assert not list(tmp_path.glob(".M*"))
 
 
@@ -212,14 +192,7 @@ def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: s
 def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
     data: list[str], static: str, tmp_path: Path
 ) -> None:
-    run(
-        "train",
-        "rts",
-        *data,
-        "--output",
-        str(tmp_path / "M"),
-        settings=["training.steps=1", *QUICK, f"encoder={static}"],
-    )
+    one_step(data, static, tmp_path / "M")
     found = [Tagger.load(tmp_path / "M").tag(UNSEEN).scores.tolist()]
     for number, share in enumerate(([], ["--share-of-labels", "0.5"], ["--share-of-pairs", "0.5"])):
         output = tmp_path / f"F{number}"
@@ -227,6 +200,10 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         run("train", "finetune", *few, settings=["training.validation=0", "training.seed=5"])
         found.append(Tagger.load(output).tag(UNSEEN).scores.tolist())
     assert all(one != other for one, other in combinations(found, 2))
+    tuned = Tagger.load(output)
+    assert (tuned.training["method"], tuned.training["before"]["method"]) == ("finetune", "rts")
+    tuned.restrict(LABELS.ids[:2]).save(tmp_path / "again")
+    assert Tagger.load(tmp_path / "again").training == tuned.training
 
 
 @pytest.mark.parametrize(
