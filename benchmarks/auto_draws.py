@@ -2,7 +2,7 @@
 
 Labelled documents are the draws of `curve` and `curve_methods`; other train documents are known without labels. With 0
 labelled ones it is the zero-shot method. Of each draw: nDCG@5, P@1, P@5, R@100, ECE@5, what was kept, what
-cross-validation found, seconds predicted and of the processor, and the processor's milliseconds to tag a document.
+cross-validation found, seconds of the processor, and the processor's milliseconds to tag a document.
 Texts may be encoded already: time without that is what several draws have in common.
 
 DIR keeps the score of each document, so that two states of the sources can be compared: run the former state with
@@ -29,7 +29,7 @@ from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import paired
 from tagwright.types import Doubles
 
-NOTHING: Mapping[str, Any] = {"kept": "zero_shot", "nDCG@5": {}, "brought": {}, "predicted": {}}
+NOTHING: Mapping[str, Any] = {"kept": "zero_shot", "nDCG@5": {}, "brought": {}}
 "What is recorded of the zero-shot method."
 
 
@@ -77,10 +77,7 @@ def measure(draw: Draw, path: Path) -> dict[str, Any]:
         "kept": record["kept"],
         "cross-validation": record["nDCG@5"],
         "brought": record["brought"],
-        "seconds": {
-            "predicted": round(sum(record["predicted"].values()), 1),
-            "of the processor": round(fitted - clock, 1),
-        },
+        "seconds": {"of the processor": round(fitted - clock, 1)},
         "milliseconds to tag": round(1000 * (tagged - fitted) / len(draw.scored), 2),
     }
     if first.confidences is not None:

@@ -119,7 +119,7 @@ def learned(name: str) -> dict[str, Any]:
         errors, choices = [], []
         for draw in range(FITS):
             drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
-            fitted = fit_combiner(task.pool.take(np.sort(drawn)), combine.ndcg_at_5)
+            fitted = fit_combiner(task.pool.take(np.sort(drawn)))
             errors.append(confidence_errors(fitted, task.scored(drawn)))
             choices.append(fitted.choice)
         mean, most = (each(errors, axis=0).round(4).tolist() for each in (np.mean, np.max))
@@ -140,7 +140,8 @@ def confidence_errors(fitted: FittedCombiner, test: Examples) -> tuple[float, fl
         scores, sure = standard, fit_curve(teaching, examples.right, examples.run.rows)(standard)
     else:
         scores = fitted.ranker.predict(test.features) + fitted.bias[test.run.labels]
-        sure = fit_score_map(*fitted.out_of_fold)(scores)
+        examples = fitted.examples
+        sure = fit_score_map(fitted.scores, examples.right, examples.run.rows)(scores)
     ranks = ranks_within(test.run.rows, scores)
     five, ten = (calibration_error(sure[ranks <= k], test.right[ranks <= k]) for k in (5, 10))
     return five, ten

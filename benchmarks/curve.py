@@ -19,8 +19,9 @@ import numpy as np
 from benchmarks import corpora, figures
 from numpy.typing import NDArray
 
-from tagwright.auto import combine, plan
+from tagwright.auto import combine
 from tagwright.auto.combiner import Examples, fit_combiner
+from tagwright.data.gold import excludes_self
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import compare
 from tagwright.tagger import zero_shot
@@ -83,8 +84,8 @@ def prepare(name: str, most: int | None, known: int, labelled: int) -> Task:
     train = sampled(corpora.corpus(name, "train"), max(known, 2 * labelled))
     unlabelled = [replace(each, labels=()) for each in train[:known]]
     plain = zero_shot.fit(vocabulary, documents=unlabelled[: combine.BATCH])
-    holdings = plan.survey(dev, vocabulary, vocabulary.gold(dev, unknown="ignore"), "")
-    tagger, config = combine.with_more_stages(plain), combine.Config(exclude_self=holdings.exclude_self)
+    excluded = excludes_self(vocabulary.own(dev), vocabulary.gold(dev, unknown="ignore"))
+    tagger, config = combine.with_more_stages(plain), combine.Config(exclude_self=excluded)
     described = combine.describe_corpus(tagger, unlabelled, config)
 
     def examples(documents: Sequence[Document]) -> Examples:
@@ -105,7 +106,7 @@ def measure(task: Task, size: int, draw: int) -> dict[str, Any]:
     drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
     test = task.scored(drawn)
     start, clock = time.perf_counter(), time.process_time()
-    fitted = fit_combiner(task.pool.take(np.sort(drawn)), combine.ndcg_at_5)
+    fitted = fit_combiner(task.pool.take(np.sort(drawn)))
     seconds, cpu = time.perf_counter() - start, time.process_time() - clock
     ranked = test.run
     if fitted.ranker:

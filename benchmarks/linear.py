@@ -23,7 +23,7 @@ from benchmarks.machine import CHILDREN, SELF, in_own_process, processor_seconds
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.evaluation.scores import evaluate
-from tagwright.papers.label_trees import LabelTreeOptions, fit_trees
+from tagwright.papers.label_trees import fit_trees
 from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.types import Run
 
@@ -70,15 +70,15 @@ def rows(subset: str) -> dict[str, Fit]:
     """What is compared on a subset."""
     if subset != "all":
         return {"SVM": partial(svm, options=SvmOptions(cost=1, workers=1)), "scikit-learn": scikit_learn}
-    return {"SVM": partial(svm, options=SvmOptions()), "Parabel": partial(trees, options=LabelTreeOptions())}
+    return {"SVM": partial(svm, options=SvmOptions()), "Parabel": trees}
 
 
 def svm(features: Matrix, gold: Run, labels: int, options: SvmOptions) -> Callable[[Matrix, int], Run]:
     return fit_svm(features, gold, labels, options).scores
 
 
-def trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOptions) -> Callable[[Matrix, int], Run]:
-    return fit_trees(features, gold, labels, options).predict
+def trees(features: Matrix, gold: Run, labels: int) -> Callable[[Matrix, int], Run]:
+    return fit_trees(features, gold, labels).predict
 
 
 def scikit_learn(features: Matrix, gold: Run, labels: int) -> Callable[[Matrix, int], Run]:

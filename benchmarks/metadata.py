@@ -26,8 +26,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError
 from tagwright.papers import micol
-from tagwright.papers.cross_encoder import with_negatives
-from tagwright.papers.metadata_pairs import mixed
+from tagwright.papers.metadata_pairs import mixed, with_negatives
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
 from tagwright.types import Run

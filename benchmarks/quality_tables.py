@@ -283,8 +283,7 @@ def auto_draws() -> Iterator[str]:
             now, before = row["now"], row.get("before", {})
             mark = "*" * (row.get("p", 1.0) < LEVEL)
             figures = (slashed(each, ("nDCG@5", "P@1", "P@5", "R@100")) if each else "" for each in (before, now))
-            seconds = now["seconds"]
-            took = f"{seconds['predicted']:.0f}, {seconds['of the processor']:.0f}"
+            took = ", ".join(f"{each:.0f}" for each in now["seconds"].values())
             former, present = figures
             body.append([f"{cell}, {draw}", former, present + mark, percent(now.get("ECE@5")), now["kept"], took])
     head = ["labelled, draw", "before", "now", "ECE@5", "kept", "seconds predicted, used"]

@@ -4,8 +4,8 @@ before: English endings, every stage with its full weight, titles without a say 
 of names and texts recognised. trust: dense weighs by how well its encoder knows the language of each document. titles:
 what titles name exactly too, which is the default. Each is tested against `before` by paired randomisation.
 
-The constants of stages/trust.py and stages/title_match.py were chosen by the same program on train documents of mdn,
-tib and kirja. With the dev documents, which are measured here, nothing was chosen.
+The constants of stages/dense/retriever.py and stages/names/exact_match.py were chosen by the same program on train
+documents of mdn, tib and kirja. With the dev documents, which are measured here, nothing was chosen.
 """
 
 from __future__ import annotations

@@ -57,15 +57,14 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def quick_auto() -> Iterator[None]:
-    """`train auto` does not measure how fast the machine is, and its combiner has 30 trees instead of 120."""
-    from tagwright.auto import combiner, speed
+    """The combiner of `train auto` has 30 trees instead of 120."""
+    from tagwright.auto import combiner
     from tagwright.combining.ranking_trees import BoostedTrees, BoostingOptions, grow
 
     def grow_few(features: Any, scores: Any, gradients: Any, options: BoostingOptions, seed: int) -> BoostedTrees:
         return grow(features, scores, gradients, replace(options, trees=30), seed)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(speed, "calibrate", lambda *_, **__: speed.Rates())
         patch.setattr(combiner, "grow", grow_few)
         yield
 

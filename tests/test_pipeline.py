@@ -163,7 +163,7 @@ def test_parts_that_do_not_go_together_are_refused(parts: dict[str, Any], proble
 
 
 @dataclass(frozen=True)
-class Sure:
+class Sure(Combiner):
     """A combiner that knows how likely a label of this name is right, whatever the stages say."""
 
     known: Mapping[str, float]

@@ -29,18 +29,18 @@ Kind: TypeAlias = Literal["methods", "stages", "combiners", "readers", "commands
 
 STAGES: Mapping[str, str] = {
     "ExactMatch": "tagwright.stages.names.exact_match",
-    "TitleMatch": "tagwright.stages.names.title_match",
+    "TitleMatch": "tagwright.stages.names.exact_match",
     "Lexical": "tagwright.stages.lexical",
     "Dense": "tagwright.stages.dense.retriever",
     "DescriptionRetriever": "tagwright.papers.descriptions",
     "FullText": "tagwright.papers.full_text",
-    "Linear": "tagwright.stages.linear.classifiers",
+    "Linear": "tagwright.stages.linear.stage",
     "Trees": "tagwright.papers.label_trees",
     "NearestByMeaning": "tagwright.stages.nearest_labelled",
     "NearestLabelled": "tagwright.stages.nearest_labelled",
     "CrossEncoderReranker": "tagwright.stages.reranker",
-    "LlmKeywords": "tagwright.stages.llm_keywords",
-    "LlmRanking": "tagwright.stages.llm_ranking",
+    "LlmKeywords": "tagwright.stages.llm",
+    "LlmRanking": "tagwright.stages.llm",
 }
 COMBINERS: Mapping[str, str] = {
     "WeightedSum": "tagwright.combining.weighted_sum",

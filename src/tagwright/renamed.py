@@ -15,12 +15,15 @@ _VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "de_ret": ("depl", {"variant": "de_ret"}),
     "depl_cls": ("depl", {"variant": "depl_cls"}),
     "combine": ("auto", {"corpus": 10_000}),
+    "ict": (
+        "maclr",
+        dict.fromkeys(("clustering", "label_regularisation", "encoder_pairs", "tfidf_pairs"), False),
+    ),
 }
 "Old method -> the method that it is now, with the options that make it the same."
 
 _PAIRS = METHODS["rts"]
 BASELINES: Mapping[str, Method] = {
-    "ict": Method("tagwright.papers.contrastive", "texts", _PAIRS.accepts, _PAIRS.needs),
     "simcse": Method(
         "tagwright.papers.contrastive", "texts", _PAIRS.accepts, _PAIRS.needs, ("Config", "fit_simcse", "paper")
     ),

@@ -149,10 +149,10 @@ def test_depl_a_1_3() -> None:
     first, then = (config.training.over(plan).learning_rate for plan in (recipe.classifier, recipe.dual))
     assert (
         first,
-        first * recipe.classifier_rates.poolers,
-        first * recipe.classifier_rates.classifiers,
+        first * recipe.classifier_rates[0],
+        first * recipe.classifier_rates[1],
     ) == pytest.approx((5e-5, 1e-4, 2e-3))
-    assert (then, then * recipe.dual_rates.poolers) == pytest.approx((1e-5, 1e-4))
+    assert (then, then * recipe.dual_rates[0]) == pytest.approx((1e-5, 1e-4))
     assert config.apart is False
     assert replace(config, variant="de_ret").options.names_only
 

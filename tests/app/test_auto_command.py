@@ -54,10 +54,11 @@ def reviewed(file: Path, *verdicts: tuple[str, str, str, Verdict]) -> Path:
     return file
 
 
-def test_the_plan_is_printed_and_the_tagger_saved(trained: tuple[Path, str]) -> None:
+def test_what_was_tried_is_printed_and_the_tagger_saved(trained: tuple[Path, str]) -> None:
     folder, said = trained
-    assert "the data: 12 documents, 12 with labels; 30 labels, 0 described; language english" in said
+    assert "the data: 12 documents, 12 with labels; 30 labels; language english" in said
     assert "without svm: from 30 labelled documents on (here 12)" in said
+    assert "again, whatever the time: --set 'trained=[\"combiner\"]'" in said
     assert "nDCG@5 in cross-validation on 12 labelled documents: zero_shot 100.0" in said
     record = Tagger.load(folder).training
     assert (record["method"], record["options"]["minutes"]) == ("auto", 5.0)

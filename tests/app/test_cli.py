@@ -16,7 +16,7 @@ from tagwright import __version__
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.registry import COMMANDS
-from tagwright.stages.dense import Dense, DenseOptions, trust
+from tagwright.stages.dense import Dense, DenseOptions, retriever
 from tagwright.tagger import zero_shot
 from tagwright.types import Label
 
@@ -216,12 +216,12 @@ def test_one_option_sets_the_language_of_names_and_endings_or_it_is_recognised(
 def test_quiet_leaves_out_the_hint_that_the_encoder_does_not_know_the_language(
     run: Command, tiny: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    trust._warned.clear()
+    retriever._warned.clear()
     write("finnish.jsonl", [{"id": "1", "title": "Hunajan hinta", "text": "Kukasta kukkaan lentävät ahkerat."}])
     command = ("suggest", "finnish.jsonl", "--labels", "labels.jsonl", "--set", tiny)
     run(*command, "--quiet")
     assert "does not know the language" not in caplog.text
-    trust._warned.clear()
+    retriever._warned.clear()
     run(*command)
     assert "does not know the language" in caplog.text
 

@@ -18,7 +18,7 @@ import pytest
 from tests.llm.stub import Answer, names, scores, serving
 
 from tagwright import auto
-from tagwright.auto.combine import ndcg_at_5
+from tagwright.auto.combiner import ndcg_at_5
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.llm.client import client
 from tagwright.llm.options import LlmOptions

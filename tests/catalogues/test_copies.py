@@ -57,7 +57,7 @@ def fields(record: bytes) -> list[tuple[str, str, list[tuple[str, str]]]]:
     ]
 
 
-def thousand() -> list[bytes]:
+def many_records() -> list[bytes]:
     """Records with texts drawn at random: every other one is in MARC-8, whose accents come before their letters."""
     rng = random.Random(0)
     words = {
@@ -69,7 +69,7 @@ def thousand() -> list[bytes]:
         return " ".join(rng.choices(words[in_utf8], k=rng.randint(1, 12)))
 
     found = []
-    for number in range(1000):
+    for number in range(200):
         in_utf8 = number % 2 == 0
         tags = sorted(rng.choices(["100", "245", "500", "520", "650", "655", "700", "856", "900"], k=rng.randint(1, 9)))
         content = [(tag, ("  ", f"a{text(in_utf8)}", f"b{text(in_utf8)}")) for tag in tags]
@@ -78,12 +78,12 @@ def thousand() -> list[bytes]:
     return found
 
 
-def test_a_thousand_records_are_copied_byte_for_byte_but_for_the_added_fields(tmp_path: Path) -> None:
-    records = thousand()
+def test_many_records_are_copied_byte_for_byte_but_for_the_added_fields(tmp_path: Path) -> None:
+    records = many_records()
     parts = copied(tmp_path, b"".join(records)).split(b"\x1d")
     copies = [part + b"\x1d" for part in parts[:-1]]
-    assert (len(copies), parts[-1]) == (1000, b"")
-    assert sum(record[9:10] == b"a" for record in records) == 500
+    assert (len(copies), parts[-1]) == (200, b"")
+    assert sum(record[9:10] == b"a" for record in records) == 100
     for record, copy in zip(records, copies, strict=True):
         base, copied_base = int(record[12:17]), int(copy[12:17])
         assert copy[5:12] + copy[17:24] == record[5:12] + record[17:24]

@@ -59,6 +59,7 @@ def test_what_each_stage_adds_is_the_score() -> None:
     combiner = Reranked(WeightedSum(), OPTIONS)
     combiner.combine(asked)
     found = combiner.explain(asked)
+    assert found
     assert found.names == ("words", "llm")
     assert {each.feature: each.added for each in found.of(0, [7])[7]} == {"words": 7.0, "llm": 3.0}
 

@@ -27,16 +27,8 @@ ROWS, COLUMNS = (part.ravel() for part in np.indices((len(DOCUMENTS), len(LABELS
 PAIRS = [(DOCUMENTS[row], LABELS[column]) for row, column in zip(ROWS.tolist(), COLUMNS.tolist(), strict=True)]
 
 
-@pytest.fixture
-def tiny(tmp_path: Path) -> str:
-    return str(tiny_encoder(tmp_path / "tiny"))
-
-
 def classic(folder: str, target: Path, *, labels: int = 1) -> Path:
     """The format of older cross-encoders: one transformer whose own head classifies."""
-    import torch
-    from sentence_transformers import CrossEncoder as Theirs
-
     bare = target.with_name("bare")
     shutil.copytree(folder, bare, ignore=shutil.ignore_patterns("modules.json", "1_Pooling", "sentence*"))
     torch.manual_seed(1)
@@ -45,9 +37,6 @@ def classic(folder: str, target: Path, *, labels: int = 1) -> Path:
 
 
 def theirs(folder: Path) -> Floats:
-    import torch
-    from sentence_transformers import CrossEncoder as Theirs
-
     model = Theirs(str(folder), device="cpu", local_files_only=True)
     return np.asarray(model.predict(PAIRS, activation_fn=torch.nn.Identity()))
 
@@ -138,8 +127,6 @@ def test_a_new_head_is_drawn_from_its_seed(tiny: str) -> None:
 
 
 def test_training_is_seen_by_a_cross_encoder_made_of_the_model_afterwards(tiny: str) -> None:
-    import torch
-
     encoder = CrossEncoder.load(tiny)
     before = scored(encoder)
     with torch.no_grad():
@@ -173,14 +160,6 @@ def test_more_than_one_score_is_refused(tiny: str, tmp_path: Path) -> None:
 def test_a_length_the_model_does_not_have_is_refused(tiny: str, length: int) -> None:
     with pytest.raises(ConfigError, match=f"max_length is {length}.* 8 to {POSITIONS}"):
         CrossEncoder.load(tiny, max_length=length)
-
-
-def test_damaged_weights_are_a_model_error(tiny: str, tmp_path: Path) -> None:
-    CrossEncoder.load(tiny).save(tmp_path / "saved")
-    weights = tmp_path / "saved" / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:1000])
-    with pytest.raises(ModelError, match="cannot be loaded as a cross-encoder"):
-        _ = CrossEncoder.load(str(tmp_path / "saved")).model
 
 
 @given(first=st.integers(0, 40), second=st.integers(0, 40), room=st.integers(2, 40))
@@ -224,8 +203,9 @@ def test_the_score_is_the_difference_of_two_logits(
     assert score(encoder) == pytest.approx((logits[:, entailed] - logits[:, other]).tolist(), abs=1e-5)
     encoder.save(tmp_path / "saved")
     assert score(CrossEncoder.load(str(tmp_path / "saved"))) == pytest.approx(score(encoder), abs=1e-6)
-
-
-def test_other_classes_are_no_score(tmp_path: Path) -> None:
+    weights = tmp_path / "saved" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(ModelError, match="cannot be loaded as a cross-encoder"):
+        _ = CrossEncoder.load(str(tmp_path / "saved")).model
     with pytest.raises(ModelError, match="gives 3 scores for a pair"):
-        score(CrossEncoder.load(inference_model(tmp_path, ["good", "bad", "neutral"])))
+        score(CrossEncoder.load(inference_model(tmp_path / "other", ["good", "bad", "neutral"])))

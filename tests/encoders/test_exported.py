@@ -150,6 +150,7 @@ def test_a_model_that_was_trained_is_saved_with_its_graph(mpnet: str, tmp_path: 
     assert np.abs(BiEncoder.load(mpnet).encode(TEXTS) - expected).max() > 0.01
 
 
+@pytest.mark.slow
 def test_a_graph_is_written_without_telemetry(mpnet: str, tmp_path: Path) -> None:
     file = tmp_path / "openvino" / "openvino_model.xml"
     code = (

@@ -21,22 +21,19 @@ def letters_per_token(tokenizer: Tokenizer, text: str) -> float:
     return float(Fertility(tokenizer)(Numbered.of([text], 2))[0])
 
 
-def test_known_words_have_all_their_letters_in_one_token(tokenizer: Tokenizer) -> None:
-    assert letters_per_token(tokenizer, "Honey, a flower! market") == pytest.approx((5 + 6 + 6) / 3)
-
-
-def test_spelled_words_have_one_letter_in_a_token(tokenizer: Tokenizer) -> None:
-    assert letters_per_token(tokenizer, "hunaja kukka") == 1
-    assert letters_per_token(tokenizer, "market kukka") == pytest.approx((6 + 5) / (1 + 5))
-
-
-def test_words_of_another_script_are_not_known(tokenizer: Tokenizer) -> None:
-    assert letters_per_token(tokenizer, "мёдоносная 図書館") == 0
-    assert letters_per_token(tokenizer, "market 図") == 6 / 2
-
-
-def test_short_words_and_numbers_say_nothing(tokenizer: Tokenizer) -> None:
-    assert np.isnan(letters_per_token(tokenizer, "bee bees 12345 b2b2b2"))
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Honey, a flower! market", (5 + 6 + 6) / 3),  # known words have all their letters in one token
+        ("hunaja kukka", 1),  # spelled ones a letter in each
+        ("market kukka", (6 + 5) / (1 + 5)),
+        ("мёдоносная 図書館", 0),  # of another script
+        ("market 図", 6 / 2),
+        ("bee bees 12345 b2b2b2", np.nan),  # short words and numbers say nothing
+    ],
+)
+def test_letters_per_token(tokenizer: Tokenizer, text: str, expected: float) -> None:
+    assert letters_per_token(tokenizer, text) == pytest.approx(expected, nan_ok=True)
 
 
 def test_padding_and_truncation_of_the_tokenizer_change_nothing_and_stay(tokenizer: Tokenizer) -> None:

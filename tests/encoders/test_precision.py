@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tiny import tiny_encoder
 
 from tagwright.encoders import precision
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -25,11 +24,6 @@ from tagwright.types import Document, Floats, Label
 TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100]
 LABELS = [Label("1", ("bee",)), Label("2", ("wasp",))]
 FORMATS = precision.formats  # itself: tests are given a stand-in
-
-
-@pytest.fixture
-def tiny(tmp_path: Path) -> str:
-    return str(tiny_encoder(tmp_path / "tiny"))
 
 
 @pytest.mark.usefixtures("with_int8")

@@ -17,7 +17,6 @@ from tagwright.core.cache import Cache, user_cache
 from tagwright.encoders import static
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil, main_directions
-from tagwright.errors import ModelError
 from tagwright.tagger import Tagger
 from tagwright.tagger import zero_shot as zeroshot
 from tagwright.types import Floats
@@ -53,12 +52,6 @@ def test_vectors_are_taken_at_their_own_length(tmp_path: Path) -> None:
         _table(distil(tmp_path / name, each)) for name, each in (("a", folder), ("b", str(tmp_path / "unit")))
     )
     np.testing.assert_allclose(unit, plain, atol=1e-6)
-
-
-def test_it_is_saved_and_loaded_as_any_encoder(tmp_path: Path) -> None:
-    distil(tmp_path / "static", str(tiny_encoder(tmp_path / "tiny")))
-    vectors = BiEncoder.load(str(tmp_path / "static"), cached=False).encode(["bee honey", "honey bee", "stock market"])
-    assert vectors[0] @ vectors[1] > 0.999 > vectors[0] @ vectors[2]
 
 
 def test_the_static_encoder_is_distilled_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,11 +110,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     """The files of a folder."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-
-
-def test_an_unknown_encoder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no encoder"):
-        distil(tmp_path / "static", "nobody/nothing")
 
 
 @given(st.integers(0, 99))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
@@ -49,13 +49,6 @@ def test_a_text_is_the_mean_of_its_tokens_and_zero_without_any(tmp_path: Path) -
     assert table.dim == 2
     assert counts == [5]
     assert table([]).shape == (0, 2)
-
-
-def test_a_prompt_is_read_before_the_text(tmp_path: Path) -> None:
-    table = read(static(tmp_path / "static", prompts={"query": "wasp ", "document": ""}))
-    assert table is not None
-    assert table(["bee"], role="query").tolist() == [[1.5, 0.5]]
-    assert table(["bee"], role="document").tolist() == [[3, 0]]
 
 
 @pytest.mark.parametrize("normalize", [False, True])
@@ -95,17 +88,6 @@ def test_other_tensors_and_formats_are_left_to_the_library(tmp_path: Path) -> No
     assert read(folder) is None
     (folder / WEIGHTS).unlink()
     assert read(folder) is None
-
-
-def test_half_precision_is_read(tmp_path: Path) -> None:
-    folder = static(tmp_path / "static")
-    save_file(
-        {"embedding.weight": load_file(folder / WEIGHTS)["embedding.weight"].astype(np.float16)}, folder / WEIGHTS
-    )
-    table = read(folder)
-    assert table is not None
-    assert table.table.dtype == np.float32
-    assert table(["bee"]).tolist() == [[3, 0]]
 
 
 def test_a_token_without_a_vector_is_an_error(tmp_path: Path) -> None:

@@ -56,13 +56,12 @@ def test_labels_are_counted() -> None:
     }
 
 
-def test_documents_without_text_are_named() -> None:
-    assert warnings([BEES, Document("e", title=" ")]) == ("1 document without any text, such as e",)
-
-
-def test_documents_with_the_same_text_are_named_whatever_the_blanks() -> None:
-    duplicates = [Document("1", "The bees"), Document("2", "The  bees"), Document("3", "The", "bees")]
-    assert warnings(duplicates) == ("2 documents with the text of another, such as 2 and 1",)
+def test_documents_without_text_and_with_the_same_text_are_named() -> None:
+    documents = [Document("1", "The bees"), Document("2", "The  bees"), Document("3", "The", "bees")]
+    assert warnings([*documents, Document("e", title=" ")]) == (
+        "1 document without any text, such as e",
+        "2 documents with the text of another, such as 2 and 1",
+    )
 
 
 def test_test_documents_among_the_documents_are_named() -> None:
@@ -135,11 +134,6 @@ def test_many_metadata_fields_do_not_hide_the_advice() -> None:
     brief, whole = (describe(documents, LABELS, None, brief=brief) for brief in (True, False))
     assert brief.advice == whole.advice
     assert len(brief.facts) < len(whole.facts)
-
-
-def test_references_link_documents_even_if_each_is_cited_once() -> None:
-    cited = Document("1", "Bees", metadata={"reference": ("2",)})
-    assert "metadata (MICoL): yes, by reference" in describe([cited], None, None).methods
 
 
 def test_labels_given_by_name_occur_and_documents_that_are_labels_are_noticed() -> None:

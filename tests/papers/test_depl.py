@@ -13,7 +13,6 @@ from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, right, trained
 
 from tagwright.api.options import configuration
 from tagwright.core.steps import NAME, Steps
-from tagwright.data.descriptions import with_keywords
 from tagwright.data.gold import confident
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
@@ -21,12 +20,12 @@ from tagwright.papers import depl
 from tagwright.papers import svm as linear
 from tagwright.papers.descriptions import DescriptionRetriever
 from tagwright.papers.label_objectives import DualEncoder
-from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, train_linear
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.training.batching import is_validation
 from tagwright.training.config import TrainingConfig
-from tagwright.types import Document, Label, Pair, Run
+from tagwright.types import Document, Pair, Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -64,6 +63,7 @@ def test_each_method_learns_what_the_labels_are_about(method: str, encoder: dict
     assert right(fitted(method, TRAIN, encoder["static"])) >= 27
 
 
+@pytest.mark.slow
 def test_a_transformer_learns_it_too(encoder: dict[str, str], svm: Tagger) -> None:
     config = trained(replace(QUICK, encoder=encoder["transformer"]), learning_rate=0.005)
     assert right(depl.fit(TRAIN, LABELS, config, svm=svm)) >= 27
@@ -72,6 +72,7 @@ def test_a_transformer_learns_it_too(encoder: dict[str, str], svm: Tagger) -> No
     assert np.abs(dual(by_cls).search.vectors.codes - dual(by_mean).search.vectors.codes).max() > 1e-2  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_vectors_of_any_length_teach_it_too(encoder: dict[str, str], svm: Tagger, tmp_path: Path) -> None:
     # at 0.005 and more it depends on the processor's rounding whether drawn poolers settle
     config = trained(replace(QUICK, encoder=encoder["transformer"], unit_vectors=False), learning_rate=0.002)
@@ -120,14 +121,6 @@ def test_a_tagger_that_is_saved_says_the_same_and_shows_its_keywords(
     assert dual(depl.fit(TRAIN, LABELS, trained(replace(QUICK, encoder=encoder["static"]), steps=1), svm=svm)).keywords[
         "bank"
     ]
-
-
-def test_a_label_that_comes_after_training_is_found_by_its_name(encoder: dict[str, str], svm: Tagger) -> None:
-    tagger = depl.fit(TRAIN, LABELS, replace(QUICK, encoder=encoder["static"]), svm=svm)
-    more = Vocabulary([*LABELS, Label("new", ("bees honey",))])
-    bees = [document for document, label in zip(UNSEEN, GOLD.labels.tolist(), strict=True) if label == 0]
-    run = tagger.with_labels(more).tag(bees, k=2)
-    assert {tuple(sorted(labels.tolist())) for labels, _ in run} == {(0, len(LABELS))}
 
 
 def test_what_stands_in_edited_keywords_is_what_is_learnt_from(encoder: dict[str, str], svm: Tagger) -> None:
@@ -212,16 +205,6 @@ def test_documents_without_labels_and_labels_without_documents_are_said_and_done
     assert right(tagger) >= 27
 
 
-def test_a_label_on_every_document_is_learnt_as_what_it_is(encoder: dict[str, str]) -> None:
-    everywhere = [replace(document, labels=(*document.labels, "10")) for document in TRAIN]
-    for method in SUPERVISED:
-        tagger = fitted(method, everywhere, encoder["static"])
-        run = tagger.tag(UNSEEN, k=2)
-        found = [set(labels.tolist()) for labels, _ in run]
-        right_ones = [{label, LABELS.index["10"]} for label in GOLD.labels.tolist()]
-        assert sum(a == b for a, b in zip(found, right_ones, strict=True)) >= 27, method
-
-
 def test_held_out_documents_teach_nothing(encoder: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     config = trained(replace(QUICK, encoder=encoder["static"]), validation=0.3, steps=4)
     hidden = {i for i in range(len(TRAIN)) if is_validation(i, 0.3, config.training.seed)}
@@ -257,34 +240,7 @@ def test_without_any_label_there_is_nothing_to_learn() -> None:
         depl.fit(UNSEEN, LABELS, QUICK)
 
 
-def test_pseudo_labels_of_another_tagger_give_keywords_to_labels_that_have_no_description() -> None:
-    names = zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match",), weights=(1.0,)))
-    found = confident(names.tag(TRAIN), share=0.5)
-    svm = linear.fit(TRAIN, LABELS, gold=found)
-    richer = with_keywords(LABELS, depl.keywords_of(svm, 5))
-    lexical = zero_shot.Config(stages=("tfidf",), weights=(1.0,))
-    assert not len(zero_shot.fit(LABELS, lexical).tag(UNSEEN).labels)
-    assert right(zero_shot.fit(richer, lexical)) == 30
-
-
 def test_confident_are_those_of_the_largest_scores() -> None:
     run = Run.from_rows([{0: 9.0, 1: 8.0}, {2: 1.0}, {3: 5.0, 4: 4.0}])
     assert [labels.tolist() for labels, _ in confident(run, most=2, share=0.6)] == [[0, 1], [], [3]]
     assert set(confident(run).scores.tolist()) == {1.0}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"tokens": 0}, "tokens is 0, expected at least 1"),
-        ({"keywords": -1}, "keywords is -1, expected at least 0"),
-        ({"sampled_labels": 1}, "sampled_labels is 1, expected at least 2"),
-        ({"label_pooling": "max"}, 'label_pooling is "max", expected one of cls, mean'),
-        ({"pooling": "cls"}, 'unknown option "pooling"'),
-        ({"apart": False}, 'unknown option "apart"'),
-        ({"training": {"epochs": 0.0}}, "training.epochs is 0.0, expected more than 0"),
-    ],
-)
-def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        configuration("depl", options)

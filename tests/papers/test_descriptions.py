@@ -12,9 +12,14 @@ from tests.tiny import DIM, tiny_encoder
 from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
-from tagwright.errors import ConfigError, ModelError
-from tagwright.papers.descriptions import ClassifierWeights, DescriptionRetriever, DescriptionRetrieverOptions
-from tagwright.papers.dual_encoder import encoder, side
+from tagwright.errors import ModelError
+from tagwright.papers.descriptions import (
+    ClassifierWeights,
+    DescriptionRetriever,
+    DescriptionRetrieverOptions,
+    encoder,
+    side,
+)
 from tagwright.stages.dense.index import Storage, Vectors
 from tagwright.types import Document, Floats, Label, Retriever, Run
 
@@ -78,13 +83,6 @@ def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, sides: t
     )
 
 
-def test_at_most_k_labels_and_with_two_probabilities_the_best_by_both(sides: tuple[BiEncoder, BiEncoder]) -> None:
-    vectors = weights_of([0, 1, 2, 3])
-    stage = DescriptionRetriever(LABELS, *sides, vectors, KEYWORDS, replace(OPTIONS, k=2))
-    chances = expected(sides, vectors, texts=True)
-    assert stage(DOCUMENTS[:2]).labels.reshape(2, 2).tolist() == np.argsort(-chances, axis=1)[:, :2].tolist()
-
-
 def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(sides: tuple[BiEncoder, BiEncoder]) -> None:
     stage = DescriptionRetriever(LABELS, *sides, weights_of([0, 2]), KEYWORDS, OPTIONS)
     new = [LABELS[2], Label("9", ("rain",)), LABELS[0]]
@@ -100,15 +98,6 @@ def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(sides
     assert back.weights is not None
     assert back.weights.labels.tolist() == [0, 2]
     np.testing.assert_allclose(back(DOCUMENTS[:2]).scores, before.scores, atol=1e-6)
-
-
-def test_a_classifier_knows_nothing_of_a_new_label(sides: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = DescriptionRetriever(LABELS, sides[0], None, weights_of([1]), options=OPTIONS).with_labels(
-        [Label("9", ("rain",))]
-    )
-    assert not len(stage(DOCUMENTS[:2]).labels)
-    assert stage.score(stage.read(DOCUMENTS[:1]), Run.from_rows([[0]])).tolist() == [0.0]
-    assert stage.label_texts(LABELS) == []
 
 
 def test_texts_are_cut_edited_and_for_de_ret_only_names(sides: tuple[BiEncoder, BiEncoder]) -> None:
@@ -174,10 +163,3 @@ def test_what_is_damaged_is_refused(sides: tuple[BiEncoder, BiEncoder], tmp_path
     write_manifest(tmp_path, "dual", {**manifest, "options": {"k": 0}})
     with pytest.raises(ModelError, match="manifest cannot be read"):
         DescriptionRetriever.load(tmp_path, LABELS)
-
-
-def test_options_that_cannot_work_are_refused(sides: tuple[BiEncoder, BiEncoder]) -> None:
-    with pytest.raises(ConfigError, match="tokens is 0, expected at least 1"):
-        DescriptionRetrieverOptions(tokens=0)
-    with pytest.raises(ValueError, match="neither texts nor classifier weights"):
-        DescriptionRetriever(LABELS, sides[0], None)

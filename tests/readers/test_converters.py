@@ -202,6 +202,8 @@ def resolved(name: str) -> Any:
         ("x.pdf", "pypdfium2", "PDF", "pdf"),
         ("x.tex", "pylatexenc", "LaTeX", "latex"),
         ("x.ttl", "rdflib", "SKOS", "skos"),
+        ("x.parquet", "pyarrow", "Parquet", "parquet"),
+        ("x.arrow", "pyarrow", "Arrow", "parquet"),
     ],
 )
 def test_without_an_extra_the_error_says_what_to_install(

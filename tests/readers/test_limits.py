@@ -197,13 +197,13 @@ def test_the_limit_is_that_of_the_argument_or_the_environment(tmp_path: Path, mo
     assert len(Corpus.read(path, max_document_size=100_000)) == 1
     assert largest_document() == LIMIT
     monkeypatch.delenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", raising=False)
-    with limits.reading(size=None):
+    with limits.within_limits(size=None):
         assert largest_document() == 20_000_000
         monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "30")
         assert largest_document() == 30
     monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "20 MB")
     with (
-        limits.reading(size=None),
+        limits.within_limits(size=None),
         pytest.raises(ConfigError, match="TAGWRIGHT_MAX_DOCUMENT_SIZE is '20 MB', expected a number of bytes"),
     ):
         largest_document()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.readers.reading import same_folder
 
@@ -100,7 +100,7 @@ texts = st.text('aé漢😀\u2028 "\\\n\r\t', max_size=5)
 records = st.dictionaries(texts, st.none() | st.integers() | texts | st.lists(texts, max_size=3), max_size=3)
 
 
-@same_folder
+@settings(same_folder, max_examples=30)
 @given(st.lists(records, max_size=3))
 def test_written_records_are_read_again(tmp_path: Path, records: list[dict[str, Any]]) -> None:
     write_json_lines(records, tmp_path / "x.jsonl")

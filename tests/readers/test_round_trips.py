@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.readers.reading import read, same_folder
 
@@ -123,7 +123,7 @@ SAYING = {"labels.ttl"}
 
 
 @pytest.mark.parametrize("name", TRIPS)
-@same_folder
+@settings(same_folder, max_examples=20)
 @given(ids=IDS)
 @example(ids=["a\r\nb", "b\r\na"])
 @example(ids=["=1+1", "'=1+1"])
@@ -162,12 +162,11 @@ WRITERS = {
 
 def test_each_writer_is_tried() -> None:
     root = Path(tagwright.__file__).parent
-    writing = {"write_lines", "table_lines", "replace_bytes", "write_json_lines", "csv.writer", "escape_formula"}
+    writing = r"\b(write_lines|table_lines|replace_bytes|write_json_lines|csv\.writer|escape_formula)\b"
     found = {
         path.relative_to(root).as_posix()
         for path in root.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in writing
+        if re.search(writing, path.read_text(encoding="utf-8"))
     }
     assert found - {"readers/lines.py"} == {*WRITERS}
 

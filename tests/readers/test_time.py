@@ -60,7 +60,10 @@ def read_stuck(name: str, path: str) -> None:
     signal.raise_signal(signal.SIGPROF)
 
 
-@pytest.mark.parametrize("stuck", [in_python, in_a_regular_expression, swallowing])
+@pytest.mark.parametrize(
+    "stuck",
+    [in_a_regular_expression, *(pytest.param(each, marks=pytest.mark.slow) for each in (in_python, swallowing))],
+)
 def test_a_reader_that_is_stuck_is_ended(tmp_path: Path, stuck: Callable[[], None]) -> None:
     """In a process of its own: beside torch, Python 3.11 may crash where a signal interrupts an empty loop."""
     path = written(tmp_path, "x", "x.tex")

@@ -6,16 +6,14 @@ from pathlib import Path
 import pytest
 from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
-from tests.server.conftest import word_tagger
+from tests.server.conftest import BEES, reviewing, word_tagger
 
-from tagwright.review.file import ReviewFile, StorageError
+from tagwright.review.file import StorageError
 from tagwright.server.application import application
 from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import own_names
-from tagwright.types import Document
 
 
 def test_the_address_of_annifs_own_page_leads_to_ours() -> None:
@@ -48,9 +46,7 @@ def test_every_answer_forbids_scripts_of_others(client: TestClient) -> None:
 
 def test_no_redirect_leads_to_the_host_that_a_client_names(tmp_path: Path) -> None:
     """Every address, with a slash more and less, as somebody who is not logged in and as somebody who is."""
-    file = ReviewFile(tmp_path / "reviews.sqlite")
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), file)
-    review.documents.add([Document("d1", "Honey bees")])
+    review = reviewing(tmp_path, BEES)
     app = application([review.model], pages=ReviewPages(review))
     paths = [re.sub(r"{\w+}", "1", route.path) for route in app.routes if isinstance(route, Route | Mount)]
     found = dict[str, str]()
@@ -63,7 +59,7 @@ def test_no_redirect_leads_to_the_host_that_a_client_names(tmp_path: Path) -> No
                     found[path] = location
             origin = {"Origin": "http://evil.org"}
             assert client.post("/review/enter", data={"name": "Ann"}, headers=origin).headers["location"] == "/review"
-    file.close()
+    review.file.close()
     assert {"/review", "/review/", "/v1", "/v1/ui", "/v1/ui/"} <= set(found)
     assert [each for each in found.values() if not re.match(r"/(?!/)", each)] == []
 

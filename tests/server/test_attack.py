@@ -12,15 +12,12 @@ from starlette.testclient import TestClient
 from tests.attack import fuzz, parts
 from tests.attack.kills import Siege
 from tests.attack.slow import slow
-from tests.server.conftest import word_tagger
+from tests.server.conftest import reviewing
 
-from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refitter
-from tagwright.server.review.session import Review
-from tagwright.server.served_model import ServedModel
 from tagwright.types import Document
 
 TOKEN = "a long enough token"
@@ -60,12 +57,10 @@ def test_an_attack_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Starlette]:
-    file = ReviewFile(tmp_path / "reviews.sqlite")
-    review = Review(ServedModel("bees", word_tagger(), "Bees", learns=True), file)
-    review.documents.add([Document("d1", "Xanthoparmelia")])
+    review = reviewing(tmp_path, Document("d1", "Xanthoparmelia"), learns=True)
     pages = ReviewPages(review, Access.of(TOKEN), Refitter(review, lambda tagger, *_: tagger))
     yield application([review.model], access=Access.of(TOKEN), pages=pages)
-    file.close()
+    review.file.close()
 
 
 @pytest.mark.parametrize(

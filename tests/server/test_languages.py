@@ -10,25 +10,21 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Message
 from starlette.testclient import TestClient
-from tests.server.conftest import word_tagger
+from tests.server.conftest import reviewing
 from tests.server.messages import TRANSLATED, kept, wanted
 
 from tagwright.errors import InputError
-from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
 from tagwright.server.current_request import CurrentRequest, begin, current
 from tagwright.server.languages import Text, number, percent, translated, translated_error, translations
 from tagwright.server.request_bodies import read_upload
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
-from tagwright.server.served_model import ServedModel
 from tagwright.types import Document
 
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[TestClient]:
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
-    review.documents.add([Document("d1", "", "Honey bees")])
+    review = reviewing(tmp_path, Document("d1", "", "Honey bees"))
     with TestClient(application([review.model], pages=ReviewPages(review))) as client:
         yield client
 

@@ -12,17 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
-from tests.server.conftest import Clock, word_tagger
+from tests.server.conftest import BEES, Clock, reviewing
 
 from tagwright.errors import InputError
-from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access, Holder, Limits
 from tagwright.server.application import application
 from tagwright.server.problems import Problem
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
-from tagwright.server.served_model import ServedModel
-from tagwright.types import Document
 
 LIMITED, FREE, FEW = "l" * 16, "f" * 16, "d" * 16
 TOKENS = f"""
@@ -40,8 +36,7 @@ def clock() -> Clock:
 @pytest.fixture
 def client(clock: Clock, tmp_path: Path) -> Iterator[TestClient]:
     (tmp_path / "tokens").write_text(TOKENS)
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
-    review.documents.add([Document("d1", "Honey bees")])
+    review = reviewing(tmp_path, BEES)
     access = replace(Access.of(file=tmp_path / "tokens"), limits=Limits(clock))
     app = application([review.model], access=access, pages=ReviewPages(review, access))
     with TestClient(app, raise_server_exceptions=False) as client:

@@ -22,11 +22,11 @@ from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import TagwrightError
 from tagwright.papers.descriptions import ClassifierWeights, DescriptionRetriever
 from tagwright.papers.full_text import FullText
-from tagwright.papers.label_trees import LabelTreeOptions, Trees, fit_trees
+from tagwright.papers.label_trees import Trees, fit_trees
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.dense.index import Index, Search, Vectors
 from tagwright.stages.lexical import Lexical
-from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.reranker import CrossEncoderReranker
@@ -54,7 +54,7 @@ def taggers(folder: Path) -> list[Path]:
     search = Search(dense.vectors, "auto", Index.build(dense.vectors, "HNSW32,SQ8"))
     indexed = Dense(LABELS, encoder, dense.options, search)
     svm = Linear(LABELS, bag, fit_svm(features, gold, len(LABELS), SvmOptions(workers=1)))
-    trees = Trees(LABELS, bag, fit_trees(features, gold, len(LABELS), LabelTreeOptions(leaf=2, workers=1)))
+    trees = Trees(LABELS, bag, fit_trees(features, gold, len(LABELS), leaf=2, workers=1))
     made = {
         "words": Tagger(
             LABELS,

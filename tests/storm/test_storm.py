@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from argparse import Namespace
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,8 +15,8 @@ if os.name != "posix":
 
 from tests.storm import races
 from tests.storm.kills import change_versions, three_versions, whole_versions
-from tests.storm.processes import Moment, Tried, finish, kill, measure, start
-from tests.storm.rounds import Tally, read, rounds, storm
+from tests.storm.processes import Moment, Tried, finish, kill, start
+from tests.storm.rounds import Tally, read, storm
 
 SHORT = (
     "save",
@@ -57,21 +55,6 @@ def test_a_kill_at_any_change_of_a_file_leaves_the_version_in_use_whole(tmp_path
     assert change > 40
 
 
-def test_a_storm_has_one_round_at_least() -> None:
-    assert len(list(rounds(Namespace(trials=0, minutes=1e-9, only=["save"]), {}))) == 1
-
-
-def test_a_storm_ends_with_as_many_trials_of_each_as_asked_for() -> None:
-    asked = Namespace(trials=2, minutes=3, only=["save", "race of batches"])
-    tallies = {"save": Tally(), "race of batches": Tally(outcomes=Counter(whole=1))}
-    names: Sequence[str] = []
-    for names in rounds(asked, tallies):
-        for name in names:
-            tallies[name].add(Tried("whole"))
-    assert names == ["save"]
-    assert [each.trials for each in tallies.values()] == [2, 2]
-
-
 def writes_three(folder: Path) -> None:
     for name in ("one", "two", "three"):
         (folder / name).touch()
@@ -87,17 +70,9 @@ def writes_and_hides(folder: Path) -> None:
     os.write(2, b"Traceback (most recent call last):\n")
 
 
-def test_the_changes_of_files_are_counted(tmp_path: Path) -> None:
-    assert measure(writes_three, (tmp_path,)).changes == 3
-
-
 def test_a_process_is_killed_before_the_change_that_was_drawn(tmp_path: Path) -> None:
     assert kill(writes_three, (tmp_path,), Moment(0.0, change=3)) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
-
-
-def test_a_process_that_ends_before_it_can_be_killed_is_not_counted(tmp_path: Path) -> None:
-    assert kill(writes_three, (tmp_path,), Moment(0.0, change=4)) == 0
 
 
 def test_a_process_that_fails_is_a_loss_and_what_it_said_is_kept(tmp_path: Path) -> None:

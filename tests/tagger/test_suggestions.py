@@ -10,7 +10,7 @@ import pytest
 from tagwright import zero_shot
 from tagwright.app.commands.suggest import explained_by_neighbours
 from tagwright.data.corpus import Corpus
-from tagwright.graph.evidence import NetworkEvidence
+from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches, pipeline
 from tagwright.tagger.acceptance import SuggestOptions

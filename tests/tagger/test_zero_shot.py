@@ -14,8 +14,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
-from tagwright.stages.names.exact_match import ExactMatch
-from tagwright.stages.names.title_match import TitleMatch
+from tagwright.stages.names.exact_match import ExactMatch, TitleMatch
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.fuse import fuse
 from tagwright.tagger.zero_shot import Config

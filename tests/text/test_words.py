@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from tagwright.core.saved import read_manifest
 from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.stages.names.title_match import TitleMatch
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch
 from tagwright.text.words import ANALYSIS, clean, fold, is_unusual, raw_words, word_spans, words
 from tagwright.types import Document, Label
 
@@ -155,7 +154,7 @@ def _loaded(
 LENGTHS = {"data/paragraphs.py", "papers/full_text.py", "stages/dense/retriever.py"}
 "Words are counted there, not looked up: always by the first analysis."
 
-FIXED = {"translation", "evaluation", "stages/llm_keywords.py"}
+FIXED = {"translation", "evaluation", "stages/llm.py"}
 "Nothing of the words themselves is saved there: always by the newest analysis."
 
 

@@ -20,8 +20,8 @@ from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.training.config import TrainingPlan
-from tagwright.training.loop import History, rate_at, train
+from tagwright.training.config import TrainingPlan, rate_at
+from tagwright.training.loop import History, train
 from tagwright.training.objectives import Contrastive, Text
 from tagwright.training.trainable_encoder import Transformer
 from tagwright.types import Pair

@@ -18,7 +18,6 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.encoders.token_table import TokenTable
 from tagwright.training.loop import train
-from tagwright.training.static_model import StaticModel
 from tagwright.training.trainable_encoder import trainable_encoder
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -43,6 +42,7 @@ def test_vectors_and_gradients_are_those_of_sentence_transformers(folder: str) -
         found = encoder.embed(encoder.tokenize(TEXTS), np.arange(len(TEXTS)))
         torch.autograd.backward((found * torch.arange(found.numel()).reshape(found.shape)).sum())
         (weight,) = encoder.model.parameters()
+        assert weight.grad is not None
         return [found.detach(), weight.grad]
 
     model = SentenceTransformer(folder, device="cpu")
@@ -80,12 +80,13 @@ def test_a_trained_table_is_saved_for_sentence_transformers_too(folder: str, tmp
 
 def test_weights_that_are_elsewhere_are_written_back(folder: str) -> None:
     table = table_of(folder)
-    model = StaticModel(table).to(torch.float64)  # as on a GPU, the table does not share them
-    (weight,) = model.parameters()
+    encoder = trainable_encoder(table)
+    encoder.model.to(torch.float64)  # as on a GPU, the table does not share them
+    (weight,) = encoder.model.parameters()
     weight.data += 1
     expected = table.table + 1
     assert not np.array_equal(table.table, expected)
-    model.write_back()
+    encoder.write_back()
     np.testing.assert_allclose(table.table, expected)
 
 

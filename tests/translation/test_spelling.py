@@ -8,13 +8,6 @@ PAIRS = [("biologie", "biology"), ("soziologie", "sociology"), ("psychologie", "
          ("haus", "tree")]  # fmt: skip
 
 
-def test_endings_are_learned() -> None:
-    """Letters are written as they are by default; "logie" was "logy" in all four."""
-    [(word, probability)] = Spelling(PAIRS)(["pathologie"])
-    assert word == "pathology"
-    assert 0 < probability < 1
-
-
 def test_what_was_never_seen_stays_and_is_improbable() -> None:
     assert list(Spelling(PAIRS)(["qqqq"])) == [("qqqq", 1 / 16)]
     assert list(Spelling(PAIRS)(["qqqq"], least=1 / 16)) == [("qqqq", 0)]

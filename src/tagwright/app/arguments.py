@@ -16,7 +16,7 @@ from tagwright.core.outputs import Written, check_output
 from tagwright.core.progress import silence, unlogged
 from tagwright.core.versions import in_use
 from tagwright.errors import option
-from tagwright.readers.limits import document_limit, reading
+from tagwright.readers.limits import document_limit, within_limits
 
 Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet"]
 
@@ -52,7 +52,7 @@ Offline = Annotated[
 def _encoding(context: typer.Context, name: str) -> str:
     """Applies to vocabularies as well while the command runs."""
     if name:
-        context.with_resource(reading(label_encoding=name))
+        context.with_resource(within_limits(label_encoding=name))
     return name
 
 
@@ -101,7 +101,7 @@ def _quiet(context: typer.Context, wanted: bool) -> None:
     """Show no progress and no hints while the command runs."""
     context.with_resource(silence(wanted))
     if wanted:
-        context.with_resource(unlogged("tagwright.stages.dense.trust"))
+        context.with_resource(unlogged("tagwright.stages.dense.retriever"))
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", callback=_quiet, help="No progress bars, no hints.")]

@@ -11,7 +11,7 @@ from tagwright import __version__
 from tagwright.app.arguments import grouped
 from tagwright.core.display import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
 from tagwright.errors import InputError, TagwrightError, on_command_line
-from tagwright.readers.limits import reading
+from tagwright.readers.limits import within_limits
 from tagwright.registry import COMMANDS, command, registered
 from tagwright.renamed import new_arguments
 
@@ -66,7 +66,7 @@ def main() -> None:
     escape_warnings()
     try:
         skipped = list[InputError]()
-        with reading(skipped=skipped):
+        with within_limits(skipped=skipped):
             code = app(_arguments(sys.argv[1:]), prog_name="tagwright", standalone_mode=False)
         code = code or (SOME_FAILED if skipped else 0)
         sys.stdout.flush()

@@ -20,7 +20,7 @@ from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.languages import choose_languages, frequent_languages, with_names_in
-from tagwright.readers.limits import each_reading, skip
+from tagwright.readers.limits import each_within_limits, skip
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.text.language import ALL, AUTO, NONE, language_of, likely, parse_all, said
 from tagwright.types import Document
@@ -82,7 +82,7 @@ def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document
 
     places = dict[str, str]()
     try:
-        for place, document in each_reading(_located(docs, reading), collect=collect):
+        for place, document in each_within_limits(_located(docs, reading), collect=collect):
             if (first := places.setdefault(document.id, place)) is not place:
                 by_line = first.endswith(f":{document.id}") and place.endswith(f":{document.id}")
                 raise repeated_id(document.id, first, place, by_line=by_line)

@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tagwright.auto.combine import ndcg_at_5
-from tagwright.auto.combiner import assign_folds, better
+from tagwright.auto.combiner import assign_folds, better, ndcg_at_5
 from tagwright.combining.confidence import fit_score_map
 from tagwright.combining.reranked import RerankOptions, reranked
 from tagwright.data.corpus import taken
 from tagwright.llm.options import LlmOptions
-from tagwright.stages.llm_ranking import LlmRanking
+from tagwright.stages.llm import LlmRanking
 from tagwright.tagger import Tagger
 from tagwright.tagger.language_model import LLM_RANKING, with_model
 from tagwright.types import Document, Doubles, Floats, Longs, Run

@@ -16,7 +16,7 @@ from tagwright.core.checked import shown
 from tagwright.data import document_file
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
-from tagwright.readers.limits import each_reading
+from tagwright.readers.limits import each_within_limits
 from tagwright.types import Document
 
 
@@ -104,9 +104,9 @@ def _read_all(sources: Iterable[tuple[str, Iterator[Located]]]) -> Iterator[tupl
         if unread not in waiting[-1:]:  # formats are guessed from lines that are then read again
             waiting.append(unread)
 
-    for file, documents in each_reading(sources, collect=collect):
+    for file, documents in each_within_limits(sources, collect=collect):
         try:
-            for line, document in each_reading(documents, collect=collect):
+            for line, document in each_within_limits(documents, collect=collect):
                 yield from _taken(waiting)
                 yield file, line, document
         except InputError as error:

@@ -8,23 +8,18 @@ from functools import cache
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.documents.marc import END, has_utf8
 
-_FIELD = b"\x1e"
-
 
 def described(record: bytes) -> tuple[str, int, set[str]]:
     """The control number of a record, "" for none, its highest link number ($8), and the tags of its fields.
 
     Raises ValueError for a damaged record, and one that is no MARC 21.
     """
-    directory, data = _parts(record)
-    entries, number = _entries(directory), ""
-    for tag, length, start in entries:
-        if tag == b"001" and not number:
-            number = (
-                data[start : start + length].rstrip(_FIELD).decode("utf-8" if has_utf8(record) else "ascii").strip()
-            )
+    entries, data = _parts(record)
+    places = [(int(entry[7:]), int(entry[3:7])) for entry in entries if entry[:3] == b"001"]
+    number = next((data[start : start + length].rstrip(b"\x1e") for start, length in places), b"")
     link = max(map(int, re.findall(rb"\x1f8(\d{1,9})", record)), default=0)
-    return number, link, {tag.decode("ascii", "replace") for tag, *_ in entries}
+    tags = {entry[:3].decode("ascii", "replace") for entry in entries}
+    return number.decode("utf-8" if has_utf8(record) else "ascii").strip(), link, tags
 
 
 def with_fields(record: bytes, added: Sequence[Field]) -> bytes:
@@ -33,19 +28,16 @@ def with_fields(record: bytes, added: Sequence[Field]) -> bytes:
     Raises ValueError if the record is damaged or gets too long.
     """
     encode = str.encode if has_utf8(record) else to_marc8
-    directory, data = _parts(record)
-    entries = [directory[at : at + 12] for at in range(0, len(directory), 12)]
+    entries, data = _parts(record)
     for field in added:
-        content = field.indicators.encode() + b"".join(
-            b"\x1f" + code.encode() + encode(value) for code, value in field.subfields
-        )
-        content += _FIELD
+        subfields = (b"\x1f" + code.encode() + encode(value) for code, value in field.subfields)
+        content = field.indicators.encode() + b"".join(subfields) + b"\x1e"
         if len(content) > 9_999:
             raise ValueError(f"field {field.tag} would have {len(content):,} bytes, at most 9,999 are possible")
         place = next((at for at in range(len(entries), 0, -1) if entries[at - 1][:1] <= field.tag[:1].encode()), 0)
         entries.insert(place, b"%s%04d%05d" % (field.tag.encode(), len(content), len(data)))
         data += content
-    directory = b"".join(entries) + _FIELD
+    directory = b"".join(entries) + b"\x1e"
     base = 24 + len(directory)
     length = base + len(data) + 1
     if length > 99_999:
@@ -53,23 +45,17 @@ def with_fields(record: bytes, added: Sequence[Field]) -> bytes:
     return b"%05d%s%05d%s" % (length, record[5:12], base, record[17:24]) + directory + data + END
 
 
-def _parts(record: bytes) -> tuple[bytes, bytes]:
-    """The directory and the data of a record, checked as far as writing needs it."""
+def _parts(record: bytes) -> tuple[list[bytes], bytes]:
+    """The entries of the directory and the data of a record, checked as far as writing needs it."""
     if record[20:24] != b"4500":  # the digits of lengths and starts in its directory
         raise ValueError("it is no MARC 21 record")
     base = int(record[12:17]) if (record[:5] + record[12:17]).isdigit() else 0
     directory, data = record[24 : base - 1], record[base:-1]
-    whole = base and record[base - 1 : base] == _FIELD and data.endswith(_FIELD) and int(record[:5]) == len(record)
-    if not whole or len(directory) % 12:
+    ended = base and record[base - 1 : base] == data[-1:] == b"\x1e"
+    entries = [directory[at : at + 12] for at in range(0, len(directory), 12)]
+    if not ended or int(record[:5]) != len(record) or not all(re.fullmatch(rb"...\d{9}", each) for each in entries):
         raise ValueError("its lengths do not fit")
-    return directory, data
-
-
-def _entries(directory: bytes) -> list[tuple[bytes, int, int]]:
-    places = range(0, len(directory), 12)
-    return [
-        (directory[at : at + 3], int(directory[at + 3 : at + 7]), int(directory[at + 7 : at + 12])) for at in places
-    ]
+    return entries, data
 
 
 def to_marc8(text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Recommend methods to use and stages to train.
+"""Recommend methods to use.
 
 Two methods are the best to begin with: zero_shot, and `auto` from twenty labelled documents on. Others are the best at
 one thing, on data that allow it. docs/which-method.md compares the methods, with their figures.
@@ -11,9 +11,6 @@ from typing import NamedTuple, TypeAlias
 
 FEW_LABELLED = 20
 "Labelled documents from which a learned combiner was better than the fixed sum on most corpora."
-
-WORTH_LABELLING = (50, 300)
-"Numbers of labelled documents that are worth advising."
 
 COMPARISON, CURVE = "Which method when", "Few labelled documents"
 "Titles of the pages with the figures, which messages name: the pages are not installed."
@@ -52,7 +49,7 @@ class Row:
 
     name: str
     needs: Mapping[str, int]
-    why: str = "compared by cross-validation on your labelled documents"
+    why: str = ""
     packages: Sequence[str] = ()
     command: str = ""
 
@@ -121,18 +118,7 @@ METHODS = (
         "train depl DOCS... --labels FILE --output DIR --set variant=depl_cls",
     ),
 )
-"The published methods, with what each is best at; which of them are tried by `train auto` is said in `STAGES`."
-
-STAGES = (
-    Row("zero_shot", {}, "the best without training, whatever the corpus"),
-    Row("combiner", {"labelled": 2}),
-    Row("svm", {"labelled": 30}),
-    Row("knn", {"labelled": 30}),
-    Row("knn_dense", {"labelled": 30, "encoders": 1}),
-    Row("depl_cls", {"labelled": 6000}, packages=LIBRARY),
-    Row("rts", {"labelled": 30, "unread": 1000}, packages=STATIC),
-)
-"The stages that `train auto` tries, in the order in which their weights are chosen."
+"The published methods, with what each is best at; what `train auto` tries is said in auto/out_of_fold.py."
 
 
 def next_step(labelled: int) -> str:
@@ -143,7 +129,7 @@ def next_step(labelled: int) -> str:
     >>> next_step(151)
     ''
     """
-    wanted = next((number for number in WORTH_LABELLING if number >= max(1, 2 * labelled)), 0)
+    wanted = next((number for number in (50, 300) if number >= max(1, 2 * labelled)), 0)
     return f'label {wanted - labelled} {"more " * bool(labelled)}documents (page "{CURVE}")' if wanted else ""
 
 

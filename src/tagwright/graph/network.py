@@ -134,13 +134,13 @@ class Graph:
 
         Raises ConfigError as `follow` does, before anything is measured; InputError when no document has metadata.
         """
-        found = [self.follow(each).expression for each in expressions] or possible(self.fields)
-        if not found:
+        paths = [self.follow(path).expression for path in expressions] or possible(self.fields)
+        if not paths:
             raise InputError(f"none of the {self.documents} documents has metadata, so no meta-path joins them")
         measured = []
-        with bar("measuring meta-paths", len(found)) as done:
-            for each in found:
-                measured.append(self.coverage(each))
+        with bar("measuring meta-paths", len(paths)) as done:
+            for path in paths:
+                measured.append(self.coverage(path))
                 done(1)
         return measured
 

@@ -40,9 +40,6 @@ MANY = 20
 FAILURES, PAUSE = 5, 60.0
 "After this many failures one after the other, no call is made for so many seconds."
 
-UNFIT = (400, 413, 422)
-"Answers of HTTP to a request that is too long or not understood: another one may be."
-
 CHARACTERS = 4
 "Characters of a token, roughly, until the server says how many tokens there were."
 
@@ -224,7 +221,8 @@ class Client:
             ) as response:
                 if response.status_code != httpx.codes.OK:
                     status = response.status_code
-                    again, server = status in (408, 429) or status >= 500, status not in UNFIT
+                    again = status in (408, 429) or status >= 500
+                    server = status not in (400, 413, 422)  # too long or not understood: another request may be
                     raise NoAnswerError(f"{self._address} answered {status}", again=again, server=server)
                 for part in response.iter_raw():
                     body += part

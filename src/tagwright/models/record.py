@@ -16,10 +16,6 @@ from tagwright.evaluation.scores import Scores
 from tagwright.tagger import KIND, Tagger
 from tagwright.text.language import main_languages, recognise, vocabulary_texts
 
-CARRIED = ("method", "date", "version", "learned_from", "data", "combined")
-"What the record of a version repeats of each training."
-
-
 SHOWN = ("P@1", "P@5", "R@10", "nDCG@5", "nDCG@10")
 "The measures on the card; the record has all."
 
@@ -32,6 +28,7 @@ def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
     parts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/**/manifest.json"))]
     options = [each.get("options", {}) for each in trainings]
     languages = main_languages(recognise(vocabulary_texts(labels)))
+    repeated = ("method", "date", "version", "learned_from", "data", "combined")
     return {
         "added": now(),
         "from": origin,
@@ -46,7 +43,7 @@ def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
         "languages": [language.name.capitalize() for language in languages],
         "stages": tagger.meanings,
         "confidences": tagger.combiner.estimates_confidence,
-        "trainings": [{name: each[name] for name in CARRIED if name in each} for each in trainings],
+        "trainings": [{name: each[name] for name in repeated if name in each} for each in trainings],
         "scores": [],
     }
 

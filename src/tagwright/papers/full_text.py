@@ -111,11 +111,11 @@ class FullText(Retriever):
     def score(self, reading: Paragraphs, candidates: Run) -> Floats:
         """Return (suggestions,) scores: FuTex Eq. 7, or the mean cosine of the best paragraphs; 0 without text."""
         if self.options.aggregate != "best":
-            found, rows = np.zeros(len(candidates.labels), np.float32), candidates.rows
+            scores, rows = np.zeros(len(candidates.labels), np.float32), candidates.rows
             has = (np.diff(reading.indptr) > 0)[rows]
             first = reading.indptr[rows[has]]
-            found[has] = self.dense.vectors.cosines(reading.vectors, first, candidates.labels[has])
-            return found
+            scores[has] = self.dense.vectors.cosines(reading.vectors, first, candidates.labels[has])
+            return scores
         spans = zip(reading.indptr[:-1].tolist(), reading.indptr[1:].tolist(), strict=True)
         best = [
             mean_of_best(reading.vectors[start:end] @ self.dense.vectors[labels].T, self.options.best)
@@ -175,14 +175,14 @@ class FullText(Retriever):
         aggregate = self.options.aggregate
         if aggregate == "first":
             spans = word_spans(document.text, 1)[:FIRST]  # a length, as in `paragraphs.is_long`
-            found = [Paragraph(document.text[: spans[-1][1]], 0, HEAD)] if spans else []
+            leaves = [Paragraph(document.text[: spans[-1][1]], 0, HEAD)] if spans else []
         else:
-            found = paragraphs(document, self.options.shortest)
+            leaves = paragraphs(document, self.options.shortest)
         if aggregate == "abstract":
-            found = found[:1]
-        if aggregate in ("tree", "sections") and found:
-            return _along_tree(found, document, self.options)
-        return found, np.full(len(found), 1 / max(1, len(found)), np.float32)
+            leaves = leaves[:1]
+        if aggregate in ("tree", "sections") and leaves:
+            return _along_tree(leaves, document, self.options)
+        return leaves, np.full(len(leaves), 1 / max(1, len(leaves)), np.float32)
 
 
 def mean_of_best(cosines: Floats, m: int) -> Floats:
@@ -208,9 +208,11 @@ def _aggregated(vectors: Floats, shares: Floats, indptr: Longs) -> Paragraphs:
     return Paragraphs(unit(sums[written]), np.cumsum([0, *written]))
 
 
-def _along_tree(found: list[Paragraph], document: Document, options: FullTextOptions) -> tuple[list[Paragraph], Floats]:
+def _along_tree(
+    leaves: list[Paragraph], document: Document, options: FullTextOptions
+) -> tuple[list[Paragraph], Floats]:
     """Sort the paragraphs by section and compute their shares. Title and abstract form the first section."""
-    levels, owners = [section.level for section in document.sections], np.array([leaf.section for leaf in found])
+    levels, owners = [section.level for section in document.sections], np.array([leaf.section for leaf in leaves])
     tops = _tops(levels)
     headings = [section.heading if tops[place] == place else "" for place, section in enumerate(document.sections)]
     weights = [_weight(heading, options) for heading in ("abstract", *headings)]
@@ -223,7 +225,7 @@ def _along_tree(found: list[Paragraph], document: Document, options: FullTextOpt
     else:
         shares = tree_shares([1, *levels], sizes, weights)
     order = np.argsort(owners, kind="stable")
-    return [found[place] for place in order.tolist()], shares
+    return [leaves[place] for place in order.tolist()], shares
 
 
 def _tops(levels: Sequence[int]) -> list[int]:

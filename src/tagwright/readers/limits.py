@@ -43,7 +43,8 @@ class Limits:
     label_encoding: str = ""
     "Of vocabularies that are not UTF-8 and for which no other is given."
     collect: Callable[[InputError], object] | None = None
-    "Gets the errors of lines, rows and files that cannot be read; returns False for one that is not collected."
+    """Gets the errors of lines, rows and files that cannot be read, which are then left out; returns False for one that
+    is not collected. An error that makes the rest of a file unreadable, as damaged compression does, is raised."""
     skipped: list[InputError] | None = None
     "Gets the errors of files that cannot be read and are skipped, as others can."
 
@@ -52,7 +53,7 @@ _limits: ContextVar[Limits] = ContextVar("limits", default=Limits())  # noqa: B0
 
 
 @contextmanager
-def reading(**changes: Any) -> Iterator[None]:
+def within_limits(**changes: Any) -> Iterator[None]:
     """Change some of the `Limits` inside this block."""
     token = _limits.set(replace(_limits.get(), **changes))
     try:
@@ -61,11 +62,11 @@ def reading(**changes: Any) -> Iterator[None]:
         _limits.reset(token)
 
 
-def each_reading(items: Iterable[T], **changes: Any) -> Iterator[T]:
+def each_within_limits(items: Iterable[T], **changes: Any) -> Iterator[T]:
     """The items; some of the `Limits` are changed while the next one is made, not while the caller has the last one."""
     rest = iter(items)
     while True:
-        with reading(**changes):
+        with within_limits(**changes):
             item = list(islice(rest, 1))
         if not item:
             return
@@ -77,46 +78,37 @@ def current_limits() -> Limits:
     return _limits.get()
 
 
-def collecting(collect: Callable[[InputError], object]) -> AbstractContextManager[None]:
-    """Inside this block, collect the errors of lines, rows and files that cannot be read, and read on.
-
-    collect: returns False for an error that is not to be collected. An error that makes the rest of a file unreadable,
-    such as damaged compression, is still raised.
-    """
-    return reading(collect=collect)
-
-
 def is_collected(error: InputError) -> bool:
-    """Collect the error of one document; False outside of `collecting`, and if it is not to be collected."""
+    """Give the error of one document to `Limits.collect`; False if errors are not collected, or not this one."""
     collect = current_limits().collect
     return collect is not None and collect(error) is not False
 
 
 def reject(error: InputError) -> None:
-    """Collect the error of one document; raise it outside of `collecting`."""
+    """Collect the error of one document; raise it if it is not collected."""
     if not is_collected(error):
         raise error from None
 
 
 def leave_out(error: InputError) -> None:
-    """Collect the error of one document; outside of `collecting`, log that it is left out."""
+    """Collect the error of one document; log that it is left out if it is not collected."""
     if not is_collected(error):
         _log.warning("%s", InputError(f"left out: {error.problem}", error.path, error.line))
 
 
-def readable(found: Iterable[T | InputError]) -> Iterator[T]:
+def readable(documents: Iterable[T | InputError]) -> Iterator[T]:
     """Yield the documents; leave out those that cannot be read, and raise the error of the first if none can."""
     first, any_read = None, False
-    for each in found:
-        if not isinstance(each, InputError):
+    for document in documents:
+        if not isinstance(document, InputError):
             if first:
                 leave_out(first)
             first, any_read = None, True
-            yield each
+            yield document
         elif first or any_read:
-            leave_out(each)
+            leave_out(document)
         else:
-            first = each
+            first = document
     if first:
         reject(first)
 
@@ -131,7 +123,7 @@ def document_limit(size: int | None) -> AbstractContextManager[None]:
     """Set the limit in bytes inside a block; None keeps the present one. Raises ConfigError below 1."""
     if size is not None and size < 1:
         raise ConfigError(f"the limit for a document is {size} bytes, expected at least 1")
-    return reading(size=size or current_limits().size)
+    return within_limits(size=size or current_limits().size)
 
 
 def largest_document() -> int:

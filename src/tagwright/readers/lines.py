@@ -20,7 +20,15 @@ from typing import IO, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 from tagwright.core.checked import shown
 from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
-from tagwright.readers.limits import current_limits, largest_document, leave_out, read_whole, reading, reject, too_large
+from tagwright.readers.limits import (
+    current_limits,
+    largest_document,
+    leave_out,
+    read_whole,
+    reject,
+    too_large,
+    within_limits,
+)
 from tagwright.text.words import clean
 
 T = TypeVar("T")
@@ -98,7 +106,7 @@ def in_encoding(path: Path, encoding: str, read: Callable[[], T]) -> T:
     except EncodingError as error:
         if chosen := encoding or current_limits().label_encoding:
             check_encoding(chosen)
-            with reading(encoding=chosen):
+            with within_limits(encoding=chosen):
                 return read()
         if not error.encoding:
             raise

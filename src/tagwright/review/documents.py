@@ -14,8 +14,6 @@ from tagwright.readers.lines import Place
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document
 
-_AT_ONCE = 500
-
 _DIGITS = 16
 "The length of a digest in an id."
 
@@ -58,7 +56,7 @@ class ReviewedDocuments:
         """Store the documents that are not known. Raises StorageError if they cannot be written."""
         before, rest = len(self), iter(documents)
         ids, changed = list[str](), list[str]()
-        while batch := list(islice(rest, _AT_ONCE)):
+        while batch := list(islice(rest, 500)):
             self._insert(batch)
             found = [self.find(each) for each in batch]
             others = {place: self._apart(batch[place]) for place, id_ in enumerate(found) if id_ is None}

@@ -19,20 +19,11 @@ from tagwright.data.bags import count_words, smooth_idf
 from tagwright.data.sparse_arrays import Matrix, largest_cells, read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex
 from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.stages.evidence import Span, first_places, strongest
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import ANALYSIS, Analysis, fold, known_form, raw_words, word_spans
-from tagwright.types import (
-    Distribution,
-    Document,
-    Doubles,
-    EvidenceSpan,
-    Floats,
-    Label,
-    Retriever,
-    Run,
-    TextField,
-)
+from tagwright.types import Distribution, Document, Doubles, EvidenceSpan, Floats, Label, Retriever, Run, TextField
 
 CELLS = 1 << 24
 "The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
@@ -44,7 +35,6 @@ NGRAM = 5
 "Characters in an n-gram."
 
 _NGRAM_MARK = "\0"
-
 
 LexicalText: TypeAlias = Literal["text", "described"]
 
@@ -175,23 +165,18 @@ class Lexical(Retriever):
 
         An n-gram is shown as the first word with it.
         """
-        reading, text = self.read([document]), self._text(document)
-        first = dict[str, tuple[int, int]]()
-        how = text, self.options.analysis, self._is_known
-        for word, span in zip(raw_words(*how), word_spans(*how), strict=True):
-            first.setdefault(word, span)
-        place = dict[int, tuple[int, int]]()
+        reading, how = self.read([document]), (self._text(document), self.options.analysis, self._is_known)
+        first, place = first_places(raw_words(*how), word_spans(*how)), dict[int, Span]()
         for terms, span in zip(self._terms(list(first)), first.values(), strict=True):
             for term in terms:
                 place.setdefault(term, span)
-        found = list[tuple[EvidenceSpan, ...]]()
+        evidence = list[tuple[EvidenceSpan, ...]]()
         for label in labels:
-            shared, weights = reading.multiply(self._items[[label]]).tocsr(), dict[tuple[int, int], float]()
+            shared, weights = reading.multiply(self._items[[label]]).tocsr(), defaultdict[Span, float](float)
             for term, part in zip(shared.indices.tolist(), shared.data.tolist(), strict=True):
-                weights[place[term]] = weights.get(place[term], 0.0) + part
-            spans = (EvidenceSpan(*span, weight) for span, weight in weights.items())
-            found.append(tuple(sorted(spans, key=lambda span: (-span.weight, span.start))))
-        return found
+                weights[place[term]] += part
+            evidence.append(strongest(((*span, weight) for span, weight in sorted(weights.items())), len(weights)))
+        return evidence
 
     def with_labels(self, labels: Sequence[Label]) -> Lexical:
         """Return a copy for other labels.

@@ -41,12 +41,13 @@ def fuse(first: Tagger, second: Tagger) -> Tagger:
 
 
 def _weighted_sum(tagger: Tagger) -> WeightedSum:
-    if not isinstance(tagger.combiner, WeightedSum) or tagger.pool != PoolOptions():
+    combiner: WeightedSum | None = getattr(tagger.combiner, "weighted_sum", None)
+    if combiner is None or combiner is not tagger.combiner or tagger.pool != PoolOptions():
         listed = ", ".join(tagger.stages)
         raise ConfigError(
             f"the tagger with the stages {listed} is no weighted sum over all candidates: it cannot be fused"
         )
-    return tagger.combiner
+    return combiner
 
 
 def _renamed(stages: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:

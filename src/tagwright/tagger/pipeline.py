@@ -7,12 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, Unpack, overload
 
-from tagwright.combining.combiner import Combiner
+from tagwright.combining.combiner import Combiner, Contribution, Contributions
 from tagwright.combining.confidence import ScoreMap, confidence_level, load_score_map, save_score_map
-from tagwright.combining.contributions import Contribution
-from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
-from tagwright.combining.reranked import Reranked
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
 from tagwright.core.checked import named_arguments, shown
@@ -33,9 +30,9 @@ from tagwright.core.versions import in_use
 from tagwright.data.in_memory import Single, Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.graph.evidence import NetworkEvidence
+from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.registry import load_part, load_retriever, saved_kind
-from tagwright.stages.names.title_match import share
+from tagwright.stages.names.exact_match import share
 from tagwright.tagger.acceptance import SuggestArguments, SuggestOptions
 from tagwright.tagger.cut import allowed_by, check_parents, cut
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
@@ -301,19 +298,17 @@ class Tagger:
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """Return for each label the evidence of every stage that suggests it for the document."""
         pool = self.candidates([document])
-        if isinstance(self.combiner, Reranked):
-            self.combiner.ask(pool)
+        self._contributions(pool)  # slow stages then score only the candidates that they rank again
         return next(self._evidence(pool, [labels]))
 
     def explained(self, pool: CandidatePool, suggested: Iterable[Sequence[Suggestion]]) -> Iterator[list[Suggestion]]:
         """Yield the suggestions of each document of the pool with their evidence and contributions.
 
-        A combiner of another package gives no contributions.
+        Some combiners of other packages give no contributions.
         """
         rows = list(suggested)
         labels = [[self.vocabulary.index[one.id] for one in row] for row in rows]
-        combiner = self.combiner
-        added = combiner.explain(pool) if isinstance(combiner, WeightedSum | LearnedCombiner | Reranked) else None
+        added = self._contributions(pool)
         for number, (row, places, found) in enumerate(zip(rows, labels, self._evidence(pool, labels), strict=True)):
             parts = added.of(number, places) if added else {}
             yield [
@@ -325,6 +320,10 @@ class Tagger:
                 )
                 for one, place, why in zip(row, places, found, strict=True)
             ]
+
+    def _contributions(self, pool: CandidatePool) -> Contributions | None:
+        explain = getattr(self.combiner, "explain", None)  # a combiner that was written for 0.9 may have none
+        return explain(pool) if explain else None
 
     def _evidence(self, pool: CandidatePool, labels: Sequence[Sequence[int]]) -> Iterator[list[tuple[Evidence, ...]]]:
         """Yield for each document of the pool the evidence of every stage for each of its labels."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tagwright.combining.contributions import Contribution
+from tagwright.combining.combiner import Contribution
 from tagwright.combining.features import FIXED_SUM
 from tagwright.types import EvidenceSpan
 

@@ -26,8 +26,7 @@ from tagwright.registry import find, made_by_name
 from tagwright.stages.by_language import ByLanguage
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.stages.names.title_match import TitleMatch, share
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch, share
 from tagwright.tagger import Tagger
 from tagwright.tagger.language_model import with_keywords, with_model
 from tagwright.text.language import (
@@ -88,7 +87,7 @@ class Config(Checked):
     got the least of the weights tried."""
 
     title_match: float = 1.0
-    """The weight of what a title names exactly (stages/names/title_match.py), with exact_match and dense, which can
+    """The weight of what a title names exactly (stages/names/exact_match.py), with exact_match and dense, which can
     lower the label again; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
 
     trust: bool = True

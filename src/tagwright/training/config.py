@@ -88,6 +88,25 @@ class TrainingPlan(TrainingConfig):
     log_every: AtLeastOne = 10
     "Steps from one line of the log to the next."
 
+    def rate(self, step: int, steps: int) -> float:
+        """The learning rate in a step, from 0, of a training of so many: see `rate_at`."""
+        rising = round(self.warmup * steps) if self.warmup_steps is None else self.warmup_steps
+        return self.learning_rate * rate_at(step, steps, rising, self.decay)
+
+
+def rate_at(step: int, steps: int, rising: int, decay: float = 1.0) -> float:
+    """The share of the highest learning rate in a step, from 0: up along a line in `rising` steps, then down.
+
+    decay: the share that is lost by the end. Two steps up, six down, to nothing or to a half:
+
+    >>> [round(rate_at(step, steps=8, rising=2), 2) for step in range(8)]
+    [0.5, 1.0, 1.0, 0.83, 0.67, 0.5, 0.33, 0.17]
+    >>> [round(rate_at(step, steps=8, rising=2, decay=0.5), 2) for step in range(8)]
+    [0.5, 1.0, 1.0, 0.92, 0.83, 0.75, 0.67, 0.58]
+    """
+    left = (steps - step) / max(1, steps - rising)
+    return min((step + 1) / max(1, rising), (1 - decay) + decay * left)
+
 
 def lasting_options(config: Any) -> dict[str, Any]:
     """The options of a dataclass that a resumed run must keep, plain JSON: all but those of `FREE_TO_CHANGE`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tagwright.core.checked import AtLeastOne, Checked, Range
@@ -24,9 +23,6 @@ from tagwright.types import PairSource
 
 if TYPE_CHECKING:
     import torch
-
-BATCHES = 8
-"Minimum batches per epoch: with fewer, the few steps are all warm-up."
 
 OF_TRANSFORMERS = ("pooling", "max_length", "projection", "prompts")
 "Options that a static encoder does not have."
@@ -118,7 +114,7 @@ def settle(config: TrainingConfig, plan: TrainingPlan, pairs: PairSource) -> Tra
     """
     settled = config.over(plan)
     while config.batch is None and settled.batch > 2:
-        if has_batches(pairs, settled, BATCHES):
+        if _batches(pairs, settled).has(8):  # with fewer, the few steps are all warm-up
             return settled  # and no pairs are drawn again to see that they fill one
         settled = replace(settled, batch=settled.batch // 2)
     check_batch(pairs, settled)
@@ -174,13 +170,6 @@ def is_static(model: EncoderModel) -> bool:
 def check_batch(pairs: PairSource, plan: TrainingPlan) -> None:
     """Raise ConfigError when an epoch does not fill a batch; draws no more pairs than necessary."""
     next(_batches(pairs, plan)(SamplerState()))
-
-
-def has_batches(pairs: PairSource, plan: TrainingPlan, count: int) -> bool:
-    """Whether an epoch has at least this many batches; draws no more pairs than necessary."""
-    batches = _batches(pairs, plan)
-    trained = (pair for pair in pairs(0) if not batches.is_validation(pair))
-    return next(islice(trained, count * plan.batch - 1, None), None) is not None
 
 
 def count_steps(pairs: PairSource, plan: TrainingPlan) -> TrainingPlan:

@@ -54,11 +54,11 @@ def translated(labels: Sequence[Label]) -> Sequence[Label]:
     if content is None:
         content = json.dumps(_translations(labels)).encode()
         cache.put(CACHED, {key: content})
-    found: Mapping[str, list[str]] = json.loads(content)
-    if not found:
+    translations: Mapping[str, list[str]] = json.loads(content)
+    if not translations:
         return labels
-    hint(f"language: {len(found):,} of {len(labels):,} labels are also searched by translated names")
-    names = {int(place): tuple(each) for place, each in found.items()}
+    hint(f"language: {len(translations):,} of {len(labels):,} labels are also searched by translated names")
+    names = {int(place): tuple(each) for place, each in translations.items()}
     return [
         replace(label, translated=names[place]) if place in names and not label.translated else label
         for place, label in enumerate(labels)
@@ -69,7 +69,7 @@ def _translations(labels: Sequence[Label]) -> dict[int, tuple[str, ...]]:
     """The place of each label that can be translated, and its translations."""
     named = list(map(dict, _by_language(labels)))
     counts = Counter(code for names in named for code in names)
-    found = dict[int, tuple[str, ...]]()
+    translated_names = dict[int, tuple[str, ...]]()
     for target, count in counts.most_common():
         if not SHARE <= count / len(labels) <= 1 - SHARE:
             continue
@@ -80,16 +80,18 @@ def _translations(labels: Sequence[Label]) -> dict[int, tuple[str, ...]]:
                 wanted[source].append(place)
         for source, places in wanted.items():
             translations = dictionaries[source].translate([named[place][source] for place in places])
-            found |= {
-                place: (*found.get(place, ()), *each) for place, each in zip(places, translations, strict=True) if each
+            translated_names |= {
+                place: (*translated_names.get(place, ()), *each)
+                for place, each in zip(places, translations, strict=True)
+                if each
             }
-    return found
+    return translated_names
 
 
 def _dictionaries(named: Sequence[Mapping[str, str]], target: str) -> dict[str, Dictionary]:
     """Code of a language -> the dictionary from it into this one, where labels without a name in this one need it."""
     wanted = Counter(code for names in named if target not in names for code in names)
-    found, into = dict[str, Dictionary](), Tongue(target, _names(named, target))
+    dictionaries, into = dict[str, Dictionary](), Tongue(target, _names(named, target))
     for source in sorted(wanted):
         pairs = [(names[source], names[target]) for names in named if source in names and target in names]
         if len(pairs) < LEAST:
@@ -100,8 +102,8 @@ def _dictionaries(named: Sequence[Mapping[str, str]], target: str) -> dict[str, 
         right = dictionary.share_right(validation)
         _log.info("names: %s to %s from %d labels, right %.2f of the words", source, target, len(pairs), right)
         if right >= RIGHT:
-            found[source] = dictionary
-    return found
+            dictionaries[source] = dictionary
+    return dictionaries
 
 
 def _names(named: Iterable[Mapping[str, str]], code: str) -> list[str]:
@@ -117,7 +119,7 @@ def _by_language(labels: Sequence[Label]) -> list[list[tuple[str, str]]]:
             return [[] for _ in labels]
         given = recognised(labels, languages)
     known = dict[str, str]()
-    found = list[list[tuple[str, str]]]()
+    names_by_language = list[list[tuple[str, str]]]()
     for names in given:
         first = dict[str, str]()
         for tag, name in names:
@@ -125,8 +127,8 @@ def _by_language(labels: Sequence[Label]) -> list[list[tuple[str, str]]]:
                 known[tag] = _code(tag)
             if known[tag]:
                 first.setdefault(known[tag], name)
-        found.append(list(first.items()))
-    return found
+        names_by_language.append(list(first.items()))
+    return names_by_language
 
 
 def _code(tag: str) -> str:

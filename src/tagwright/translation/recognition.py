@@ -80,8 +80,8 @@ class _Grams(NamedTuple):
 
 def _said(name: str, codes: Sequence[str]) -> list[float]:
     """(languages,) the probabilities of a recogniser of single texts; equal ones where it knows none of them."""
-    found = detect(name)
-    values = [found.get(code, 0.0) for code in codes]
+    probabilities = detect(name)
+    values = [probabilities.get(code, 0.0) for code in codes]
     total = sum(values)
     return [value / total for value in values] if total else [1 / len(codes)] * len(codes)
 
@@ -94,7 +94,7 @@ def _learned(grams: _Grams, shares: Doubles, parts: int) -> tuple[Doubles, Doubl
 
 def _posterior(grams: _Grams, likelihood: Doubles, prior: Doubles) -> Doubles:
     """(texts, languages) the probability of each language."""
-    found = [np.bincount(grams.row, column[grams.part], grams.size) for column in likelihood.T]
-    scores = np.stack(found, axis=1) / 3 + prior
+    sums = [np.bincount(grams.row, column[grams.part], grams.size) for column in likelihood.T]
+    scores = np.stack(sums, axis=1) / 3 + prior
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))

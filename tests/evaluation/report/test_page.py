@@ -103,15 +103,6 @@ def test_an_interval_spans_its_axis() -> None:
     assert paths == ["M0.0 0V14", "M333.3 7H1000.0", "M666.7 1V13"]
 
 
-def test_a_slice_of_few_documents_is_a_line_instead_of_a_panel() -> None:
-    parts = {"tail": Scores(30, {"P@1": HALF}), "unseen": Scores(29, {"P@1": HALF}), "head": Scores(1, {"P@1": HALF})}
-    page = scores_page(Scores(1234, {"P@1": HALF}, parts), {})
-    panels = page[page.index('class="panels"') : page.index("<details>")]
-    assert re.findall(r'<th scope="row">(\w+)', panels) == ["tail"]
-    assert "unseen: 29 documents, too few to draw (P@1 50.0)" in panels
-    assert "head: 1 document, too few to draw" in panels
-
-
 def test_examples_say_what_is_right_and_wrong_and_why() -> None:
     shown = example("Bees", [("Apiculture", True, ["bees"]), ("Banks", False, [])], ["Orchards"])
     text = Tags(scores_page(SCORES, {}, examples_section([shown]))).text

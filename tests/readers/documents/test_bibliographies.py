@@ -190,18 +190,6 @@ def test_bibtex_with_links_and_repeated_keys_is_read_whole(tmp_path: Path) -> No
     assert found[0].metadata == {"note": ("our site",)}
 
 
-def test_an_entry_of_bibtex_that_cannot_be_read_costs_itself(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = written(
-        tmp_path,
-        "@misc{a, title={Bees}}\n\n@misc{b, title=}\n\n@misc{c title={Ants}}\n@misc{d, title={Wasps}}",
-        "x.bib",
-    )
-    assert {"Bees", "Wasps"} <= {document.title for document in read(path)}
-    assert all(
-        message.startswith(f"{path}:") and "left out: is no entry of BibTeX" in message for message in caplog.messages
-    )
-
-
 CSL = {
     "id": "low2019", "type": "article-journal", "title": "How bees fly", "abstract": "In spirals.\nAnd why.",
     "author": [{"family": "Low", "given": "Ann"}, {"literal": "Bee, Bo"}], "container-title": "Journal of Bees",

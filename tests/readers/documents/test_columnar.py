@@ -127,35 +127,6 @@ def test_damage_anywhere_is_an_input_error_or_harmless(tmp_path: Path) -> None:
     assert refused > 0
 
 
-WITHOUT = """
-import sys
-sys.modules["pyarrow"] = None
-import tagwright
-from tagwright.data.corpus import Corpus
-class Frame:
-    columns = ["text"]
-    def __arrow_c_stream__(self, requested_schema=None):
-        raise AssertionError
-for read in (lambda: Corpus.read("x.parquet"), lambda: Corpus.read("x.arrow"), lambda: Corpus.of(Frame())):
-    try:
-        read()
-    except tagwright.TagwrightError as error:
-        print(type(error).__name__, error)
-"""
-
-
-def test_without_pyarrow_the_extra_is_named(tmp_path: Path) -> None:
-    for name in ("x.parquet", "x.arrow"):
-        (tmp_path / name).write_bytes(b"PAR1")
-    done = subprocess.run([sys.executable, "-c", WITHOUT], cwd=tmp_path, capture_output=True, text=True, check=True)
-    rest = 'needs pyarrow, which is not installed; pip install "tagwright[parquet]"'
-    assert done.stdout.splitlines() == [
-        f"InputError x.parquet: reading Parquet {rest}",
-        f"InputError x.arrow: reading Arrow {rest}",
-        f"ConfigError reading a table {rest}",
-    ]
-
-
 TABLE = pa.table({"text": ["bees fly", "banks lend"] * 20, "labels": [["bee", "wasp"], []] * 20, "year": range(40)})
 
 DAMAGE = """

@@ -48,14 +48,6 @@ def test_a_word_file_is_read_whole(tmp_path: Path) -> None:
     assert document.metadata == {"author": ("Ann Müller", "Bo Low"), "keyword": ("wings", "honey")}
 
 
-def test_the_program_that_wrote_a_file_is_not_its_author(tmp_path: Path) -> None:
-    """A new document of python-docx says that its author is python-docx."""
-    file = docx.Document()
-    file.add_paragraph("Bees fly.")
-    [document] = read(written(tmp_path, as_bytes(file), "a.docx"))
-    assert document.metadata == {}
-
-
 def test_headings_in_styles_of_one_s_own_and_by_outline_level(tmp_path: Path) -> None:
     file = docx.Document()
     own = file.styles.add_style("Kapitel", WD_STYLE_TYPE.PARAGRAPH)

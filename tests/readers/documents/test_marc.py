@@ -88,12 +88,6 @@ def test_a_file_of_damaged_records_alone_is_an_error(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["x.mrc", "x.dat"])
-def test_a_record_whose_type_is_blank_is_read(tmp_path: Path, name: str) -> None:
-    untyped = marc_record(title("Bees"), "00000    a2200000   4500")
-    assert [each.title for each in read(written(tmp_path, utf8(untyped), name))] == ["Bees"]
-
-
 def test_a_record_without_number_or_title(tmp_path: Path) -> None:
     notes = marc_record([("520", ("  ", "aIn spirals."))])
     assert read(written(tmp_path, utf8(notes, notes), "x.mrc")) == [

@@ -113,21 +113,6 @@ def test_files_without_text_are_refused(tmp_path: Path, content: bytes, problem:
     assert problem in refusal(written(tmp_path, content, "a.pdf"))
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [(b"(anonymous)", ()), (b"anonymous", ()), (b"Ann M\xfcller and Bo Low", ("Ann Müller", "Bo Low"))],
-)
-def test_the_program_that_wrote_a_file_is_not_its_author(
-    tmp_path: Path, said: bytes, expected: tuple[str, ...]
-) -> None:
-    """ReportLab writes (anonymous) where no author is given."""
-    content = pdf([page("Bees fly.")], title="AUTHOR" + "-" * len(said))
-    escaped = said.replace(b"(", b"\\(").replace(b")", b"\\)")
-    content = content.replace(b"<</Title(AUTHOR" + b"-" * len(said) + b")>>", b"<</Author(" + escaped + b")>>")
-    [document] = read(written(tmp_path, content, "a.pdf"))
-    assert document.metadata.get("author", ()) == expected
-
-
 def test_a_file_that_opens_without_its_password_is_read() -> None:
     assert read(FIXTURES / "restricted.pdf")[0].title == "Bees fly in spirals."
 

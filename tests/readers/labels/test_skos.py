@@ -1,18 +1,14 @@
 from __future__ import annotations
 
-import contextlib
 import gzip
 import socket
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 from tests.readers.reading import labels_refusal as refusal
-from tests.readers.reading import same_folder
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError
 from tagwright.readers.labels import skos
 from tagwright.types import Label
 
@@ -88,49 +84,12 @@ def test_rdf_xml_with_namespace_entities_is_read(tmp_path: Path) -> None:
     ]
 
 
-def test_a_concept_without_a_name_in_the_language_keeps_one_in_another(tmp_path: Path) -> None:
-    labels = Vocabulary.read(turtle(tmp_path, TURTLE), language="de")
-    assert [label.names for label in labels] == [("Animals",), ("Vögel", "Federvieh", "Aves"), ("Owls",)]
-    assert [label.description for label in labels] == ["Ohne.", "", ""]
-
-
-@pytest.mark.parametrize(
-    ("names", "language", "preferred"),
-    [
-        ('"b"@de, "a"@fr', "fr", "a"),
-        ('"b"@de, "c", "a"@en', "de", "b"),
-        ('"b"@en-GB, "c", "a"@de', "en", "b"),
-        ('"b"@fr, "c", "a"@en', None, "a"),
-    ],
-)
-def test_the_preferred_name_is_in_the_nearest_language(
-    tmp_path: Path, names: str, language: str | None, preferred: str
-) -> None:
-    path = turtle(tmp_path, f"z:1 a skos:Concept ; skos:prefLabel {names} .")
-    assert Vocabulary.read(path, language=language)[0].name == preferred
-
-
 def test_fallback_goes_to_no_language_then_english_then_the_first_by_tag(tmp_path: Path) -> None:
     content = """z:0 a skos:Concept ; skos:prefLabel "gesucht"@de .
     z:1 a skos:Concept ; skos:prefLabel "a"@cs, "plain", "b"@en . z:2 a skos:Concept ; skos:prefLabel "a"@cs, "b"@en .
     z:3 a skos:Concept ; skos:prefLabel "b"@fr, "x"@cs . """
     labels = Vocabulary.read(turtle(tmp_path, content), language="de")
     assert [label.name for label in labels] == ["gesucht", "plain", "b", "x"]
-
-
-@pytest.mark.parametrize(
-    ("language", "likely", "name"),
-    [
-        (None, "", "Birds"), (None, "german", "Vögel"), (None, "french+german", "Vögel"), (None, "french", "Birds"),
-        (None, "german+english", "Vögel"), (None, "english+german", "Birds"),
-        ("auto", "german", "Vögel"), ("English", "german", "Birds"), ("ger", "", "Vögel"),
-    ],
-)  # fmt: skip
-def test_names_are_in_the_likely_language_unless_one_is_wanted(
-    tmp_path: Path, language: str | None, likely: str, name: str
-) -> None:
-    vocabulary = Vocabulary.read(turtle(tmp_path, TURTLE), language=language, likely=lambda: likely)
-    assert vocabulary[vocabulary.index["http://zoo/2"]].name == name
 
 
 def test_a_language_nothing_is_in_is_refused_with_those_there_are(tmp_path: Path) -> None:
@@ -338,41 +297,6 @@ def test_reading_opens_no_connection(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     assert "http://zoo/2" in Vocabulary.read(written(tmp_path, content, name)).index
-
-
-@same_folder
-@given(
-    st.binary(max_size=100) | st.text('<>&;!?[]()"@.:#\\ skos:Concept\n').map(str.encode),
-    st.sampled_from(["turtle", "rdfxml", "ntriples"]),
-)
-@example(b'<http://a> <http://b> "x"^^<http://www.w3.org/2001/XMLSchema#date> .', "turtle")
-def test_any_bytes_are_read_or_refused_with_an_input_error(
-    tmp_path: Path, content: bytes, file_format: skos.Format
-) -> None:
-    path = written(tmp_path, content)
-    with contextlib.suppress(InputError):
-        assert skos.read_labels(path, None, file_format)[0]
-
-
-SEVERAL = """\
-<http://zoo/1> a skos:Concept ; skos:prefLabel "Birds"@en, "Vögel"@de, "Linnut"@fi ; skos:altLabel "Aves"@fi .
-<http://zoo/2> a skos:Concept ; skos:prefLabel "Eulen"@de .
-"""
-BIRDS = (("en", "Birds"), ("de", "Vögel"), ("fi", "Linnut"), ("fi", "Aves"))
-
-
-@pytest.mark.parametrize(
-    ("language", "names"),
-    [(None, ("Birds",)), ("fi", ("Linnut", "Aves")), ("fi+de", ("Linnut", "Vögel", "Aves")), ("de+fr", ("Vögel",))],
-)
-def test_names_in_all_languages_are_kept_and_those_in_the_chosen_ones_searched(
-    tmp_path: Path, language: str | None, names: tuple[str, ...]
-) -> None:
-    birds, owls = Vocabulary.read(turtle(tmp_path, SEVERAL), language=language)
-    assert birds.names == names
-    assert set(birds.languages) == set(BIRDS)
-    assert owls.names == ("Eulen",)
-    assert owls.languages == (("de", "Eulen"),)
 
 
 WHOLE = """\

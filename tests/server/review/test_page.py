@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from tests.server.conftest import word_tagger
+from tests.server.conftest import reviewing, word_tagger
 
-from tagwright.combining.contributions import Contribution
+from tagwright.combining.combiner import Contribution
 from tagwright.review.current import Decision
 from tagwright.review.export import exported
 from tagwright.review.file import ReviewFile
@@ -51,9 +51,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def review(tmp_path: Path) -> Review:
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
-    review.documents.add(DOCUMENTS)
-    return review
+    return reviewing(tmp_path, *DOCUMENTS)
 
 
 @pytest.fixture

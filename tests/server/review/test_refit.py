@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.server.conftest import word_tagger
+from tests.server.conftest import BEES, reviewing, word_tagger
 
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
@@ -21,10 +21,8 @@ from tagwright.errors import ConfigError
 from tagwright.models import Models
 from tagwright.papers import svm
 from tagwright.review.current import Decision
-from tagwright.review.file import ReviewFile
 from tagwright.server.review.refit import Refit, Refitter, refit_combiner, without_reviews
 from tagwright.server.review.session import Labelled, Review
-from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions
@@ -39,8 +37,7 @@ def review(tmp_path: Path) -> Review:
 
 
 def reviewed(tmp_path: Path) -> Review:
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
-    review.documents.add([Document("d1", "Honey bees"), Document("d2", "Tax law"), Document("d3", "Unseen")])
+    review = reviewing(tmp_path, BEES, Document("d2", "Tax law"), Document("d3", "Unseen"))
     review.decisions.add_all([
         Decision(document="d1", reviewer="Ann", action="accept", label="o", rank=1),
         Decision(document="d2", reviewer="Ann", action="reject", label="o"),
@@ -198,16 +195,7 @@ def test_one_training_after_the_other_replaces_what_the_first_has_saved(review: 
         assert "saved as bees" in said(refitter)
         await once(refitter)
 
-    assert "saved as bees" in said(run(review, better, twice, folder))
-
-
-def test_what_is_better_is_saved_in_place_of_the_model_and_served_after_a_restart(
-    review: Review, tmp_path: Path
-) -> None:
-    folder = tmp_path / "bees"
-    review.model.tagger.save(folder)
-    refitter = run(review, better, once, folder)
-    assert "it is in use, and saved as bees." in said(refitter)
+    assert "it is in use, and saved as bees." in said(run(review, better, twice, folder))
     (model,) = saved_models([str(folder)])
     assert [label.id for label in model.tagger.vocabulary] == ["o"]
 
@@ -235,6 +223,18 @@ def test_where_it_cannot_be_saved_it_is_used_and_that_is_said(review: Review, tm
     assert len(review.model.tagger.vocabulary) == 1
 
 
+def test_what_was_learned_on_top_of_a_learned_combiner_is_explained_by_stages() -> None:
+    base, (_, labelled) = every_kind()[0], lesson()
+    assert isinstance(base.combiner, LearnedCombiner)
+    described = replace(base.combiner.described, first=base.combiner)
+    pool = base.candidates(labelled.documents[:1])
+    two = replace(base.combiner, described=described)
+    found, scores = two.explain(pool), two.combine(pool)
+    assert {"exact_match", "tfidf"} <= set(found.names)
+    constant = scores.scores_of(found.candidates) - found.added.sum(axis=1)
+    assert np.ptp(constant) == pytest.approx(0, abs=1e-4)
+
+
 KILLED = """
 import sys
 from pathlib import Path
@@ -253,18 +253,6 @@ tagger = better(Tagger.load(folder))
 killed = Killed(tagger.vocabulary, tagger.retrievers, tagger.rerankers, tagger.pool, tagger.combiner, tagger.training)
 refit.Refitter(reviewed(Path(sys.argv[2])), lambda *_: killed, folder)._save(killed, None, {})
 """
-
-
-def test_what_was_learned_on_top_of_a_learned_combiner_is_explained_by_stages() -> None:
-    base, (_, labelled) = every_kind()[0], lesson()
-    assert isinstance(base.combiner, LearnedCombiner)
-    described = replace(base.combiner.described, first=base.combiner)
-    pool = base.candidates(labelled.documents[:1])
-    two = replace(base.combiner, described=described)
-    found, scores = two.explain(pool), two.combine(pool)
-    assert {"exact_match", "tfidf"} <= set(found.names)
-    constant = scores.scores_of(found.candidates) - found.added.sum(axis=1)
-    assert np.ptp(constant) == pytest.approx(0, abs=1e-4)
 
 
 def test_a_kill_while_it_is_saved_leaves_the_old_model_whole(tmp_path: Path) -> None:

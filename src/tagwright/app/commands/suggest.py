@@ -68,7 +68,7 @@ def explained_by_neighbours(
     All documents are tagged before the first is passed on. Raises ConfigError for a meta-path that the data lack, and
     as `Tagger.check` does.
     """
-    from tagwright.graph.evidence import network_evidence
+    from tagwright.graph.neighbours import network_evidence
     from tagwright.graph.network import Graph
     from tagwright.tagger import batches
     from tagwright.types import Run

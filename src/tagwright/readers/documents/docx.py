@@ -102,7 +102,10 @@ def _depths(styles: Any) -> dict[str, int]:
         for tag, values in (("name", named), ("basedOn", based)):
             if (element := style.find(_WORD + tag)) is not None:
                 values[id_] = element.get(_VALUE, "")
-    depths = {id_: depth for id_, name in named.items() if (depth := _own_depth(name))}
+    depths = {id_: _TITLE for id_, name in named.items() if name == "Title"}
+    for id_, name in named.items():
+        if heading := re.fullmatch(r"heading ([1-9])", name, re.IGNORECASE):
+            depths[id_] = int(heading[1])
     for id_ in named:
         chain = list[str]()
         while id_ in named and id_ not in depths:
@@ -111,11 +114,6 @@ def _depths(styles: Any) -> dict[str, int]:
             id_ = based.get(id_, "")
         depths |= dict.fromkeys(chain, depths.get(id_, 0))
     return depths
-
-
-def _own_depth(name: str) -> int:
-    heading = re.fullmatch(r"heading ([1-9])", name, re.IGNORECASE)
-    return int(heading[1]) if heading else _TITLE if name == "Title" else 0
 
 
 def _text(element: Any) -> str:

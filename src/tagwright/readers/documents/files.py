@@ -44,7 +44,7 @@ from tagwright.readers.documents.plain_text import (
 )
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv
-from tagwright.readers.limits import current_limits, each_reading, is_collected, reading, skip, within_time
+from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip, within_limits, within_time
 from tagwright.readers.lines import WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -71,6 +71,11 @@ class Format(NamedTuple):
     paper: bool = False
     text: bool = False
     labelled: bool = False
+
+    @property
+    def has_own_ids(self) -> bool:
+        """Whether the user has given the ids, who refers to documents by them: a repeated one is an error."""
+        return self.rows and not self.paper
 
 
 _rows = partial(Format, columns=True, rows=True)
@@ -145,11 +150,12 @@ def open_sources(
     that is one document. The id of a document without one is the path of its file, relative to the folder that was
     given unless files in several folders share that path; "stdin" on standard input. columns: which columns or keys of
     files that have such hold the parts of a document; a row without an id is called by its line, and by its file if
-    there are several. Outside of tables and JSON lines, a repeated id is told apart (`UniqueIds`). encoding: of
-    texts, tables, HTML and MARC that are not UTF-8; a byte order mark counts more. Of several files, unreadable papers,
-    and inside `collecting` any file, are logged and skipped. Raises InputError for a source that does not exist or
-    holds no documents, for any other file that cannot be read, and when none can be read; ConfigError for an unknown
-    format or encoding, for columns of files that have none, and for the encoding of files that say theirs.
+    there are several. Outside of tables and JSON lines, a repeated id is told apart (`UniqueIds`). encoding: of texts,
+    tables, HTML and MARC that are not UTF-8; a byte order mark counts more. Of several files, unreadable papers are
+    logged and skipped; so is any file where errors are collected (`Limits.collect`). Raises InputError for a source
+    that does not exist or holds no documents, for any other file that cannot be read, and when none can be read;
+    ConfigError for an unknown format or encoding, for columns of files that have none, and for the encoding of files
+    that say theirs.
     """
     if format is not None and format not in READERS:
         point = plugins.find("readers", format)
@@ -169,8 +175,8 @@ def open_sources(
             yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name=_STDIN), columns, encoding)
         elif file.path.is_file():
             documents = _read(file, columns, encoding)
-            # a single file is not opened to see whether it may be skipped
-            may_skip = not file.alone and (current_limits().collect or _is_paper(file))
+            # a single file is not opened to see whether it may be skipped; one of an unknown format may be
+            may_skip = not file.alone and (current_limits().collect or _may_be_damaged(_known_format(file)))
             yield str(file.path), _skip_unreadable(documents, damaged) if may_skip else documents
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
@@ -258,18 +264,13 @@ def _check_use(files: list[_File], columns: Columns | None, encoding: str) -> No
     formats = [file.format or _by_suffix(file.path) or "jsonl" for file in files]
     if columns and not any(name in READERS and READERS[name].columns for name in formats):
         raise ConfigError(f"columns are given, but {files[0].path} has none; tables and JSON lines have")
-    if encoding and not any(_takes_encoding(file) for file in files):
+    if encoding and not any((name := _known_format(file)) is None or _has_encoding(name) for file in files):
         raise ConfigError(f"an encoding is given, but {files[0].path} says its own; leave out {option('encoding')}")
 
 
-def _takes_encoding(file: _File) -> bool:
-    """Whether it is a text, or may be one: a pipe, a file of a yet unknown format."""
-    if not file.format and not file.path.is_file():
-        return True
-    try:
-        return _has_encoding(file.format or guess_format(file.path))
-    except InputError:
-        return True
+def _may_be_damaged(name: str | None) -> bool:
+    """Whether a damaged file of a format is skipped among others."""
+    return name is None or name not in READERS or READERS[name].paper
 
 
 def _has_encoding(name: str) -> bool:
@@ -332,13 +333,14 @@ def _id(path: Path) -> str:
     return clean(os.fsencode(path.as_posix()).decode("utf-8", "replace"))
 
 
-def _is_paper(file: _File) -> bool:
-    """Whether a file may be skipped among others; so may one of an unknown format."""
+def _known_format(file: _File) -> str | None:
+    """The format of a file; None where it is unknown yet, as of a pipe."""
+    if file.format or not file.path.is_file():
+        return file.format
     try:
-        found = file.format or guess_format(file.path)
-        return found not in READERS or READERS[found].paper
+        return guess_format(file.path)
     except InputError:
-        return True
+        return None
 
 
 def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Located]:
@@ -349,15 +351,13 @@ def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Locat
     read = partial(format_.read, encoding=encoding) if encoding and name in _SAYING_WRONGLY else format_.read
     documents = within_time(read(file.path, columns) if format_.columns else read(file.path), file.path)
     if encoding and format_.text:
-        documents = each_reading(documents, encoding=encoding)
+        documents = each_within_limits(documents, encoding=encoding)
     documents = _named(_not_empty(_with_advice(documents, name), file.path), file, name, format_.rows)
-    if file.ids and not (
-        format_.rows and not format_.paper
-    ):  # these ids the user has given: a repeated one is an error
+    if file.ids and not format_.has_own_ids:
         documents = file.ids.told_apart(documents, file.name)
     beside = tuple[str, ...]()
     if format_.labelled and _suffix(file.path) not in MARKDOWN:
-        with reading(encoding=encoding):
+        with within_limits(encoding=encoding):
             beside = labels_beside(file.path)
     for line, document in documents:
         yield line, replace(document, labels=beside or document.labels)

@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from tagwright.api.job import Job
 from tagwright.auto import Config
-from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.core.atomic import ChangedError, replace_folder, saved_version
 from tagwright.core.versions import in_use
 from tagwright.errors import TagwrightError
@@ -63,8 +62,8 @@ def without_reviews(tagger: Tagger) -> Tagger:
     """Return the tagger as it was before `refit_combiner`; itself, if it was not trained by that."""
     if REVIEWS not in tagger.training.get("combined", {}):
         return tagger
-    combiner = tagger.combiner
-    before = combiner.described.first if isinstance(combiner, LearnedCombiner) else combiner
+    features = tagger.combiner.learned_features
+    before = features.first if features else tagger.combiner
     return replace(tagger, combiner=before, parents=None, training=tagger.training.get("before", {}))
 
 

@@ -15,10 +15,9 @@ from tagwright.core.workers import usable_cores
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ConfigError
-from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.linear.hinge import CELLS, TOGETHER, Loss, Postings, solve
 from tagwright.stages.linear.mapped_matrix import release, write_parts
-from tagwright.stages.linear.weights import LinearModel
+from tagwright.stages.linear.stage import Linear, LinearModel
 from tagwright.types import Document, Floats, Ints, Label, Run
 
 Block: TypeAlias = tuple[Matrix, Floats]
@@ -148,9 +147,9 @@ def _solved(
         return State({"data": weights.data, "indices": weights.indices, "indptr": weights.indptr, "bias": bias})
 
     for number in range(len(blocks)):
-        found = steps.once(str(number), learn, config).arrays
-        weights = tuple(found[name] for name in ("data", "indices", "indptr"))
-        yield csr_matrix(weights, shape=(len(found["bias"]), features.shape[1])), found["bias"]
+        arrays = steps.once(str(number), learn, config).arrays
+        weights = tuple(arrays[name] for name in ("data", "indices", "indptr"))
+        yield csr_matrix(weights, shape=(len(arrays["bias"]), features.shape[1])), arrays["bias"]
     if workers > 1:
         get_reusable_executor().shutdown()  # they would keep their memory for minutes
 

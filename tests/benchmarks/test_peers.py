@@ -20,7 +20,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.readers.documents.records import to_record
 from tagwright.types import Document, Label, Section
 
-FREQUENT = Peer("made-up", "tests.frequent_peer")
+FREQUENT = Peer("made-up", "tests.benchmarks.frequent_peer")
 
 LABELS = Vocabulary(Label(name, (name.title(),)) for name in ("bees", "wasps", "tax", "owls"))
 
@@ -84,7 +84,7 @@ def test_the_first_suggestions_are_those_of_the_saved_model(tmp_path: Path) -> N
 )
 def test_what_does_not_finish_says_why(tmp_path: Path, variant: str, minutes: float, outcome: str) -> None:
     task = Task("tib", LABELS, TRAIN, [Document("5", "Stings", labels=("wasps",))])
-    peer = Peer("made-up", "tests.frequent_peer", variant)
+    peer = Peer("made-up", "tests.benchmarks.frequent_peer", variant)
     assert measure(peer, task, written(task, tmp_path), minutes) == {"outcome": outcome}
 
 

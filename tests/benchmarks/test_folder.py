@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 from benchmarks import corpora, figures, million, tables
-from tests import own_corpus
+from tests.benchmarks import own_corpus
 
 
 class Made(NamedTuple):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import corpora, figures, machine, tables
-from tests import own_corpus
+from tests.benchmarks import own_corpus
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 "The SHA-256 of abc, from FIPS 180-4."
