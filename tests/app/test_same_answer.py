@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -153,9 +154,24 @@ def _ids(line: str) -> list[str]:
     return [each["label"] for each in json.loads(line)["suggestions"]]
 
 
+CLIENTS = dict[tuple[int, str], TestClient]()
+"Of a tagger and its settings: a server takes longer to start than to answer."
+
+SERVERS = ExitStack()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stopped_servers() -> Iterator[None]:
+    with SERVERS:
+        yield
+
+
 def _answered(tagger: Tagger, address: str, settings: SuggestOptions = EVERYTHING, **sent: Any) -> Any:
-    with TestClient(application([ServedModel("m", tagger, "Model", settings=settings)])) as client:
-        answer = client.post(address, **sent)
+    key = (id(tagger), repr(settings))
+    if key not in CLIENTS:
+        served = application([ServedModel("m", tagger, "Model", settings=settings)])
+        CLIENTS[key] = SERVERS.enter_context(TestClient(served))
+    answer = CLIENTS[key].post(address, **sent)
     if answer.status_code == 400:
         raise ConfigError(answer.json()["detail"])
     assert answer.status_code == 200, answer.text
@@ -208,7 +224,7 @@ def _in_this_process(shards: Any, folder: Path, _: str, options: Any, __: int) -
 def test_allowed_labels_keep_their_order_and_fill_the_cut(tagger: Tagger, run: Command, desk: Path, way: str) -> None:
     ask, whole = ways_to_ask(tagger, run, desk)[way], [each.id for each in tagger.suggest(ENGLISH)]
     assert len(whole) == 4
-    for conditions, allowed in CASES:
+    for conditions, allowed in CASES if way in OWN_WAYS else CASES[1:3]:
         expected = [each for each in whole if each[-1] in allowed]
         assert ask(conditions) == expected
         assert ask({**conditions, "k": 1}) == expected[:1]
