@@ -136,14 +136,14 @@ def version_of(model: Path | None) -> str:
 
 
 def recorded(
-    found: Iterable[tuple[Document, list[Suggestion]]], log: Path, model: Path | None, tagger: Tagger
+    tagged: Iterable[tuple[Document, list[Suggestion]]], log: Path, model: Path | None, tagger: Tagger
 ) -> Iterator[tuple[Document, list[Suggestion]]]:
     """Yield suggestions, and append a record of each to the log of a monitor."""
     from tagwright.monitoring import Record, append, begin
 
     version = version_of(model)
     begin(log, version, tagger.training)
-    for document, suggested in found:
+    for document, suggested in tagged:
         append(log, [Record.of(document, version, [(each.id, each.confidence) for each in suggested])])
         yield document, suggested
 

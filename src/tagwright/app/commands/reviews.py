@@ -98,23 +98,28 @@ def _sample(
         print(for_programs(as_line if as_json else document.id))
 
 
-def _show(found: Statistics, documents: int, differences: int, *, as_json: bool) -> None:
+def _show(statistics: Statistics, documents: int, differences: int, *, as_json: bool) -> None:
     from tagwright.review.recall import describe_recall, describe_right
 
     if as_json:
-        pairs = [{"reviewers": list(pair), "kappa": value} for pair, value in found.kappa.items()]
-        recall = found.recall._asdict() if found.recall else None
-        content = {"all_documents": documents, **asdict(found), "right": found.right._asdict(), "recall": recall}
+        pairs = [{"reviewers": list(pair), "kappa": value} for pair, value in statistics.kappa.items()]
+        recall = statistics.recall._asdict() if statistics.recall else None
+        content = {
+            "all_documents": documents,
+            **asdict(statistics),
+            "right": statistics.right._asdict(),
+            "recall": recall,
+        }
         print_json({**content, "kappa": pairs, "differences": differences})
         return
-    print(f"documents       {documents:,}, {found.documents:,} with verdicts, {found.done:,} finished")
-    print(f"verdicts        {found.verdicts:,}, {differences:,} of them unsettled differences")
-    print(f"suggestions     {_share(found.accepted_share)}")
-    print(f"right labels    {describe_right(found.right)}")
-    if found.recall:
-        print(f"                {describe_recall(found.recall)}")
-    print(f"agreement       Krippendorff's alpha of all reviewers {_number(found.alpha)}")
-    for (a, b), kappa in found.kappa.items():
+    print(f"documents       {documents:,}, {statistics.documents:,} with verdicts, {statistics.done:,} finished")
+    print(f"verdicts        {statistics.verdicts:,}, {differences:,} of them unsettled differences")
+    print(f"suggestions     {_share(statistics.accepted_share)}")
+    print(f"right labels    {describe_right(statistics.right)}")
+    if statistics.recall:
+        print(f"                {describe_recall(statistics.recall)}")
+    print(f"agreement       Krippendorff's alpha of all reviewers {_number(statistics.alpha)}")
+    for (a, b), kappa in statistics.kappa.items():
         print(escaped(f"                Cohen's kappa of {a} and {b} {_number(kappa)}"))
 
 
