@@ -3,6 +3,8 @@
 import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tagwright.errors import option
@@ -80,6 +82,20 @@ def new_arguments(arguments: Sequence[str], say: Callable[[str], object]) -> lis
         changed.append(options.get(argument, argument))
         before = argument
     return changed
+
+
+def config_of_depl(name: str, config: Callable[..., Any], paper: Callable[[], Any]) -> Callable[..., Any]:
+    """What was a class of options, or settings, of one of DEPL's variants in `papers.depl`.
+
+    Raises AttributeError for another name.
+    """
+    old = {"ClassifierConfig": "classifier", "DeRetConfig": "de_ret", "ClsConfig": "depl_cls"}
+    papers = {"classifier_paper": "classifier", "de_ret_paper": "de_ret", "cls_paper": "depl_cls"}
+    if name not in {**old, **papers}:
+        raise AttributeError(f"module 'tagwright.papers.depl' has no attribute {name!r}")
+    variant = {**old, **papers}[name]
+    _warn(f"depl.{name} is depl.Config with variant={variant} since 0.10; the old name goes with 0.11")
+    return partial(config, variant=variant) if name in old else lambda: replace(paper(), variant=variant)
 
 
 def _warn(text: str) -> None:

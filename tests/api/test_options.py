@@ -54,6 +54,15 @@ def test_an_old_name_means_the_new_one_with_options_and_warns(old: str, new: str
     assert [each.category for each in said] == [DeprecationWarning] * bool(options)
 
 
+def test_old_options_of_depl_are_those_of_a_variant() -> None:
+    with pytest.warns(DeprecationWarning, match="ClsConfig is depl.Config with variant=depl_cls"):
+        assert depl.ClsConfig(tokens=8) == depl.Config(variant="depl_cls", tokens=8)  # type: ignore[attr-defined]
+    with pytest.warns(DeprecationWarning, match="de_ret_paper is"):
+        assert depl.de_ret_paper() == replace(depl.paper(), variant="de_ret")  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        depl.Nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
 def test_methods_are_named_like_functions() -> None:
     assert all(name.isidentifier() for name in METHODS)
 

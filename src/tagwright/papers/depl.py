@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from tagwright import renamed
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Range
 from tagwright.core.steps import Steps
 from tagwright.data.descriptions import Keywords
@@ -322,3 +323,9 @@ def without_validation(gold: Run, share: float, seed: int) -> Run:
     """The labels of all but the validation documents: see `batching.is_validation`."""
     validation = np.array([is_validation(i, share, seed) for i in range(len(gold))], np.bool_)
     return gold.keep(~validation[gold.rows])
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return renamed.config_of_depl(name, Config, paper)
