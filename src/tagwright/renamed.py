@@ -62,11 +62,14 @@ def new_options(name: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
         values = {**own, **{key: value for key, value in values.items() if key != "combiner"}}
     elif name in BASELINES:
         _warn(f"the method {name} is only a baseline of benchmarks since 0.10, and goes with 0.11")
-    training = values.get("training")
-    if isinstance(training, Mapping) and (gone := [key for key in _CONSTANTS if key in training]):
-        _warn(f"training.{gone[0]} is ignored since 0.10, and is unknown from 0.11 on")
-        values = {**values, "training": {key: value for key, value in training.items() if key not in _CONSTANTS}}
-    return values
+    training = values.get("training", {})
+    for gone in _CONSTANTS:
+        if gone in values or (isinstance(training, Mapping) and gone in training):
+            _warn(f"training.{gone} is ignored since 0.10, and is unknown from 0.11 on")
+    left = {key: value for key, value in values.items() if key not in _CONSTANTS}
+    if isinstance(training, Mapping) and training:
+        left["training"] = {key: value for key, value in training.items() if key not in _CONSTANTS}
+    return left
 
 
 def new_arguments(arguments: Sequence[str], say: Callable[[str], object]) -> list[str]:
@@ -79,7 +82,8 @@ def new_arguments(arguments: Sequence[str], say: Callable[[str], object]) -> lis
     for argument in arguments[1:]:
         if "" in options and not argument.startswith("-") and before not in ("--labels", "--language"):
             changed.append(options[""])
-        changed.append(options.get(argument, argument))
+        name, equals, value = argument.partition("=")
+        changed.append(options.get(name, name) + equals + value)
         before = argument
     return changed
 

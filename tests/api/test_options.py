@@ -54,6 +54,12 @@ def test_an_old_name_means_the_new_one_with_options_and_warns(old: str, new: str
     assert [each.category for each in said] == [DeprecationWarning] * bool(options)
 
 
+def test_options_that_are_gone_are_ignored_with_a_warning() -> None:
+    for options in ({"log_every": 5}, {"training": {"evaluations": 5}}):
+        with pytest.warns(DeprecationWarning, match="is ignored since 0.10"):
+            assert configuration("rts", nested("rts", options)) == rts.Config()
+
+
 def test_old_options_of_depl_are_those_of_a_variant() -> None:
     with pytest.warns(DeprecationWarning, match="ClsConfig is depl.Config with variant=depl_cls"):
         assert depl.ClsConfig(tokens=8) == depl.Config(variant="depl_cls", tokens=8)  # type: ignore[attr-defined]

@@ -77,7 +77,7 @@ def test_of_a_name_that_does_not_exist_the_nearest_one_is_said(
         (("sample", "papers.jsonl"), ("reviews", "--sample", "papers.jsonl")),
         (("verify", *ON[1:], "M"), ("labels", "--verify", *ON[1:], "--model", "M")),
         (("synthesise", *ON, "--model", "m"), ("labels", *ON, "--synthesise", "m")),
-        (("describe-labels", *ON[1:], "--model", "m"), ("labels", *ON[1:], "--describe", "m")),
+        (("describe-labels", *ON[1:], "--model=m"), ("labels", *ON[1:], "--describe=m")),
     ],
 )
 def test_an_old_command_does_what_the_new_one_does_and_says_so(

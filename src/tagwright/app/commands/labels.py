@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -105,6 +104,7 @@ def _verify(chosen: Chosen, *, as_json: bool) -> None:
 def _keyword_lines(chosen: Chosen, keywords: int | None, file_format: Any, described: bool) -> Iterator[str]:
     """The keywords of a linear classifier, or its labels with these in their descriptions."""
     from tagwright.data.descriptions import keyword_records, with_keywords
+    from tagwright.stages.linear.stage import Linear
     from tagwright.tagger import Tagger
 
     if keywords is None:
@@ -112,7 +112,10 @@ def _keyword_lines(chosen: Chosen, keywords: int | None, file_format: Any, descr
     if chosen.model is None:
         raise ConfigError("keywords are those of a saved tagger of `train svm`: --model DIR")
     tagger = Tagger.load(chosen.model)
-    words = import_module("tagwright.papers.depl").keywords_of(tagger, keywords)
+    svm = tagger.stages.get("svm")
+    if not isinstance(svm, Linear):
+        raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; expected one called svm")
+    words = svm.keywords(keywords)
     if described:
         return with_keywords(tagger.vocabulary, words).lines(file_format)
     return (json.dumps(record, ensure_ascii=False) for record in keyword_records(tagger.vocabulary, words))
