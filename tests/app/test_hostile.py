@@ -115,6 +115,7 @@ def test_a_bad_file_is_named(run: Command, bad: str, command: Callable[[str], tu
         (("evaluate", "docs.jsonl", "--model", "missing"), "missing: no saved tagger here"),
         (("evaluate", *ON, *RUN, "--model", "folder"), "with --run leave out --model and --set"),
         (("suggest", *ON, "--model", "folder", *WORDS), "--set changes the zero-shot method"),
+        (("describe", *ON, "--model", "folder"), "--model and --set name the tagger of --candidates"),
         (("compare", *ON, *RUN), "compare needs at least two runs or taggers, got 1"),
         (("suggest", *ON, "--set", "encodr=minilm"), 'unknown option "encodr"; did you mean "encoder"?'),
         (("suggest", *ON, "--set", "weights=[2, 1, 1]", *WORDS[:2]), "3 weights for the stages"),

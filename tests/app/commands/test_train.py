@@ -526,18 +526,6 @@ def test_too_few_documents_for_a_check_are_said_to_be(
     assert any(message.startswith("30 labelled documents are too few") for message in caplog.messages)
 
 
-def test_labels_that_the_vocabulary_lacks_are_counted_before_a_training(
-    data: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with (tmp_path / "docs.jsonl").open("a") as file:
-        file.write('\n{"id": "x", "title": "Tax law", "labels": ["tax", "bank"]}\n')
-    train = ["train", "svm", *data, "--output", str(tmp_path / "M")]
-    with pytest.raises(InputError, match='document "x" has the label "tax", which is not in the vocabulary'):
-        run(*train, "--unknown-labels", "error")
-    run(*train)
-    assert "1 of 32 gold labels are not in the vocabulary and are left out: tax" in caplog.messages
-
-
 def test_depl_takes_edited_keywords_of_the_svm(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "svm", *data, "--output", str(tmp_path / "S"))
     printed = run("labels", "--model", str(tmp_path / "S"), "--keywords", "3").stdout

@@ -43,6 +43,8 @@ def describe(
 
     if graph and list_ and len(path) != 1:
         raise ConfigError(f"--list prints the neighbours over one meta-path, got {len(path)}: give one --path EXPR")
+    if not candidates and (chosen.model or chosen.settings):
+        raise ConfigError("--model and --set name the tagger of --candidates; add --candidates, or leave them out")
     corpus = inputs.read(docs, reading)
     if graph and list_:
         neighbours = ({"id": id_, "neighbours": ids} for id_, ids in Graph.of(corpus).neighbour_ids(path[0]))
