@@ -21,11 +21,10 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, figures
-from benchmarks.curve import UNLABELLED
-from benchmarks.curve_methods import DEPTH, MEASURES, SIZES, Draw, Task, fit_auto, fit_zero_shot
+from benchmarks.curve import MEASURES, UNLABELLED, by_document
+from benchmarks.curve_methods import DEPTH, SIZES, Draw, Task, fit_auto, fit_zero_shot
 
 from tagwright.evaluation.calibration import calibration_error
-from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import paired
 from tagwright.types import Doubles
 
@@ -67,10 +66,7 @@ def measure(draw: Draw, path: Path) -> dict[str, Any]:
     run = tagger.tag(draw.scored, DEPTH).without(draw.task.own(draw.scored))
     tagged = time.process_time()
     gold, first = draw.task.gold(draw.scored), run.top(5)
-    hits, record = Hits.of(run, gold, 100), tagger.training.get("auto", NOTHING)
-    scores = dict(
-        zip(MEASURES, (ndcg(hits, 5), precision(hits, 1), precision(hits, 5), recall(hits, 100)), strict=True)
-    )
+    scores, record = by_document(run, gold), tagger.training.get("auto", NOTHING)
     row = {
         **{name: round(float(values.mean()), 4) for name, values in scores.items()},
         "documents": len(draw.scored),

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, figures
-from numpy.typing import NDArray
 
 from tagwright.auto import combine
 from tagwright.auto.combiner import Examples, fit_combiner
@@ -25,7 +24,7 @@ from tagwright.data.gold import excludes_self
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import compare
 from tagwright.tagger import zero_shot
-from tagwright.types import Document, Longs, Run
+from tagwright.types import Document, Doubles, Longs, Run
 
 SIZES = (10, 20, 50, 100, 300, 1000, 3000)
 DRAWS = 5
@@ -128,22 +127,28 @@ def significance(run: Run, other: Run, gold: Run) -> float:
     return found.measures["nDCG@5"].p
 
 
-def measures(run: Run, gold: Run) -> NDArray[np.float64]:
-    """nDCG@5, P@1, P@5 and R@100."""
+MEASURES = ("nDCG@5", "P@1", "P@5", "R@100")
+
+
+def by_document(run: Run, gold: Run) -> dict[str, Doubles]:
+    """Measure -> (documents,) its values."""
     hits = Hits.of(run, gold, 100)
-    return np.array(
-        [each.mean() for each in (ndcg(hits, 5), precision(hits, 1), precision(hits, 5), recall(hits, 100))]
-    )
+    values = ndcg(hits, 5), precision(hits, 1), precision(hits, 5), recall(hits, 100)
+    return dict(zip(MEASURES, values, strict=True))
+
+
+def measures(run: Run, gold: Run) -> dict[str, float]:
+    """Measure -> its mean over the documents."""
+    return {name: float(values.mean()) for name, values in by_document(run, gold).items()}
 
 
 def summary(draws: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Means and deviations over the draws."""
     row: dict[str, Any] = {}
     for key in ("zero_shot", "auto"):
-        values = np.stack([each[key] for each in draws])
-        row[key] = dict(zip(("nDCG@5", "P@1", "P@5", "R@100"), values.mean(axis=0).round(4).tolist(), strict=True))
-        row[key]["deviation"] = round(float(values[:, 0].std()), 4)
-    gains = [each["auto"][0] - each["zero_shot"][0] for each in draws]
+        row[key] = {name: round(float(np.mean([each[key][name] for each in draws])), 4) for name in draws[0][key]}
+        row[key]["deviation"] = round(float(np.std([each[key]["nDCG@5"] for each in draws])), 4)
+    gains = [each["auto"]["nDCG@5"] - each["zero_shot"]["nDCG@5"] for each in draws]
     row["p"] = [round(each["p"], 4) for each in draws]
     row["above"] = int(sum(p < LEVEL and gain > 0 for p, gain in zip(row["p"], gains, strict=True)))
     row["below"] = int(sum(p < LEVEL and gain < 0 for p, gain in zip(row["p"], gains, strict=True)))

@@ -33,8 +33,6 @@ from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.types import Document, Ints, Run
 
-MEASURES = ("nDCG@5", "P@1", "P@5", "R@100")
-
 SIZES = ("0", "10", "20", "50", "100", "300", "1000", "3000", "all")
 
 SMALL, POOL = 300, 600
@@ -203,10 +201,9 @@ def measure(method: str, draw: Draw) -> dict[str, Any]:
     fitted = time.process_time()
     own, gold = draw.task.own(draw.scored), draw.task.gold(draw.scored)
     run = tagger.tag(draw.scored, DEPTH).without(own)
-    values = dict(zip(MEASURES, measures(run, gold).round(4).tolist(), strict=True))
     kept = tagger.training.get("auto", {}).get("kept")
     return {
-        **values,
+        **{name: round(value, 4) for name, value in measures(run, gold).items()},
         "labelled": len(draw.labelled),
         "documents": len(draw.scored),
         "processor seconds": round(fitted - clock, 1),

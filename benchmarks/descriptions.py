@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from benchmarks import corpora, rows
 
-from tagwright.data.descriptions import with_keywords
 from tagwright.data.gold import confident
+from tagwright.data.keywords import with_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.papers import depl, svm

@@ -22,10 +22,11 @@ from typing import Any
 
 from benchmarks import corpora, figures, machine
 
+from tagwright.encoders import precision as number_formats
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.compiled import Computed
 from tagwright.encoders.device import Precision, threads
-from tagwright.encoders.precision import formats, resolve
+from tagwright.encoders.precision import resolve
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
 from tagwright.tagger import zero_shot
@@ -74,7 +75,7 @@ def here(options: argparse.Namespace) -> dict[str, Any]:
         "labels": [label.text for name in options.corpora[:2] for label in corpora.labels(name)[:labels]],
     }
     encoders = {each: BiEncoder.load(precision=each, cached=False) for each in precisions()}
-    found: dict[str, Any] = {"auto": resolve("auto"), "formats": formats(), "rounds": rounds}
+    found: dict[str, Any] = {"auto": resolve("auto"), "formats": number_formats.formats(), "rounds": rounds}
     return {**found, **{kind: times_as_fast(encoders, some, rounds) for kind, some in texts.items()}}
 
 
@@ -115,7 +116,7 @@ def quality(name: str, documents: int) -> dict[str, Any]:
 
 def precisions() -> list[Precision]:
     """float32, and those that this machine computes fast."""
-    return ["float32", *(name for name in FAST if formats().get(name))]
+    return ["float32", *(name for name in FAST if number_formats.formats().get(name))]
 
 
 def write(output: Path, job: str, name: str, found: Mapping[str, Any]) -> None:

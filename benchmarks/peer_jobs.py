@@ -84,8 +84,7 @@ class Task:
         run = read_run(predictions, [each.id for each in self.test], self.labels.index)
         own = corpora.own_labels(self.name, self.labels, self.test)
         gold = self.labels.gold(self.test, unknown="ignore").without(own)
-        values = measures(run.without(own), gold)
-        return dict(zip(("nDCG@5", "P@1", "P@5", "R@100"), values.round(4).tolist(), strict=True))
+        return {name: round(value, 4) for name, value in measures(run.without(own), gold).items()}
 
 
 def prepare(name: str, size: int | None, draw: int, documents: int, known: int) -> Task:

@@ -8,10 +8,9 @@ from statistics import mean
 from typing import Any
 
 from benchmarks import figures
+from benchmarks.corpora import WITH_KIRJA as CORPORA
 from benchmarks.curve_plot import number, points
 from benchmarks.markdown import LEVEL, change, conditions, interval, percent, probability, result, slashed, table
-
-CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
 
 TRAINED = ("svm", "knn", "knn_dense", "depl_cls", "rts")
 "The stages that `train auto` trains."

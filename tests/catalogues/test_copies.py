@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 import logging
 import random
 import unicodedata
@@ -232,14 +231,6 @@ def test_records_of_unimarc_are_copied_as_they_are(
     ]
 
 
-def test_compressed_files(tmp_path: Path) -> None:
-    record = utf8(marc_record(BEES))
-    path = written(tmp_path, gzip.compress(record), "in.mrc.gz")
-    assert write_copy(path, tmp_path / "out.mrc", suggest(), PROVENANCE) == Added(1, 2)
-    write_copy(path, tmp_path / "out.mrc.gz", suggest(), PROVENANCE)
-    assert gzip.decompress((tmp_path / "out.mrc.gz").read_bytes()) == (tmp_path / "out.mrc").read_bytes()
-
-
 def test_the_input_is_never_replaced(tmp_path: Path) -> None:
     path = written(tmp_path, utf8(marc_record(BEES)), "in.mrc")
     (tmp_path / "link.mrc").symlink_to(path)
@@ -293,10 +284,3 @@ def test_latin_letters_are_read_again(text: str) -> None:
 def test_every_text_can_be_written_without_signs_of_the_format(text: str) -> None:
     written = to_marc8("".join(sign for sign in text if sign >= " " and not "\ud800" <= sign <= "\udfff"))
     assert not set(written) & set(b"\x1b\x1d\x1e\x1f")
-
-
-def test_several_accents_and_what_has_no_byte() -> None:
-    """A letter with two accents; Vietnamese; an astral character; accents that ANSEL lacks stay beside their letter."""
-    assert to_marc8("ệ") == b"\xf2\xe3e"
-    assert to_marc8("🐝") == b"&#x1F41D;"
-    assert to_marc8("a\u0333\u036f") == b"a&#x0333;&#x036F;"

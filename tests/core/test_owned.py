@@ -11,14 +11,12 @@ from pathlib import Path
 
 import pytest
 from tests.boxes import names, number, save
+from tests.sources import modules
 
-import tagwright
 from tagwright.core.atomic import ChangedError, OccupiedError, check_replaceable, delete, replace_folder, saved_version
 from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.core.steps import Start, resumable
 from tagwright.errors import ModelError, TagwrightError
-
-SOURCES = Path(tagwright.__file__).parent
 
 OF_OS = {"replace", "rename", "renames", "remove", "unlink", "rmdir", "removedirs"}
 OF_SHUTIL = {"rmtree", "move"}
@@ -53,11 +51,7 @@ def replacing_or_deleting(tree: ast.AST) -> Iterator[int]:
 
 
 def test_nothing_but_one_module_replaces_or_deletes() -> None:
-    found = {
-        f"{path.relative_to(SOURCES).as_posix()}:{line}"
-        for path in SOURCES.rglob("*.py")
-        for line in replacing_or_deleting(ast.parse(path.read_text(encoding="utf-8")))
-    }
+    found = {f"{path}:{line}" for path, tree in modules() for line in replacing_or_deleting(tree)}
     outside = sorted(each for each in found if not each.startswith("core/atomic.py:"))
     assert {each for each in outside if each.partition(":")[0] not in OTHERS} == set()
     assert len(outside) <= len(OTHERS)
@@ -247,15 +241,6 @@ def test_a_place_that_cannot_be_renamed_is_refused_before_any_work(
     assert names(tmp_path) == ["box"] * there
 
 
-def test_a_version_is_known_while_a_folder_is_replaced(tmp_path: Path) -> None:
-    save(tmp_path / "box", 7)
-    version = saved_version(tmp_path / "box")
-    assert version
-    (tmp_path / "box").rename(tmp_path / ".box.previous")
-    assert saved_version(tmp_path / "box") == version
-    assert saved_version(tmp_path / "none") == ""
-
-
 def test_what_is_tried_before_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
     save(tmp_path / "box", 7)
     before = (tmp_path / "box").stat().st_ino, (tmp_path / "box" / "manifest.json").stat().st_mtime_ns
@@ -287,10 +272,9 @@ REPLACING = {"replace_file", "replace_folder", "replace_locked"}
 
 def test_every_caller_that_replaces_by_name_is_known_and_folders_are_compared() -> None:
     found = set()
-    for path in SOURCES.rglob("*.py"):
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for name, tree in modules():
+        for call in ast.walk(tree):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in REPLACING:
-                name = path.relative_to(SOURCES).as_posix()
                 found.add(name)
                 given = {each.arg for each in call.keywords}
                 if call.func.id == "replace_folder" and name != "core/steps.py":

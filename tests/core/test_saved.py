@@ -9,7 +9,7 @@ import pytest
 from tests.boxes import names, number, save
 
 from tagwright.core import saved
-from tagwright.core.atomic import check_replaceable, lies_in, replace_file, replace_folder
+from tagwright.core.atomic import check_replaceable, lies_in
 from tagwright.core.saved import check_files, digests, read_array, read_manifest, write_arrays
 from tagwright.errors import ModelError, TagwrightError
 
@@ -24,17 +24,6 @@ def test_reading_does_not_touch_a_folder_that_is_there(tmp_path: Path) -> None:
     save(tmp_path / "box", 7)
     save(tmp_path / ".box.previous", 6)
     assert read_manifest(tmp_path / "box", "box")["number"] == 7
-
-
-def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
-    with (
-        pytest.raises(TagwrightError, match="exists and is not a saved box"),
-        replace_folder(tmp_path / "thesis", "box"),
-    ):
-        pytest.fail("nothing must be written")
-    assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
 
 
 @pytest.mark.parametrize(
@@ -86,14 +75,6 @@ def test_an_empty_folder_may_be_saved_to(tmp_path: Path) -> None:
     (tmp_path / "box").mkdir()
     save(tmp_path / "box", 7)
     assert read_manifest(tmp_path / "box", "box")["number"] == 7
-
-
-def test_a_place_that_cannot_be_written_is_an_error_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(TagwrightError, match="cannot be written"), replace_folder(tmp_path / "file" / "box", "box"):
-        pytest.fail("nothing must be written")
-    with pytest.raises(TagwrightError, match="cannot be written"), replace_file(tmp_path / "file" / "run.jsonl"):
-        pytest.fail("nothing must be written")
 
 
 @pytest.mark.parametrize(

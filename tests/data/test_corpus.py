@@ -94,14 +94,6 @@ def test_an_id_that_stands_twice_is_refused_with_both_places(tmp_path: Path) -> 
     assert refusal(first, second) == (f'{second}:2: the id "z" is also that of {first}:3; every document needs its own')
 
 
-def test_one_text_given_twice_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("z.txt").write_text("Title")
-    assert refusal(Path("z.txt"), Path("z.txt")) == (
-        'z.txt: the id "z.txt" is also that of z.txt; every document needs its own'
-    )
-
-
 def test_ids_with_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus, "hash", lambda _: 1, raising=False)
     assert len(Corpus.of([BEES, EMPTY, ANTS])) == 3

@@ -35,7 +35,7 @@ def stored(folder: Path, *documents: Document, chunk: int = 1 << 20) -> Document
     return DocumentFile(folder / "documents.jsonl", chunk=chunk)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(DOCUMENTS, max_size=5), st.integers(1, 300))
 def test_documents_come_out_as_they_went_in(documents: list[Document], chunk: int) -> None:
     with TemporaryDirectory() as folder:

@@ -84,7 +84,7 @@ def test_a_run_that_does_not_fit_the_documents_is_not_written(tmp_path: Path) ->
 score = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
-@settings(deadline=None)  # writes to the disk, and waits for it
+@settings(deadline=None, max_examples=40)  # writes to the disk, and waits for it
 @given(rows=st.lists(st.dictionaries(st.integers(0, 5), score), max_size=5))
 def test_what_is_written_is_read_again_to_the_last_bit(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[int, float]]

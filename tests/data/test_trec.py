@@ -98,7 +98,7 @@ ids = st.text(st.characters(exclude_categories=["C"], include_characters="\t %25
 )
 
 
-@settings(deadline=None)  # writes to the disk, and waits for it
+@settings(deadline=None, max_examples=40)  # writes to the disk, and waits for it
 @given(names=st.lists(ids, min_size=1, max_size=4, unique=True))
 def test_any_id_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
     path = tmp_path_factory.mktemp("runs") / "run.trec"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.readers.reading import labels_refusal as refusal
 from tests.readers.reading import same_folder
@@ -225,17 +225,6 @@ def test_of_a_file_that_is_not_there_near_names_in_its_folder_are_said(tmp_path:
     assert refusal(tmp_path / "labels.tx") == "labels.tx: no such file; did you mean labels.txt?"
 
 
-def test_an_unknown_language_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, '{"id": "1", "name": "a"}')
-    assert 'no language "klingon"' in refusal(path, ConfigError, language="klingon")
-
-
-@pytest.mark.parametrize("language", ["de", "deu", "german", "German", "fr+de", "de-AT"])
-def test_the_language_of_names_has_every_spelling(tmp_path: Path, language: str) -> None:
-    content = "id,label_en,label_de\n1,Animals,Tiere\n"
-    assert Vocabulary.read(written(tmp_path, content, "labels.csv"), language=language)[0].name == "Tiere"
-
-
 # TSV and CSV
 
 
@@ -372,7 +361,7 @@ def vocabularies(draw: st.DrawFn) -> Vocabulary:
     return Vocabulary(Label(name, draw(names), draw(description), draw(broader)) for name in ids)
 
 
-@same_folder
+@settings(same_folder, max_examples=25)
 @given(vocabularies(), st.sampled_from(["labels.jsonl", "labels.jsonl.gz", "labels.csv", "labels.csv.gz"]))
 def test_written_labels_are_read_again(tmp_path: Path, vocabulary: Vocabulary, name: str) -> None:
     vocabulary.write(tmp_path / name)
@@ -482,17 +471,6 @@ def test_a_language_that_is_no_code_is_refused(tmp_path: Path, code: str) -> Non
     (tmp_path / "zoo.jsonl").write_text(f'{{"id": "1", "names": {{"{code}": ["Birds"]}}}}\n', encoding="utf-8")
     with pytest.raises(InputError, match=r"zoo.jsonl:1: names has the language"):
         Vocabulary.read(tmp_path / "zoo.jsonl")
-
-
-@pytest.mark.parametrize(
-    ("language", "names"), [(None, ("Birds",)), ("fi", ("Linnut",)), ("de+fi", ("Vögel", "Linnut")), ("en", ("Birds",))]
-)
-def test_a_column_for_each_language(tmp_path: Path, language: str | None, names: tuple[str, ...]) -> None:
-    (tmp_path / "zoo.csv").write_text("uri,label_en,label_de,label_fi\n1,Birds,Vögel,Linnut\n2,,Eulen,\n", "utf-8")
-    birds, owls = Vocabulary.read(tmp_path / "zoo.csv", language=language)
-    assert birds.names == names
-    assert birds.languages == (("en", "Birds"), ("de", "Vögel"), ("fi", "Linnut"))
-    assert (owls.names, owls.languages) == (("Eulen",), (("de", "Eulen"),))
 
 
 def test_a_vocabulary_is_shown_in_a_line_by_its_size_and_first_names(tmp_path: Path) -> None:

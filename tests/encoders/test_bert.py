@@ -59,16 +59,6 @@ def test_weights_may_have_a_prefix_and_the_old_names_of_their_norms(tmp_path: Pa
     assert BiEncoder.load(str(folder), cached=False).encode(TEXTS).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
-def test_weights_in_16_bits_are_read(tmp_path: Path, kind: torch.dtype) -> None:
-    folder = tiny_encoder(tmp_path / "tiny")
-    expected = BiEncoder.load(str(folder), cached=False).encode(TEXTS)
-    file = folder / "model.safetensors"
-    save_torch({name: torch.from_numpy(tensor).to(kind) for name, tensor in load_file(file).items()}, file)
-    got = BiEncoder.load(str(folder), cached=False).encode(TEXTS)
-    assert (got * expected).sum(1).min() > 0.999
-
-
 def test_bfloat16_is_read_exactly(tmp_path: Path) -> None:
     save_torch({"x": torch.tensor([[1.0, -2.5], [0.15625, 3e38]]).to(torch.bfloat16)}, tmp_path / "x.safetensors")
     expected = torch.tensor([[1.0, -2.5], [0.15625, 3e38]]).to(torch.bfloat16).float().tolist()

@@ -164,7 +164,7 @@ def test_an_encoder_can_be_saved_over_the_folder_it_was_loaded_from(tiny: str, t
     assert cosines(encoder.encode(["bee"]), BiEncoder.load(tiny).encode(["bee"])) == pytest.approx(1, abs=1e-3)
 
 
-def test_training_is_seen_by_an_encoder_made_of_the_model_afterwards(tiny: str) -> None:
+def test_training_is_seen_by_an_encoder_made_of_the_model_afterwards_and_saved(tiny: str, tmp_path: Path) -> None:
     import torch
 
     encoder = BiEncoder.load(tiny)
@@ -172,9 +172,11 @@ def test_training_is_seen_by_an_encoder_made_of_the_model_afterwards(tiny: str) 
     with torch.no_grad():
         for weights in encoder.model.parameters():
             weights.mul_(1.5)
-    after = BiEncoder.of(encoder.model).encode(["bee"])
-    assert cosines(after, before).max() < 0.999
-    assert cosines(after, encoder.model.encode(["bee"])).min() > 0.999
+    encoder.save(tmp_path / "saved")
+    for trained in (BiEncoder.of(encoder.model), BiEncoder.load(str(tmp_path / "saved"))):
+        after = trained.encode(["bee"])
+        assert cosines(after, before).max() < 0.999
+        assert cosines(after, encoder.model.encode(["bee"])).min() > 0.999
 
 
 def test_any_other_transformer_is_run_by_sentence_transformers(tiny: str) -> None:

@@ -203,6 +203,7 @@ def test_the_score_is_the_difference_of_two_logits(
     assert score(encoder) == pytest.approx((logits[:, entailed] - logits[:, other]).tolist(), abs=1e-5)
     encoder.save(tmp_path / "saved")
     assert score(CrossEncoder.load(str(tmp_path / "saved"))) == pytest.approx(score(encoder), abs=1e-6)
+    assert score(CrossEncoder.of(encoder.model)) == pytest.approx(score(encoder), abs=1e-5)
     weights = tmp_path / "saved" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(ModelError, match="cannot be loaded as a cross-encoder"):

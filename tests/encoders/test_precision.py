@@ -13,7 +13,7 @@ import pytest
 
 from tagwright.encoders import precision
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.compiled import Computed, compiled
+from tagwright.encoders.compiled import Compiled, Computed
 from tagwright.encoders.device import best_device, best_dtype
 from tagwright.encoders.graphs import factors
 from tagwright.errors import ConfigError
@@ -90,33 +90,25 @@ def test_int8_that_is_imitated_in_float32_or_wrong_or_refused_is_told(monkeypatc
     def wrong(weight: Floats, *, int8: bool) -> Any:
         return factors(-weight, int8=int8)
 
-    def refused(model: Any, name: Computed, streams: int) -> Any:
+    def refused(model: Any, name: Computed) -> Any:
         raise RuntimeError("no such primitive")
 
-    monkeypatch.setattr(precision, "compiled", lambda model, _, streams: compiled(model, "float32", streams))
+    monkeypatch.setattr(precision, "Compiled", lambda model, _: Compiled(model, "float32"))
     assert precision.try_int8() is False
     with monkeypatch.context() as patch:
         patch.setattr(precision, "factors", wrong)
         assert precision.try_int8() is None
-    monkeypatch.setattr(precision, "compiled", refused)
+    monkeypatch.setattr(precision, "Compiled", refused)
     assert precision.try_int8() is None
 
 
 def test_int8_that_rounds_what_it_multiplies_is_the_processors_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Rounding:
-        """Products of activations that are rounded to 8 bits."""
+    def rounding(model: Any, name: Computed) -> Any:
+        """Products of activations that are rounded to 8 bits, but in float32."""
+        run = Compiled(model, "float32")
+        return run if name == "float32" else lambda parts, inputs: run([np.round(x * 32) / 32 for x in parts], inputs)
 
-        def __init__(self, request: Any) -> None:
-            self.infer = lambda inputs: request.infer([np.round(each * 32) / 32 for each in inputs])
-
-        def create_infer_request(self) -> Rounding:
-            return self
-
-    def rounding(model: Any, name: Computed, streams: int) -> Any:
-        found = compiled(model, "float32", streams)
-        return found if name == "float32" else Rounding(found.create_infer_request())
-
-    monkeypatch.setattr(precision, "compiled", rounding)
+    monkeypatch.setattr(precision, "Compiled", rounding)
     assert precision.try_int8() is True
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize
 from tests.tiny import DIM, VOCABULARY, tiny_encoder
@@ -16,7 +16,7 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.cache import Cache, user_cache
 from tagwright.encoders import static
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.static import distil, main_directions
+from tagwright.encoders.static import distil, main_directions, rarity, read_sketch
 from tagwright.tagger import Tagger
 from tagwright.tagger import zero_shot as zeroshot
 from tagwright.types import Floats
@@ -134,3 +134,45 @@ def _harmonic(count: int) -> float:
 def _distances(vectors: Floats) -> Floats:
     distances: Floats = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)[np.triu_indices(len(vectors), 1)]
     return distances
+
+
+def test_a_text_is_the_mean_of_its_tokens_weighted_by_rarity(tiny: str) -> None:
+    sketch = read_sketch(Path(tiny))
+    assert sketch is not None
+    table = load_file(Path(tiny, "model.safetensors"))["embeddings.word_embeddings.weight"]
+    ordinary = (table[5:] - table[5:].mean(axis=0)) * rarity(len(VOCABULARY) - 5)[:, None]  # 5 special ones come first
+    bee, honey = (ordinary[VOCABULARY.index(word) - 5] for word in ("bee", "honey"))
+    expected = (2 * bee + honey) / np.linalg.norm(2 * bee + honey)
+    np.testing.assert_allclose(sketch(["bee honey bee"])[0], expected, atol=1e-5)
+
+
+def test_as_much_of_a_text_is_read_as_the_transformer_reads(tiny: str) -> None:
+    """Of five tokens, [CLS] and [SEP] are two."""
+    sketch = read_sketch(Path(tiny), max_length=5)
+    assert sketch is not None
+    beginning, same, more = sketch(["bee honey bee", "bee honey bee wasp wasp", "bee honey wasp"])
+    np.testing.assert_allclose(same, beginning, atol=1e-6)
+    assert not np.allclose(more, beginning, atol=1e-3)
+
+
+def test_texts_without_a_known_token_are_zero_and_no_text_is_cut(tiny: str) -> None:
+    sketch = read_sketch(Path(tiny))
+    assert sketch is not None
+    assert not sketch(["", "\u4e00"]).any()
+    assert sketch([]).shape == (0, 16)
+    long = sketch(["bee " * 500 + "honey " * 500, "bee honey"])
+    np.testing.assert_allclose(long[0], long[1], atol=1e-5)
+
+
+def test_there_is_none_without_a_table_of_embeddings(tiny: str) -> None:
+    folder = Path(tiny)
+    weights = load_file(folder / "model.safetensors")
+    table = weights.pop("embeddings.word_embeddings.weight")
+    save_file({**weights, "tokens": table}, Path(tiny, "model.safetensors"))
+    assert read_sketch(folder) is None
+    save_file({**weights, "embeddings.word_embeddings.weight": table[:9]}, Path(tiny, "model.safetensors"))
+    assert read_sketch(folder) is None
+    (Path(tiny, "model.safetensors")).write_bytes(b"damaged")
+    assert read_sketch(folder) is None
+    (folder / "tokenizer.json").unlink()
+    assert read_sketch(folder) is None

@@ -9,8 +9,7 @@ import pytest
 
 from tagwright.auto.out_of_fold import STAGES
 from tagwright.evaluation import advice
-from tagwright.evaluation.advice import advise, next_step
-from tagwright.registry import METHODS
+from tagwright.evaluation.advice import METHODS, advise, next_step
 
 PAGES = Path(__file__).parents[2] / "docs"
 
@@ -46,7 +45,5 @@ def test_a_stage_is_not_tried_without_the_packages_that_train_it(monkeypatch: py
     assert "(here 3)" in row.lacking({**held, "labelled": 3})
 
 
-def test_advice_holds_no_figure_of_a_corpus_and_its_packages_are_those_of_the_training() -> None:
-    for row in advice.METHODS:
-        assert not re.search(r"\d", row.why), row.name
-        assert {*METHODS[row.name].needs} <= {*row.packages}, row.name
+def test_advice_holds_no_figure_of_a_corpus() -> None:
+    assert not [advice for _, advice in METHODS if re.search(r"\d", advice.why)]

@@ -93,7 +93,7 @@ def drawing(way: str, batch: int = module.BATCH) -> Iterator[None]:
         yield
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(documents=CORPORA)
 def test_neighbours_are_those_of_brute_force(documents: list[Document]) -> None:
     everyone = np.arange(8)
@@ -108,7 +108,7 @@ def test_neighbours_are_those_of_brute_force(documents: list[Document]) -> None:
         assert found.joins(starts, ends).tolist() == joined, expression
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(documents=CORPORA, seed=st.integers(0, 99))
 def test_every_draw_is_a_neighbour_and_none_means_none(documents: list[Document], seed: int) -> None:
     everyone = np.repeat(np.arange(8), 5)

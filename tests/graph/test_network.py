@@ -80,15 +80,3 @@ def test_several_paths_are_measured_at_once_and_without_any_all_usual_ones() -> 
 def test_documents_without_metadata_have_no_paths_to_measure() -> None:
     with pytest.raises(InputError, match="none of the 2 documents has metadata, so no meta-path joins them"):
         Graph.of([Document("a"), Document("b")]).coverages()
-
-
-def test_neighbours_are_named_by_their_ids_and_works_outside_are_none() -> None:
-    graph = Graph.of(
-        [
-            Document("a", metadata={"reference": ("book", "c")}),
-            Document("b", metadata={"reference": ("book",)}),
-            Document("c"),
-        ]
-    )
-    assert dict(graph.neighbour_ids("P->P")) == {"a": ["c"], "b": [], "c": []}
-    assert dict(graph.neighbour_ids("P->P<-P")) == {"a": ["b"], "b": ["a"], "c": []}

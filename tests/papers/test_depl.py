@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,13 +15,11 @@ from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, right, trained
 from tagwright.api.options import configuration
 from tagwright.core.steps import NAME, Steps
 from tagwright.data.gold import confident
-from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.papers import depl
 from tagwright.papers import svm as linear
 from tagwright.papers.descriptions import DescriptionRetriever
 from tagwright.papers.label_objectives import DualEncoder
-from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, train_linear
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.training.batching import is_validation
@@ -85,18 +84,11 @@ def test_vectors_of_any_length_teach_it_too(encoder: dict[str, str], svm: Tagger
 def test_the_svm_that_writes_keywords_and_finds_hard_negatives_has_the_loss_of_its_options(
     encoder: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = list[SvmOptions]()
-
-    def recorded(
-        documents: Sequence[Document], labels: Vocabulary, gold: Run, *, options: SvmOptions, steps: Steps
-    ) -> Linear:
-        asked.append(options)
-        return train_linear(documents, labels, gold, options, steps=steps)
-
+    recorded = Mock(wraps=train_linear)
     monkeypatch.setattr(depl, "train_linear", recorded)
     hinge = SvmOptions(loss="hinge", prune=0.0)
     depl.fit(TRAIN, LABELS, trained(replace(QUICK, encoder=encoder["static"], svm=hinge), steps=1))
-    assert asked == [hinge]
+    assert recorded.call_args.kwargs["options"] == hinge
     assert configuration("depl", {"svm": {"loss": "hinge"}}).svm == SvmOptions(loss="hinge")
 
 
@@ -209,12 +201,7 @@ def test_held_out_documents_teach_nothing(encoder: dict[str, str], monkeypatch: 
     config = trained(replace(QUICK, encoder=encoder["static"]), validation=0.3, steps=4)
     hidden = {i for i in range(len(TRAIN)) if is_validation(i, 0.3, config.training.seed)}
     assert 0 < len(hidden) < len(TRAIN)
-    learnt, seen = list[Run](), set[int]()
-    original, views = train_linear, DualEncoder.views
-
-    def learn(documents: Sequence[Document], labels: Vocabulary, gold: Run, *rest: Any, **more: Any) -> Linear:
-        learnt.append(gold)
-        return original(documents, labels, gold, *rest, **more)
+    seen, views, learn = set[int](), DualEncoder.views, Mock(wraps=train_linear)
 
     def look(self: DualEncoder, batch: Sequence[Pair], step: int) -> Any:
         seen.update(pair.group for pair in batch)
@@ -223,7 +210,7 @@ def test_held_out_documents_teach_nothing(encoder: dict[str, str], monkeypatch: 
     monkeypatch.setattr(depl, "train_linear", learn)
     monkeypatch.setattr(DualEncoder, "views", look)
     depl.fit(TRAIN, LABELS, config)
-    assert set(learnt[0].rows.tolist()) == seen == set(range(len(TRAIN))) - hidden
+    assert set(learn.call_args.args[2].rows.tolist()) == seen == set(range(len(TRAIN))) - hidden
 
 
 def test_a_label_whose_documents_have_no_text_is_unseen(encoder: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
-from tests.tiny import DIM, tiny_encoder
+from tests.tiny import DIM, _tokenizer, tiny_encoder
 
 from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -17,7 +17,9 @@ from tagwright.papers.descriptions import (
     ClassifierWeights,
     DescriptionRetriever,
     DescriptionRetrieverOptions,
+    cut,
     encoder,
+    pseudo_description,
     side,
 )
 from tagwright.stages.dense.index import Storage, Vectors
@@ -163,3 +165,34 @@ def test_what_is_damaged_is_refused(sides: tuple[BiEncoder, BiEncoder], tmp_path
     write_manifest(tmp_path, "dual", {**manifest, "options": {"k": 0}})
     with pytest.raises(ModelError, match="manifest cannot be read"):
         DescriptionRetriever.load(tmp_path, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("label", "keywords", "expected"),
+    [
+        (Label("1", ("Bees", "Apoidea"), "Flying insects."), ("honey", "wing"), "Bees. honey wing. Flying insects"),
+        (Label("1", ("Bees", "Apoidea"), "Flying insects."), (), "Bees. Flying insects"),
+        (Label("2", ("Oak",)), ("acorn",), "Oak. acorn"),
+        (Label("2", ("Oak",)), (), "Oak"),
+    ],
+)
+def test_a_label_s_text_is_name_description_and_keywords(
+    label: Label, keywords: tuple[str, ...], expected: str
+) -> None:
+    assert pseudo_description(label, keywords) == expected
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"), [(1, "honey"), (2, "honey b"), (3, "honey bx"), (4, "honey bx!"), (9, "honey bx!")]
+)
+def test_a_text_is_cut_after_its_last_token(tokens: int, expected: str) -> None:
+    tokenizer = _tokenizer()
+    assert cut("honey bx!", tokenizer, tokens) == expected  # honey, b, ##x, !
+    assert len(tokenizer.encode(expected, add_special_tokens=False)) == min(tokens, 4)
+
+
+def test_padding_is_no_token_of_the_text() -> None:
+    tokenizer = _tokenizer()
+    tokenizer.enable_padding(length=20)  # so does the tokenizer of MiniLM, before its first use
+    assert cut("honey bx!", tokenizer, 8) == "honey bx!"
+    assert cut("honey bx!", tokenizer, 2) == "honey b"

@@ -68,23 +68,17 @@ def test_a_run_that_stopped_in_either_stage_ends_with_the_same_vectors(
     assert (tmp_path / "whole" / "stage-1" / NAME).is_file()
     assert (tmp_path / "whole" / "stage-2" / NAME).is_file()
 
-    class Stop(Exception):  # noqa: N818
-        pass
+    def before_step(objective: MaclrStage1, now: int, encode: Any) -> bool:
+        if now in stops:
+            stops.remove(now)
+            raise InterruptedError
+        return original(objective, now, encode)
 
-    def stopping_at(step: int) -> None:
-        def before_step(objective: MaclrStage1, now: int, encode: object) -> bool:
-            if now == step:
-                raise Stop
-            return original(objective, now, encode)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(MaclrStage1, "before_step", before_step)
-
-    original = MaclrStage1.before_step
-    for step in (3, 15):  # among the clusters, and after them
-        stopping_at(step)
-        with pytest.raises(Stop):
+    stops, original = [3, 15], MaclrStage1.before_step  # among the clusters, and after them
+    monkeypatch.setattr(MaclrStage1, "before_step", before_step)
+    for _ in range(2):
+        with pytest.raises(InterruptedError):
             maclr.fit(TITLED, LABELS, config, Steps(tmp_path / "stopped", resume=True))
-    monkeypatch.setattr(MaclrStage1, "before_step", original)
     assert (vectors(maclr.fit(TITLED, LABELS, config, Steps(tmp_path / "stopped", resume=True))) == whole).all()
 
 

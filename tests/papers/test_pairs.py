@@ -277,9 +277,3 @@ def test_both_bounds_are_drawn_and_all_between_about_equally_often() -> None:
 def test_last_segment_shorter_than_half_the_minimum_is_merged(words: int, lengths: list[int]) -> None:
     pieces = segments(counted_words(words), "fixed", 40, 80, np.random.default_rng(0))
     assert [len(piece.split()) for piece in pieces] == lengths
-
-
-def test_natural_segments_are_sentences_of_any_length() -> None:
-    text = "Bees fly. They do so by day, and seldom in rain.\nWhy?"
-    pieces = segments(text, "natural", 40, 80, np.random.default_rng(0))
-    assert pieces == ["Bees fly.", "They do so by day, and seldom in rain.", "Why?"]

@@ -14,7 +14,7 @@ from tests.readers.reading import read, same_folder
 import tagwright
 from tagwright.core.display import for_programs
 from tagwright.data.corpus import Corpus
-from tagwright.data.descriptions import read_keywords, write_keywords
+from tagwright.data.keywords import read_keywords, write_keywords
 from tagwright.data.run_files import read_run, run_lines, write_run
 from tagwright.data.trec import read_qrels, write_qrels
 from tagwright.data.vocabulary import Vocabulary
@@ -148,7 +148,7 @@ WRITERS = {
     "readers/documents/jsonl.py": "documents.jsonl",
     "data/run_files.py": "run.jsonl, run.trec",
     "data/trec.py": "gold.qrels",
-    "data/descriptions.py": "keywords.jsonl",
+    "data/keywords.py": "keywords.jsonl",
     "data/vocabulary.py": "labels.*",
     "review/export.py": "export.*",
     "app/commands/generate.py": "documents as documents.jsonl; descriptions are texts of a model",

@@ -145,7 +145,7 @@ def _learn(folder: Path, together: Callable[[], None], _: int) -> None:
 
     refitter = Refitter(Review(model, ReviewFile(folder / "reviews.sqlite")), better, folder / "model")
     together()
-    said = refitter._train(Labelled([Document("1", "Bees")], [[NAMES[0]]], [set()]))
+    said = " ".join(refitter._train(Labelled([Document("1", "Bees")], [[NAMES[0]]], [set()])))
     if "saved as" not in said:
         raise TagwrightError(said)
 

@@ -107,7 +107,7 @@ def _samples() -> dict[str, bytes]:
         word.add_heading("Bees", 1)
         word.add_paragraph("They fly.")
         word.save(str(folder / "x.docx"))
-        (folder / "x.pdf").write_bytes(pdf([page(("Bees", 16, True), "They fly.\nFar.")], [("Bees", 0, -1)], "Bees"))
+        (folder / "x.pdf").write_bytes(pdf([page(("Bees", 16, True), "They fly.\nFar.")], "Bees"))
         (folder / "x.jsonl.gz").write_bytes(gzip.compress(LINES.encode(), mtime=0))
         return found | {file.name: file.read_bytes() for file in folder.iterdir()}
 

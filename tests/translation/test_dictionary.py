@@ -35,10 +35,6 @@ def test_an_unknown_word_stays_and_a_name_of_unknown_words_has_no_translation() 
     assert dictionary.translate(["Xyzzy", "", "der"]) == [(), (), ()]
 
 
-def test_what_stands_in_brackets_is_not_translated() -> None:
-    assert learned([*PAIRS, *ALONE]).translate(["Recht (Politik)"]) == [("law",)]
-
-
 def test_the_share_of_words_that_are_right() -> None:
     """Of "tax law" and "sun", two of three words are found."""
     dictionary = learned([*PAIRS, *ALONE])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagwright.translation.spelling import Spelling, aligned
+from tagwright.translation.spelling import Spelling
 
 PAIRS = [("biologie", "biology"), ("soziologie", "sociology"), ("psychologie", "psychology"), ("theologie", "theology"),
          ("haus", "tree")]  # fmt: skip
@@ -20,16 +20,3 @@ def test_a_letter_written_alike_k_of_n_times_has_probability_k_over_n_and_a_half
     [(word, probability)] = Spelling([("aaab", "aaac")] * 2)(["aaab"])
     assert word == "aaac"
     assert probability == pytest.approx((2 / 2.5) ** 4)
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "pieces"),
-    [
-        ("musik", "music", ["m", "u", "s", "i", "c"]),
-        ("ion", "ioni", ["i", "o", "ni"]),
-        ("onia", "nia", ["", "n", "i", "a"]),
-        ("haus", "tree", None),
-    ],
-)
-def test_letters_are_aligned_by_the_fewest_edits(source: str, target: str, pieces: list[str] | None) -> None:
-    assert aligned(source, target) == pieces

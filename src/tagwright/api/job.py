@@ -34,8 +34,8 @@ from tagwright.core.saved import is_first, read_manifest
 from tagwright.core.steps import LOG, Start, beside, digest, remove, resumable
 from tagwright.core.versions import in_use
 from tagwright.data.corpus import Corpus, ids_of, is_synthetic, same_texts, taken
-from tagwright.data.descriptions import Keywords, read_keywords
 from tagwright.data.gold import confident, known_labels, sample_labels, sample_pairs
+from tagwright.data.keywords import Keywords, read_keywords
 from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, TagwrightError, option

@@ -56,6 +56,10 @@ class Config(Checked):
     "How the combiner is trained."
 
 
+class TooLateError(Exception):
+    """There was no time to read all documents."""
+
+
 class CombinedTagger(NamedTuple):
     """A tagger and its fitted combiner; None without enough labelled documents."""
 
@@ -107,8 +111,8 @@ def with_gold(documents: Sequence[Document], gold: Run, labels: Vocabulary) -> l
     """Replace the labels of the documents. gold: a row for each."""
     ids = labels.ids
     return [
-        replace(each, labels=tuple(ids[label] for label in found.tolist()))
-        for each, (found, _) in zip(documents, gold, strict=True)
+        replace(document, labels=tuple(ids[label] for label in row.tolist()))
+        for document, (row, _) in zip(documents, gold, strict=True)
     ]
 
 
@@ -174,7 +178,7 @@ def describe_corpus(
 ) -> CandidateFeatures:
     """Fit the features of candidates to the corpus, without reading the labels of documents.
 
-    Those of a learned combiner are fitted already. Raises TimeoutError where the corpus is not read in time.
+    Those of a learned combiner are fitted already. Raises TooLateError where the corpus is not read in time.
     """
     if learned := tagger.combiner.learned_features:  # at most two combiners stand on each other
         return replace(learned, first=learned.first if learned.first.learned_features else tagger.combiner)
@@ -193,8 +197,8 @@ def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[D
     runs, values, names = list[Run](), list[NDArray[Any]](), tuple[str, ...]()
     for pool in pools(tagger, documents):
         runs.append(described.candidates(pool))
-        found = described.describe(pool, runs[-1])
-        names, values = found.names, [*values, found.values]
+        features = described.describe(pool, runs[-1])
+        names, values = features.names, [*values, features.values]
     gold = tagger.vocabulary.gold(documents, unknown="ignore")
     return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold, len(tagger.vocabulary))
 
@@ -215,16 +219,16 @@ def judged_only(examples: Examples, judged: Run | None) -> Examples:
 def pools(
     tagger: Tagger, documents: Sequence[Document], in_time: Callable[[], bool] = lambda: True
 ) -> Iterator[CandidatePool]:
-    """Yield the candidates of documents, batch by batch. Raises TimeoutError before a batch that is not in time."""
+    """Yield the candidates of documents, batch by batch. Raises TooLateError before a batch that is not in time."""
     with bar("reading documents", len(documents)) as done:
         for batch in batches(documents, BATCH):
             if not in_time():
-                raise TimeoutError
+                raise TooLateError
             yield tagger.candidates(batch)
             done(len(batch))
 
 
 def _weighted_sum(tagger: Tagger) -> WeightedSum:
-    found = tagger.combiner.weighted_sum
-    assert found, "checked by `check_can_learn`"
-    return found
+    combiner = tagger.combiner.weighted_sum
+    assert combiner, "checked by `check_can_learn`"
+    return combiner

@@ -78,8 +78,8 @@ def with_trained(
     pools = [pool.dropping(dropped, tagger.pool) for pool in pools] if dropped else pools
     described = weighted(described, weights)
     runs = list(map(described.candidates, pools))
-    found = [described.describe(pool, run) for pool, run in zip(pools, runs, strict=True)]
-    features = Features(found[0].names, np.concatenate([each.values for each in found]))
+    tables = [described.describe(pool, run) for pool, run in zip(pools, runs, strict=True)]
+    features = Features(tables[0].names, np.concatenate([each.values for each in tables]))
     examples = Examples(Run.concat(runs), features, gold, len(tagger.vocabulary))
     return examples.take(np.argsort(order)), weights
 

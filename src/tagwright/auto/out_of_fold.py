@@ -74,7 +74,6 @@ class Folds:
     labels: Vocabulary
     gold: Run
     scored: Longs
-    folds: int = 5
     seed: int = 0
     steps: Steps = Steps()
     dense: tuple[str, Dense] | None = None
@@ -86,7 +85,7 @@ class Folds:
     @cached_property
     def parts(self) -> list[Longs]:
         """The documents to be scored, in folds."""
-        return parts(self.scored, len(self.documents) - self.synthetic, self.folds, self.seed)
+        return parts(self.scored, len(self.documents) - self.synthetic, self.seed)
 
     def outside(self, name: str, part: int) -> Retriever:
         """Train a stage on all labelled documents but those of a part."""
@@ -114,11 +113,11 @@ class Folds:
         """(documents, dim) float16."""
         assert self.dense
         encoder, field = self.dense[1].encoder, self.dense[1].options.text_field
-        found = list[NDArray[np.float16]]()
+        vectors = list[NDArray[np.float16]]()
         for start in range(0, len(self.documents), BATCH):
             texts = [document.read_as(field) for document in self.documents[start : start + BATCH]]
-            found.append(encoder.encode(texts, role="query", keep=keeps_documents()).astype(np.float16))
-        return np.concatenate(found)
+            vectors.append(encoder.encode(texts, role="query", keep=keeps_documents()).astype(np.float16))
+        return np.concatenate(vectors)
 
     def _trained(self, name: str, near: Longs, learned: Longs, fold: str) -> Retriever:
         """Train a stage. near: places of documents to search neighbours in. learned: of those to train on."""
@@ -162,13 +161,13 @@ class Folds:
         return stage
 
 
-def parts(scored: Longs, labelled: int, folds: int = 5, seed: int = 0) -> list[Longs]:
-    """The documents to be scored, in folds; all in one where the others are many enough to learn from.
+def parts(scored: Longs, labelled: int, seed: int = 0) -> list[Longs]:
+    """The documents to be scored, in five folds; all in one where the others are many enough to learn from.
 
     >>> [len(part) for part in parts(np.arange(300), 300)], len(parts(np.arange(1500), 6421))
     ([60, 60, 60, 60, 60], 1)
     """
     if labelled >= MANY * len(scored):
         return [scored]
-    fold = assign_folds(len(scored), folds, seed)
+    fold = assign_folds(len(scored), 5, seed)
     return [scored[fold == number] for number in np.unique(fold)]

@@ -195,9 +195,9 @@ class Data:
         self, name: str, make: Callable[[], tuple[Examples, Mapping[str, float]]]
     ) -> tuple[Examples, Mapping[str, float]]:
         """Return candidates of the documents to train the combiner on, computed or read from the store, and weights."""
-        found, weights = examples.restored(self.steps.once(name, lambda: examples.stored(*make())))
+        described, weights = examples.restored(self.steps.once(name, lambda: examples.stored(*make())))
         judged = self.judged.take(self.chosen) if self.judged else None
-        return combine.judged_only(found, judged), weights
+        return combine.judged_only(described, judged), weights
 
 
 @seldom_collected()
@@ -229,15 +229,15 @@ def fit(
     note(f"the data: {held}; language {config.language}")
     try:
         if steps.has("slow"):  # a resumed training may find another speed
-            raise TimeoutError
+            raise combine.TooLateError
         return _learned(data, config, (begun + end) / 2)
-    except TimeoutError:
+    except combine.TooLateError:
         late = f"half of {config.minutes:g} minutes was over before the documents were read"
     if config.encoder == AUTO and has_packaged() and "dense" in config.stages:
         steps.within("slow").keep(State({"slow": np.ones(1)}), {})
         note(f"encoder {STATIC} in place of {PACKAGED}: {late}")
         config, data = replace(config, encoder=STATIC), replace(data, steps=steps.within("lighter"))
-        with suppress(TimeoutError):
+        with suppress(combine.TooLateError):
             return _learned(data, config, (monotonic() + end) / 2)
     return _untrained(_begun(data, config)[1], data, config, late)
 
@@ -264,14 +264,14 @@ def _begun(data: Data, config: Config) -> tuple[Data, Tagger]:
 def _learned(data: Data, config: Config, until: float) -> Tagger:
     """Return the best of zero-shot method, combiner, and combiner with trained stages in cross-validation.
 
-    until: when the last stage may begin. Raises TimeoutError where the documents are not read by then.
+    until: when the last stage may begin. Raises TooLateError where the documents are not read by then.
     """
 
     def in_time() -> bool:
         return config.trained is not None or monotonic() < until
 
     data, start = _begun(data, config)
-    (*names,), exclude_self = _stages(data, start, config)
+    names, exclude_self = _stages(data, start, config)
     if not names:
         return _untrained(start, data, config, STAGES[0].lacking({"labelled": len(data.labelled)}))
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
@@ -282,17 +282,17 @@ def _learned(data: Data, config: Config, until: float) -> Tagger:
     described = _corpus(data, richer, settings, in_time)
     plain, _ = data.examples("combiner", lambda: (combine.examples(richer, described, data.teaching), {}))
     trials, ran = dict[str, Trial](), ["combiner"]
-    if few := len(data.labelled) < TRAINED_STAGES_ONLY:
-        trials["combiner"] = _plain(plain, start, richer, described, options)
-    if names[1:] and in_time():
+    skips_plain = len(data.labelled) >= TRAINED_STAGES_ONLY and bool(names[1:]) and in_time()
+    if not skips_plain:
+        fitted = fit_combiner(plain, options)
+        trials["combiner"] = combine.with_combiner(richer, described, fitted) or start, fitted
+    if names[1:] and (skips_plain or in_time()):
         name, trial, weights = _with_trained(data, start, richer, described, options, names[1:], in_time)
         trials[name] = trial
         ran += [each for each in names if each in weights]
-    elif not few:
-        trials["combiner"] = _plain(plain, start, richer, described, options)
     if late := [name for name in names if name not in ran]:
         note(f"without {', '.join(late)}: half of {config.minutes:g} minutes was over, and the rest is to finish")
-    return _kept(data, start, config, plain, trials, ran)
+    return _kept(data, start, config, options, plain, trials, ran)
 
 
 def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]:
@@ -332,14 +332,6 @@ def _corpus(data: Data, tagger: Tagger, settings: combine.Config, in_time: Calla
     return CandidateFeatures.load(folder, data.labels, tagger.combiner)
 
 
-def _plain(
-    plain: Examples, start: Tagger, richer: Tagger, described: CandidateFeatures, options: CombinerOptions
-) -> Trial:
-    """The combiner without trained stages."""
-    fitted = fit_combiner(plain, options)
-    return combine.with_combiner(richer, described, fitted) or start, fitted
-
-
 def _with_trained(
     data: Data,
     start: Tagger,
@@ -349,7 +341,7 @@ def _with_trained(
     names: Sequence[str],
     in_time: Callable[[], bool],
 ) -> tuple[str, Trial, Mapping[str, float]]:
-    """The same with stages that are trained, under its name; and what each of those counts that there was time for.
+    """The combiner with stages that are trained, after its name; and the weight of each that there was time for.
 
     What the corpus tells stays what the other stages found there, who saw no labels.
     """
@@ -364,10 +356,10 @@ def _with_trained(
         unread=data.unread,
         synthetic=len(data.synthetic),
     )
-    found, weights = data.examples(
+    described_by_all, weights = data.examples(
         "trained", lambda: examples.with_trained(richer, described, data.teaching, folds, names, in_time)
     )
-    fitted = fit_combiner(found, replace(options, label_bias=False))
+    fitted = fit_combiner(described_by_all, replace(options, label_bias=False))
     stages = folds.last([name for name, weight in weights.items() if weight])
     counted, listed = {name: weights[name] for name in stages}, " and ".join(stages) or "none"
     joined = replace(richer, retrievers={**richer.retrievers, **stages})
@@ -395,13 +387,19 @@ def clearest(measured: Mapping[str, Doubles], margin: float) -> str:
 
 
 def _kept(
-    data: Data, start: Tagger, config: Config, plain: Examples, trials: Mapping[str, Trial], ran: Sequence[str]
+    data: Data,
+    start: Tagger,
+    config: Config,
+    options: CombinerOptions,
+    plain: Examples,
+    trials: Mapping[str, Trial],
+    ran: Sequence[str],
 ) -> Tagger:
     """Keep the best by cross-validation, the language model too if it helps; say what was tried, and what it brought.
 
     ran: the names of the stages that were trained.
     """
-    options, fixed = CombinerOptions(seed=config.seed), ndcg_at_5(plain.run, plain.gold)
+    fixed = ndcg_at_5(plain.run, plain.gold)
     kept = clearest({name: fitted.measured for name, (_, fitted) in trials.items()}, options.margin)
     tagger, fitted = trials[kept]
     ranked, gold, lost = fitted.ranking, fitted.examples.gold, dict[str, Doubles]()
@@ -412,16 +410,17 @@ def _kept(
     measured = {"zero_shot": fixed, **{name: each.measured for name, (_, each) in trials.items()}}
     means, asked = {name: float(values.mean()) for name, values in measured.items()}, ""
     if config.llm.model:
-        outcome = reranking.learn(tagger, ranked, gold, data.teaching, config.llm, config.seed)
-        tagger, asked, means[LLM_RANKING] = outcome.tagger, outcome.line, outcome.after
+        learned = reranking.learn(tagger, ranked, gold, data.teaching, config.llm, config.seed)
+        tagger, means[LLM_RANKING], asked = learned
     tried = ", ".join(f"{name} {100 * value:.1f}" for name, value in means.items())
     note(f"nDCG@5 in cross-validation on {len(fixed):,} labelled documents: {tried}; kept: {kept}")
     if lost:
         note(f"gain of each, in points: {', '.join(f'{name} {_gain(each)}' for name, each in lost.items())}")
     if asked:
         note(asked)
-    flag, equal, value = setting("trained", json.dumps(list(ran))).rpartition("trained=")
-    note(f"to train these again, whatever the time: {flag}{quote(equal + value) if flag else equal + value}")
+    flag, name, value = setting("trained", json.dumps(list(ran))).rpartition("trained=")
+    again = flag + quote(name + value) if flag else name + value  # as it is typed in a shell, or in Python
+    note(f"to train these again, whatever the time: {again}")
     points = {name: round(value, 4) for name, value in means.items()}
     brought = {name: round(float(each.mean()), 4) for name, each in lost.items()}
     return _finished(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought})

@@ -169,11 +169,11 @@ def _unfinished(
     size: documents in each shard but the last. Raises TagwrightError before the last shard is tagged, if the folder has
     shards beyond it.
     """
-    found = 0
+    seen = 0
     for shard in shards:
-        found += 1
+        seen += 1
         if shard.size < size:
-            folder.check_last(found)
+            folder.check_last(seen)
         if shard.number not in share:
             continue
         if folder.is_whole(shard):
@@ -182,7 +182,7 @@ def _unfinished(
         else:
             folder.check_kept(shard)
             yield shard
-    folder.check_last(found)
+    folder.check_last(seen)
 
 
 def _engine(model: Path, digest: str, options: BatchOptions, processes: int | None, ray: str | None) -> Engine:

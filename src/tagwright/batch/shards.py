@@ -75,15 +75,15 @@ def cut(
         number += 1
 
 
-def _into(shard: Shard, found: Iterable[tuple[str, int, Document] | Unread]) -> Iterator[Document]:
+def _into(shard: Shard, items: Iterable[tuple[str, int, Document] | Unread]) -> Iterator[Document]:
     """Yield the documents; count and hash them in the shard, and collect errors there."""
     digest, ids = hashlib.blake2b(digest_size=16), set[str]()
-    for each in found:
-        if isinstance(each, Unread):
-            shard.unread.append(each)
-            digest.update(repr(each).encode(errors="replace"))
+    for item in items:
+        if isinstance(item, Unread):
+            shard.unread.append(item)
+            digest.update(repr(item).encode(errors="replace"))
             continue
-        file, line, document = each
+        file, line, document = item
         if document.id in ids:
             reason = f"the id {shown(document.id)} is also that of an earlier document; every document needs its own"
             shard.unread.append(Unread(reason, file, line or None, document.id))

@@ -118,11 +118,11 @@ class NearestDocuments:
 
     def _nearest(self, vectors: Floats) -> tuple[Longs, Longs]:
         """Return the nearest documents of each, (documents, 10) padded with -1, and their number, (documents,)."""
-        found = np.full((len(vectors), NEAREST), -1)
+        nearest = np.full((len(vectors), NEAREST), -1)
         for start in range(0, len(vectors), BLOCK):
             cosines = vectors[start : start + BLOCK] @ self.vectors.T
             cosines[cosines >= SAME] = 0.0
             order = np.argsort(-cosines, axis=1, kind="stable")[:, :NEAREST]
             asked = np.where(np.take_along_axis(cosines, order, axis=1) > 0, order, -1)
-            found[start : start + BLOCK, : asked.shape[1]] = asked
-        return found, (found >= 0).sum(axis=1)
+            nearest[start : start + BLOCK, : asked.shape[1]] = asked
+        return nearest, (nearest >= 0).sum(axis=1)

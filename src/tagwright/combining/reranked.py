@@ -73,14 +73,14 @@ class Reranked(Combiner):
         head = ranked.top(self.options.candidates)
         said = Run(head.indptr, head.labels, pool.stages[by].score(pool.readings[by], head))
         pool.remember(by, said)
-        found = reranked(ranked, said.scores_of(ranked), self.options)
+        again = reranked(ranked, said.scores_of(ranked), self.options)
         if ranked.confidences is None:
-            return found
+            return again
         sure = ranked.confidences[np.lexsort((-ranked.confidences, ranked.rows))]
         if self.confidence:
             answered = np.bincount(said.rows, said.scores > 0, len(said)) > 0
-            sure = np.where(answered[found.rows], self.confidence(found.scores), sure).astype(np.float32)
-        return replace(found, confidences=sure)
+            sure = np.where(answered[again.rows], self.confidence(again.scores), sure).astype(np.float32)
+        return replace(again, confidences=sure)
 
     def explain(self, pool: CandidatePool) -> Contributions | None:
         """Return what each stage or group of features of the first combiner adds to each score, and the stage.

@@ -140,18 +140,6 @@ def check_writable(path: Path) -> None:
         _try_to_write(place)
 
 
-def _try_to_write(place: Path) -> None:
-    file = temporary_beside(place)
-    renamed = temporary_beside(place)
-    try:
-        file.write_bytes(bytes(1 << 12))
-        _sync(file)
-        replace(file, renamed)
-    finally:
-        _remove(file)
-        _remove(renamed)
-
-
 def saved_version(folder: Path) -> str:
     """A digest of the manifest of a saved folder, which lists digests of its files; "" where there is none."""
     with contextlib.suppress(OSError):
@@ -230,6 +218,47 @@ def append_at_once(file: FileIO, data: bytes) -> None:
 
 
 @contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """An empty temporary folder, for this process; removed on leaving, or by the next process if this one dies.
+
+    Raises TagwrightError where it, or what is done meanwhile, finds the disk full.
+    """
+    from filelock import FileLock
+
+    remove_abandoned()
+    folder = Path(tempfile.gettempdir()) / f"tagwright-scratch-{secrets.token_hex(8)}.folder"
+    lock = folder.with_suffix(".lock")
+    with full_disk_explained(), FileLock(lock):  # locked before it exists: nobody takes it for abandoned
+        folder.mkdir(mode=0o700)
+        try:
+            yield folder
+        finally:
+            with contextlib.suppress(OSError):
+                delete(folder, lock)
+
+
+def remove_abandoned() -> None:
+    """Remove the scratch folders of processes that died."""
+    from filelock import FileLock, Timeout
+
+    for folder in Path(tempfile.gettempdir()).glob("tagwright-scratch-*.folder"):
+        lock = folder.with_suffix(".lock")
+        with contextlib.suppress(Timeout, OSError), FileLock(lock, timeout=0):
+            delete(folder, lock)
+
+
+@contextlib.contextmanager
+def full_disk_explained() -> Iterator[None]:
+    """Raise TagwrightError, which says how to get room, for any error of the disk of temporary files."""
+    try:
+        yield
+    except OSError as error:
+        place = tempfile.gettempdir()
+        problem = f"{place}: cannot be written ({error.strerror or error}); set TMPDIR to a folder with room"
+        raise TagwrightError(problem) from error
+
+
+@contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Raise TagwrightError, in one line, for any library's error that `path` cannot be written."""
     try:
@@ -239,17 +268,6 @@ def writing(path: Path) -> Iterator[None]:
         if why is None:
             raise
         raise TagwrightError(f"{path}: cannot be written ({why})") from error
-
-
-def _refusal(error: Exception) -> str | None:
-    """The message of the system, if an error comes from it. Libraries in Rust and C++ wrap it in their own errors."""
-    if isinstance(error, OSError):
-        mounted = error.errno in (errno.EBUSY, errno.EXDEV)
-        return (error.strerror or str(error)) + ", perhaps a mount point: choose a place in or beside it" * mounted
-    said = re.search(r"([^:(\n]+) \(os error \d+\)", str(error)) or re.search(
-        r"(No space left on device|Disk quota exceeded|There is not enough space on the disk)", str(error)
-    )
-    return said[1].strip() if said else None
 
 
 @contextlib.contextmanager
@@ -274,6 +292,79 @@ def locked(path: Path, patience: float = 600) -> Iterator[None]:
         with contextlib.suppress(OSError):  # Windows does it when the lock is released
             _remove(file)
         lock.release()
+
+
+def replace(source: Path, target: Path) -> None:
+    """Rename, retrying for five seconds: on Windows, virus scanners and readers hold files for a moment."""
+    for left in reversed(range(100)):
+        try:
+            source.replace(target)
+        except PermissionError:
+            if not left or not WINDOWS:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def manifest_of(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder that Tagwright saved, else nothing: others have files of that name too."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    ours = isinstance(manifest, dict) and type(manifest.get("tagwright")) is int  # True is no number
+    return manifest if ours and isinstance(manifest.get("kind"), str) else {}
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a folder is empty, or one of ours that holds all files of its manifest's list and no others."""
+    files = manifest_of(folder).get("files")
+    listed = isinstance(files, dict) and all((folder / name).is_file() for name in files)
+    return _is_empty(folder) or (listed and not any(_foreign(folder)))
+
+
+def lies_in(path: Path | str, folder: Path) -> bool:
+    """Whether a path is a folder or below it, wherever symbolic links lead; neither needs to exist."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def link_target(path: Path) -> Path:
+    """The target of a symbolic link, which need not exist yet. Raises OSError for a cycle of links."""
+    if not path.is_symlink():
+        return path
+    with contextlib.suppress(RuntimeError):  # of Python up to 3.12
+        if not (target := path.resolve()).is_symlink():
+            return target
+    raise OSError(f"the symbolic links form a cycle: {path.readlink()}")
+
+
+def temporary_beside(path: Path) -> Path:
+    """A new name beside a path that tells a temporary file or folder of ours."""
+    return path.with_name(f".{path.name}.tmp{secrets.token_hex(4)}")
+
+
+def _try_to_write(place: Path) -> None:
+    file = temporary_beside(place)
+    renamed = temporary_beside(place)
+    try:
+        file.write_bytes(bytes(1 << 12))
+        _sync(file)
+        replace(file, renamed)
+    finally:
+        _remove(file)
+        _remove(renamed)
+
+
+def _refusal(error: Exception) -> str | None:
+    """The message of the system, if an error comes from it. Libraries in Rust and C++ wrap it in their own errors."""
+    if isinstance(error, OSError):
+        mounted = error.errno in (errno.EBUSY, errno.EXDEV)
+        return (error.strerror or str(error)) + ", perhaps a mount point: choose a place in or beside it" * mounted
+    said = re.search(r"([^:(\n]+) \(os error \d+\)", str(error)) or re.search(
+        r"(No space left on device|Disk quota exceeded|There is not enough space on the disk)", str(error)
+    )
+    return said[1].strip() if said else None
 
 
 def _tidy(path: Path) -> None:
@@ -322,19 +413,6 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def replace(source: Path, target: Path) -> None:
-    """Rename, retrying for a second: on Windows, virus scanners and readers hold files for a moment."""
-    for left in reversed(range(20)):
-        try:
-            source.replace(target)
-        except PermissionError:
-            if not left or not WINDOWS:
-                raise
-            time.sleep(0.05)
-        else:
-            return
-
-
 def _keep_mode(path: Path, new: Path) -> None:
     """Give what replaces a file or folder the same permissions."""
     with contextlib.suppress(OSError):  # there is none, or the disk has no permissions
@@ -377,56 +455,6 @@ def _refuse_others(folder: Path, kind: str, parts: Collection[str] = (), *, over
         raise OccupiedError(f"{_previous(folder)}: is in the way, and not from Tagwright; move it elsewhere")
 
 
-def lies_in(path: Path | str, folder: Path) -> bool:
-    """Whether a path is a folder or below it, wherever symbolic links lead; neither needs to exist."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
-
-
-def link_target(path: Path) -> Path:
-    """The target of a symbolic link, which need not exist yet. Raises OSError for a cycle of links."""
-    if not path.is_symlink():
-        return path
-    with contextlib.suppress(RuntimeError):  # of Python up to 3.12
-        if not (target := path.resolve()).is_symlink():
-            return target
-    raise OSError(f"the symbolic links form a cycle: {path.readlink()}")
-
-
-def _previous(folder: Path) -> Path:
-    whole = folder.absolute()  # "." has no name
-    return whole.parent / f".{whole.name}.previous"
-
-
-def temporary_beside(path: Path) -> Path:
-    """A new name beside a path that tells a temporary file or folder of ours."""
-    return path.with_name(f".{path.name}.tmp{secrets.token_hex(4)}")
-
-
-def _state(folder: Path) -> tuple[int, ...] | None:
-    """A value that differs before and after a saved folder is replaced, or renamed and put back."""
-    with contextlib.suppress(OSError):
-        manifest = (folder / MANIFEST).stat()
-        return manifest.st_dev, manifest.st_ino, manifest.st_mtime_ns, manifest.st_size, folder.stat().st_ctime_ns
-    return None
-
-
-def manifest_of(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder that Tagwright saved, else nothing: others have files of that name too."""
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    ours = isinstance(manifest, dict) and type(manifest.get("tagwright")) is int  # True is no number
-    return manifest if ours and isinstance(manifest.get("kind"), str) else {}
-
-
-def is_whole(folder: Path) -> bool:
-    """Whether a folder is empty, or one of ours that holds all files of its manifest's list and no others."""
-    files = manifest_of(folder).get("files")
-    listed = isinstance(files, dict) and all((folder / name).is_file() for name in files)
-    return _is_empty(folder) or (listed and not any(_foreign(folder)))
-
-
 def _refuse_foreign(path: Path, parts: Collection[str]) -> None:
     """Raise OccupiedError, naming the first file that is not ours, if a file or folder may not be deleted."""
     for name in _foreign(path, parts):
@@ -459,42 +487,14 @@ def _is_empty(folder: Path) -> bool:
     return folder.is_dir() and not any(folder.iterdir())
 
 
-@contextlib.contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """An empty temporary folder, for this process; removed on leaving, or by the next process if this one dies.
-
-    Raises TagwrightError where it, or what is done meanwhile, finds the disk full.
-    """
-    from filelock import FileLock
-
-    remove_abandoned()
-    folder = Path(tempfile.gettempdir()) / f"tagwright-scratch-{secrets.token_hex(8)}.folder"
-    lock = folder.with_suffix(".lock")
-    with full_disk_explained(), FileLock(lock):  # locked before it exists: nobody takes it for abandoned
-        folder.mkdir(mode=0o700)
-        try:
-            yield folder
-        finally:
-            with contextlib.suppress(OSError):
-                delete(folder, lock)
+def _previous(folder: Path) -> Path:
+    whole = folder.absolute()  # "." has no name
+    return whole.parent / f".{whole.name}.previous"
 
 
-def remove_abandoned() -> None:
-    """Remove the scratch folders of processes that died."""
-    from filelock import FileLock, Timeout
-
-    for folder in Path(tempfile.gettempdir()).glob("tagwright-scratch-*.folder"):
-        lock = folder.with_suffix(".lock")
-        with contextlib.suppress(Timeout, OSError), FileLock(lock, timeout=0):
-            delete(folder, lock)
-
-
-@contextlib.contextmanager
-def full_disk_explained() -> Iterator[None]:
-    """Raise TagwrightError, which says how to get room, for any error of the disk of temporary files."""
-    try:
-        yield
-    except OSError as error:
-        place = tempfile.gettempdir()
-        problem = f"{place}: cannot be written ({error.strerror or error}); set TMPDIR to a folder with room"
-        raise TagwrightError(problem) from error
+def _state(folder: Path) -> tuple[int, ...] | None:
+    """A value that differs before and after a saved folder is replaced, or renamed and put back."""
+    with contextlib.suppress(OSError):
+        manifest = (folder / MANIFEST).stat()
+        return manifest.st_dev, manifest.st_ino, manifest.st_mtime_ns, manifest.st_size, folder.stat().st_ctime_ns
+    return None

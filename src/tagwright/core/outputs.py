@@ -27,10 +27,6 @@ class Written:
     log: bool = False
 
 
-_DATABASE = re.compile(rb"SQLite format 3\0|7\x7f\x06[\x82\x83]")
-_OURS = re.compile(rb'\{\s*"tagwright": \d')
-
-
 @contextlib.contextmanager
 def write_output(path: Path | str) -> Iterator[Path]:
     """What `replace_file` does, for a file that a user names. Raises OccupiedError as `check_output` does."""
@@ -70,10 +66,10 @@ def _refuse_ours(path: Path, where: str) -> None:
     """Raise OccupiedError for a file that nothing else than what made it may replace."""
     with path.open("rb") as file:
         start = file.read(100)
-    if _DATABASE.match(start):
+    if re.match(rb"SQLite format 3\0|7\x7f\x06[\x82\x83]", start):  # or its write-ahead log
         raise OccupiedError(f"{where}: is a database, such as a file of reviews; choose another name")
     folder = next((parent for parent in path.absolute().parents if manifest_of(parent)), None)
-    if folder is not None or (path.suffix == ".json" and _OURS.match(start)):
+    if folder is not None or (path.suffix == ".json" and re.match(rb'\{\s*"tagwright": \d', start)):
         what = f"the saved {manifest_of(folder)['kind']} in {folder}" if folder else "what Tagwright has saved there"
         raise OccupiedError(f"{where}: is part of {what}; choose another name")
 

@@ -39,8 +39,6 @@ of arrays up to this size. Of all other files only the size is checked, unless a
 
 T = TypeVar("T")
 
-_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
-
 
 def is_first() -> bool:
     """Whether this is the only process, or the first process of `accelerate launch`: only the first one writes."""
@@ -57,7 +55,7 @@ def is_folder_name(name: object) -> bool:
         isinstance(name, str)
         and re.fullmatch(r'[^\x00-\x1f\x7f<>:"/\\|?*]{1,100}', name) is not None
         and not name.endswith((".", " "))
-        and not _RESERVED.fullmatch(name)
+        and not re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name)  # reserved by Windows
         and name not in ("manifest.json", VOCABULARY, "combiner")
     )
 

@@ -6,7 +6,6 @@ import difflib
 import json
 import logging
 import os
-from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -83,7 +82,7 @@ class Vocabulary(Sequence[Label]):
         if not self._labels:
             raise InputError("the vocabulary is empty, expected at least one label")
         if len(self.ids) < len(self._labels):
-            twice = max(_first_duplicate(self._labels) or ())
+            _, twice = _first_duplicate(self._labels)
             raise InputError(f"two labels have the id {shown(self._labels[twice].id)}; every label needs its own")
         for label in self._labels:
             if not label.names or not all(name.strip() for name in label.names):
@@ -141,19 +140,19 @@ class Vocabulary(Sequence[Label]):
         """
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
             raise InputError(_no_such_file(Path(path)), path)
-        lines = array("q")
         with uncollected():
-            labels = list(_labels(Path(path), language, likely, _format(Path(path), format), lines, encoding))
+            located = _located(Path(path), language, likely, _format(Path(path), format), encoding)
+            labels = [label for _, label in located]
             if not labels:
                 raise InputError("holds no labels, expected at least one", path)
             try:
                 vocabulary = cls(labels)
             except InputError:
-                if not lines or not (duplicate := _first_duplicate(labels)):
+                first, second = _first_duplicate(labels)
+                line, label = located[second]
+                if first == second or not line:
                     raise
-                first, second = duplicate
-                problem = f"the id {shown(labels[second].id)} is taken by line {lines[first]}"
-                raise InputError(problem, path, lines[second]) from None
+                raise InputError(f"the id {shown(label.id)} is taken by line {located[first][0]}", path, line) from None
             say_chosen(labels, path, language)
             return vocabulary
 
@@ -460,11 +459,11 @@ class Vocabulary(Sequence[Label]):
         return f"; did you mean {shown(near)}?" if near else ""
 
 
-def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int] | None:
-    """The positions of the first two labels with one id: a dictionary of a million ids costs a second."""
+def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
+    """The positions of the first two labels with one id, twice 0 where there are none; for a million, a second."""
     first = dict[str, int]()
     twice = ((first[label.id], i) for i, label in enumerate(labels) if first.setdefault(label.id, i) != i)
-    return next(twice, None)
+    return next(twice, (0, 0))
 
 
 def _hinted(documents: Iterable[Document]) -> Iterator[Document]:
@@ -531,35 +530,30 @@ def _format(path: Path, wanted: Format | None) -> Format:
     return wanted or _SUFFIXES[suffix]
 
 
-def _labels(
-    path: Path, language: str | None, likely: Callable[[], str], file_format: Format, lines: array[int], encoding: str
-) -> Iterable[Label]:
-    """The labels of a file. lines: gets the line of each, where there are lines."""
-    check(language or AUTO if language != ALL else AUTO)
-    if file_format not in ("turtle", "rdfxml", "ntriples"):
-        located = in_encoding(path, encoding, lambda: list(_located(path, language, likely, file_format)))
-        lines.extend(line for line, _ in located)
-        return [label for _, label in located]
-    guess = likely()
-
-    def parse() -> tuple[list[Label], str]:
-        require("reading SKOS", "rdflib", path=path)
-        from tagwright.readers.labels import skos
-
-        return skos.read_labels(path, language, file_format, guess)
-
-    return _kept(path, ("skos", file_format, language, guess), parse)
-
-
 def _located(
-    path: Path, language: str | None, likely: Callable[[], str], file_format: Format
-) -> Iterable[tuple[int, Label]]:
-    """The labels of a file of lines or rows, each with its line."""
-    if file_format == "tsv" or file_format == "csv":
-        return read_label_table(path, language, likely, file_format)
-    if file_format == "names":
-        return read_names(path)
-    return chosen_names(with_parents(read_records(path), path), language, likely, path)
+    path: Path, language: str | None, likely: Callable[[], str], file_format: Format, encoding: str
+) -> list[tuple[int, Label]]:
+    """The labels of a file, each with its line, 0 where there are no lines."""
+    check(language or AUTO if language != ALL else AUTO)
+    if file_format in ("turtle", "rdfxml", "ntriples"):
+        guess = likely()
+
+        def parse() -> tuple[list[Label], str]:
+            require("reading SKOS", "rdflib", path=path)
+            from tagwright.readers.labels import skos
+
+            return skos.read_labels(path, language, file_format, guess)
+
+        return [(0, label) for label in _kept(path, ("skos", file_format, language, guess), parse)]
+
+    def read() -> list[tuple[int, Label]]:
+        if file_format == "tsv" or file_format == "csv":
+            return list(read_label_table(path, language, likely, file_format))
+        if file_format == "names":
+            return list(read_names(path))
+        return list(chosen_names(with_parents(read_records(path), path), language, likely, path))
+
+    return in_encoding(path, encoding, read)
 
 
 def _kept(path: Path, options: Iterable[object], parse: Callable[[], tuple[list[Label], str]]) -> list[Label]:

@@ -47,7 +47,7 @@ class Architecture:
 
     @property
     def is_bert(self) -> bool:
-        """Whether `bert.graph`, and the layers that follow, compute exactly what this model does."""
+        """Whether `graphs.bert_graph`, and the layers that follow, compute exactly what this model does."""
         expected = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
         return (
             self._is_pooled

@@ -23,14 +23,14 @@ from tagwright.encoders.layers import unit
 from tagwright.encoders.model_folder import EXPORTED, PACKAGED, copy_model, digest, model_files, revision_of
 from tagwright.encoders.precision import resolve
 from tagwright.encoders.prompts import Role
-from tagwright.encoders.sentence_transformer import General, load_model, once, say_general
+from tagwright.encoders.sentence_transformer import General, load_model, once, say_general, write_model
 from tagwright.encoders.static import encoder_folder, read_sketch
 from tagwright.encoders.token_table import TokenTable
 from tagwright.encoders.tokens import Fertility, read_tokenizer
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ConfigError, ModelError, one_line_of
 from tagwright.text.batch import Numbered
-from tagwright.types import Floats, Mask
+from tagwright.types import Floats, Longs, Mask
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -144,22 +144,19 @@ class BiEncoder:
         role: whether they are texts to be tagged ("query") or labels ("document"), each with its prompt. progress: the
         title of a progress bar on stderr; without one there is none. keep: whether to cache new vectors for later runs.
         """
-        unique = list(dict.fromkeys(texts))
+        unique, rows = _distinct(texts)
         vectors, known = self._look_up(unique, role)
         missing = np.flatnonzero(~known)
         with bar(progress, len(missing)) as done:
             for start in range(0, len(missing), 4096):  # an interrupted run loses at most as many
-                rows = missing[start : start + 4096]
-                chunk = [unique[row] for row in rows]
+                new = missing[start : start + 4096]
+                chunk = [unique[row] for row in new]
                 # The cache keeps float16. Always rounding to it makes kept and computed vectors the same.
-                vectors[rows] = unit(self._computed(chunk, done, role)).astype(np.float16)
+                vectors[new] = unit(self._computed(chunk, done, role)).astype(np.float16)
                 if self.cache and keep:
-                    self.cache.put(chunk, vectors[rows], self._key(role))
+                    self.cache.put(chunk, vectors[new], self._key(role))
         unit(vectors)
-        if len(unique) == len(texts):
-            return vectors
-        row = {text: i for i, text in enumerate(unique)}
-        return vectors[np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))]
+        return vectors if len(unique) == len(texts) else vectors[rows]
 
     def encode_raw(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
         """(texts, dim) vectors of the model's own norm, without the cache: for inner products."""
@@ -281,15 +278,13 @@ class BiEncoder:
             self._check_unchanged()
             copy_model(source, target)
         else:
-            self.model.save(str(folder), create_model_card=False)
+            write_model(self.model, target)
             if self._architecture.is_other and is_installed():
                 _save_graph(self.model, target)
 
     def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:
         """(cached texts, dim) unit vectors of those that are cached, and (texts,) whether each is."""
-        unique = list(dict.fromkeys(texts))
-        row = {text: i for i, text in enumerate(unique)}
-        rows = np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))
+        unique, rows = _distinct(texts)
         vectors, known = self._look_up(unique, role)
         return unit(vectors[rows[known[rows]]]), known[rows]
 
@@ -347,7 +342,7 @@ class BiEncoder:
             return Transformer.read(source, self._architecture, self.precision)
         with scratch_folder() as folder:
             try:
-                source.save(str(folder), create_model_card=False)
+                write_model(source, folder)
                 return Transformer.read(folder, read_architecture(folder), self.precision)
             except (AttributeError, ModelError) as error:  # it calls itself BERT, and has other parts
                 say_general(error)
@@ -371,6 +366,12 @@ def _save_graph(model: SentenceTransformer, folder: Path) -> None:
     except Exception as error:  # any error that three libraries may raise for what they cannot trace
         say_general(one_line_of(error))
     delete((folder / EXPORTED[0][0]).parent, parts=[Path(name).name for name in EXPORTED[0]])
+
+
+def _distinct(texts: Sequence[str]) -> tuple[list[str], Longs]:
+    """Each text once, and for each of the given ones its place among them."""
+    row = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    return list(row), np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))
 
 
 def _state(folder: Path) -> dict[str, tuple[int, int]]:

@@ -24,7 +24,7 @@ from tagwright.encoders.layers import Map, linear
 from tagwright.encoders.model_folder import PACKAGED, copy_model
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
 from tagwright.encoders.precision import resolve
-from tagwright.encoders.sentence_transformer import load_library, load_model, once, say_general
+from tagwright.encoders.sentence_transformer import load_library, load_model, once, say_general, write_model
 from tagwright.encoders.static import encoder_folder
 from tagwright.encoders.tokens import read_tokenizer
 from tagwright.encoders.transformer import SECOND, Transformer
@@ -141,7 +141,7 @@ class CrossEncoder:
         if tokenizer is not None:
             tokenizer.no_padding()
             tokenizer.no_truncation()
-        self.model.save(str(folder), create_model_card=False)
+        write_model(self.model, Path(folder))
 
     @once
     def _forward(self) -> Forward:

@@ -40,18 +40,16 @@ def model_settings(
     """Models that are loaded, made or trained inside this block follow these settings.
 
     device: where they compute. precision: the number format of taggers that are loaded. offline: fetch nothing. The
-    defaults change nothing of what a block around asks for. Raises ConfigError for a missing device, and for what is
-    none or is no precision.
+    defaults change nothing of what a block around asks for. Raises ConfigError for a device that is missing, and for
+    unknown names.
     """
-    for name, value, known in (("device", device, Device), ("precision", precision, Precision)):
-        if value is not None and value not in get_args(known):
-            raise ConfigError(f"{name} is {value!r}, expected one of {', '.join(get_args(known))}")
+    if device not in get_args(Device):
+        raise ConfigError(f"device is {device!r}, expected one of {', '.join(get_args(Device))}")
+    if precision not in {None, *get_args(Precision)}:
+        raise ConfigError(f"precision is {precision!r}, expected one of {', '.join(get_args(Precision))}")
     outer = _settings.get()
-    token = _settings.set(
-        ModelSettings(
-            outer.device if device == "auto" else device, precision or outer.precision, offline or outer.offline
-        )
-    )
+    device = outer.device if device == "auto" else device
+    token = _settings.set(ModelSettings(device, precision or outer.precision, offline or outer.offline))
     try:
         if device == "cuda":
             uses_gpu()  # fail now, not when the first text is encoded
@@ -74,7 +72,11 @@ def uses_gpu() -> bool:
     device = current_settings().device
     if device == "cpu":
         return False
-    found = has_driver() and find_spec("torch") is not None and _torch_finds_cuda()
+    found = False
+    if has_driver() and find_spec("torch") is not None:
+        import torch
+
+        found = torch.cuda.is_available()
     if device == "cuda" and not found:
         raise ConfigError('device is "cuda", but torch finds no such device here; leave it out or take "cpu"')
     return found
@@ -134,9 +136,3 @@ def has_driver() -> bool:
     except OSError:
         return False
     return True
-
-
-def _torch_finds_cuda() -> bool:
-    import torch
-
-    return torch.cuda.is_available()

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagwright.encoders.architecture import Architecture, read_json
 from tagwright.errors import ModelError
@@ -88,7 +87,7 @@ def read_tensors(file: Path, wanted: Callable[[str], bool] = lambda _: True) -> 
         with safe_open(file, framework="numpy") as tensors:
             names = [name for name in tensors.keys() if wanted(name)]  # noqa: SIM118 - not a mapping
             halves = [name for name in names if tensors.get_slice(name).get_dtype() == "BF16"]
-            found = {name: _single(tensors.get_tensor(name)) for name in names if name not in halves}
+            found = {name: tensors.get_tensor(name) for name in names if name not in halves}
         if halves:  # bfloat16, which numpy lacks: the upper half of a float32
             for name, part in deserialize(file.read_bytes()):  # type: ignore[no-untyped-call]
                 if name in halves:
@@ -96,9 +95,6 @@ def read_tensors(file: Path, wanted: Callable[[str], bool] = lambda _: True) -> 
                     found[name] = (upper << 16).view(np.float32).reshape(part["shape"])
     except (SafetensorError, OSError, TypeError, ValueError) as error:
         raise ModelError(f"{file}: damaged ({error}); get the model again") from None
-    return found
-
-
-def _single(tensor: NDArray[np.generic]) -> Floats:
-    single: Floats = tensor.astype(np.float32, copy=False) if tensor.dtype.kind == "f" else tensor  # type: ignore[assignment]
-    return single
+    return {
+        name: part.astype(np.float32, copy=False) if part.dtype.kind == "f" else part for name, part in found.items()
+    }

@@ -32,18 +32,11 @@ PACKAGED = "minilm"
 STATIC = "static"
 "Averaged token vectors, distilled from the packaged encoder when they are first needed, and kept in the cache."
 
-FETCHED = ["*.safetensors", "*.json", "*.txt", "*.model", "*.spm"]
-"Weights, settings and tokenizers."
-IGNORED = ["onnx/*", "openvino/*"]
-"The same weights for other programs."
 EXPORTED = (
     ("openvino/openvino_model.xml", "openvino/openvino_model.bin"),
     ("onnx/model.onnx", "onnx/model.onnx_data"),
 )
 "The graph of a model and its weights, as OpenVINO reads them; the second file of ONNX is for models above 2 GB."
-
-ANSWER_TIMEOUT = 5.0
-"Seconds within which the Hub must answer whether it has a model."
 
 _SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # as the original's authors publish it
 _PART = re.compile(r"[.]|\d+_\w+")  # folders of a model's parts; others may hold checkpoints of its training
@@ -145,18 +138,26 @@ def _minilm() -> Path:
 
 def _from_hub(name: str) -> Path:
     """The cached snapshot, or else a fetched one."""
-    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     repository, _, revision = name.partition("@")
+    wanted: Any = {
+        "revision": revision or None,
+        "allow_patterns": ["*.safetensors", "*.json", "*.txt", "*.model", "*.spm"],  # weights, settings, tokenizers
+        "ignore_patterns": ["onnx/*", "openvino/*"],  # the same weights for other programs
+    }
     try:
-        cached = _cached(repository, revision or None)
+        cached = snapshot_download(repository, local_files_only=True, **wanted)
+    except LocalEntryNotFoundError as error:  # nothing of it is there, or not all: offline that may be enough
+        cached = getattr(error, "snapshot_path", None) if is_offline() else None
     except HFValidationError:
         raise ModelError(
             f'no encoder "{name}": neither a folder here, nor the packaged "{PACKAGED}", nor the name of a model on '
             "the Hugging Face Hub, such as intfloat/e5-small-v2; check the path"
         ) from None
-    if cached and (is_offline() or any(cached.rglob("*.safetensors"))):
-        return cached
+    if cached and (is_offline() or any(Path(cached).rglob("*.safetensors"))):
+        return Path(cached)
     near = get_close_matches(name.lower(), [PACKAGED, STATIC], n=1, cutoff=0.75)  # minilm-v2 is at 0.8
     if near and "/" not in name:
         raise ModelError(f'no encoder "{name}"; did you mean "{near[0]}"?')
@@ -166,32 +167,21 @@ def _from_hub(name: str) -> Path:
             f"cache, and nothing is fetched while offline; leave out --offline, offline=True or HF_HUB_OFFLINE, or "
             f"get it elsewhere: hf download {repository}"
         )
-    return _fetch(name, repository, revision or None)
+    return _fetch(name, repository, wanted)
 
 
-def _cached(repository: str, revision: str | None) -> Path | None:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+def _fetch(name: str, repository: str, wanted: Any) -> Path:
+    """Download what is needed of a model. Raises ModelError, one line and what to do about it.
 
-    try:
-        return Path(
-            snapshot_download(
-                repository, revision=revision, local_files_only=True, allow_patterns=FETCHED, ignore_patterns=IGNORED
-            )
-        )
-    except LocalEntryNotFoundError as error:  # nothing of it is there, or not all: offline that may be enough
-        partial = getattr(error, "snapshot_path", None) if is_offline() else None
-        return Path(partial) if partial else None
-
-
-def _fetch(name: str, repository: str, revision: str | None) -> Path:
-    """Download what is needed of a model. Raises ModelError, one line and what to do about it."""
+    wanted: the revision, and the patterns of the files.
+    """
     from huggingface_hub import model_info, snapshot_download
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     try:
-        known = model_info(repository, revision=revision, timeout=ANSWER_TIMEOUT)  # one try; list_repo_files has five
+        revision = wanted["revision"]
+        known = model_info(repository, revision=revision, timeout=5.0)  # one try; list_repo_files has five
         files = [file.rfilename for file in known.siblings or ()]
         _check_weights(name, files)
         note(f"fetching {name} from the Hugging Face Hub; it is kept for later runs")
@@ -199,7 +189,7 @@ def _fetch(name: str, repository: str, revision: str | None) -> Path:
             if is_silent() and not are_progress_bars_disabled():
                 disable_progress_bars()
                 stack.callback(enable_progress_bars)
-            found = snapshot_download(repository, revision=revision, allow_patterns=FETCHED, ignore_patterns=IGNORED)
+            found = snapshot_download(repository, **wanted)
             if graph := _graph_of(Path(found), files):
                 snapshot_download(repository, revision=revision, allow_patterns=graph)
         return Path(found)

@@ -11,7 +11,7 @@ from typing import get_args
 import numpy as np
 
 from tagwright.core.cache import user_cache
-from tagwright.encoders.compiled import Computed, compiled, is_installed, openvino
+from tagwright.encoders.compiled import Compiled, Computed, is_installed, openvino
 from tagwright.encoders.device import Precision as Precision
 from tagwright.encoders.device import is_held_before_bfloat16, uses_gpu
 from tagwright.encoders.graphs import factors
@@ -19,20 +19,15 @@ from tagwright.errors import ConfigError
 from tagwright.types import Floats
 
 
-def check(precision: str) -> None:
-    """Raises ConfigError for what is no precision."""
-    if precision not in get_args(Precision):
-        raise ConfigError(f"precision is {precision!r}, expected one of {', '.join(get_args(Precision))}")
-
-
 def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
     """The number format of a transformer: the fastest one on the device, or the requested one.
 
     auto: int8, then bfloat16, if the device has such products, otherwise float32: see `formats`. int8 changes quality
     insignificantly: see `benchmarks encode quality`. quantisable: whether the encoder can be computed in int8. Raises
-    ConfigError where the machine does not compute right in what was requested.
+    ConfigError for what is no precision, and where the machine does not compute right in what was requested.
     """
-    check(precision)
+    if precision not in get_args(Precision):
+        raise ConfigError(f"precision is {precision!r}, expected one of {', '.join(get_args(Precision))}")
     if precision == "int8" and not quantisable:
         raise ConfigError('precision is "int8"; only encoders of the BERT architecture have it; leave it out')
     if precision == "auto":
@@ -100,9 +95,9 @@ def try_int8() -> bool | None:
     x = random.normal(0, 1, (128, 384)).astype(np.float32)
 
     def product(precision: Computed) -> Floats:
-        parameter = ops.parameter([-1, 384], ov.Type.f32)
+        parameter = ops.parameter([-1, 384], ov.Type.f32, name="x")
         model = ov.Model([ops.matmul(parameter, factors(weight, int8=True), False, True)], [parameter], "product")
-        values: Floats = compiled(model, precision, 1).create_infer_request().infer([x])[0].copy()
+        [(_, values)] = Compiled(model, precision)([x], lambda x: {"x": x})
         return values
 
     def error(values: Floats, expected: Floats) -> float:

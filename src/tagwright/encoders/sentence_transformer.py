@@ -106,6 +106,14 @@ def load_library(folder: Path, *, pairs: bool = False) -> Any:
     return model
 
 
+def write_model(model: SentenceTransformer | CrossEncoder, folder: Path) -> None:
+    """Write a model in the format of sentence-transformers, without a card and without the library's progress bars."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    model.save(str(folder), create_model_card=False)
+
+
 def say_general(problem: object, file: Path | None = None) -> None:
     """Log that a model is left to its library, and why. file: the one with the problem, named in full."""
     reason = " ".join(str(problem).split())[:200]

@@ -103,7 +103,11 @@ def read_sketch(folder: Path, max_length: int | None = None) -> TokenTable | Non
     weights, tokens = folder / "model.safetensors", folder / "tokenizer.json"
     if not weights.is_file() or not tokens.is_file():
         return None
-    tokenizer, embeddings = read_tokenizer(tokens), _input_embeddings(weights)
+    tokenizer, names = read_tokenizer(tokens), ("word_embeddings.weight", "embed_tokens.weight")
+    try:
+        embeddings = next(iter(read_tensors(weights, lambda name: name.endswith(names)).values()), None)
+    except ModelError:  # which loading the encoder itself reports
+        return None
     if max_length is None:
         tokenizer.no_truncation()
     else:
@@ -118,16 +122,6 @@ def read_sketch(folder: Path, max_length: int | None = None) -> TokenTable | Non
     embeddings -= mean
     embeddings *= factors[:, None]
     return TokenTable(tokenizer, embeddings, after=[normalize])
-
-
-def _input_embeddings(weights: Path) -> Floats | None:
-    """(tokens, dim); None where there are none, or none that can be read, which loading the encoder itself reports."""
-    try:
-        names = "word_embeddings.weight", "embed_tokens.weight"  # in current transformers
-        found = read_tensors(weights, lambda name: name.endswith(names))
-    except ModelError:
-        return None
-    return next(iter(found.values()), None)
 
 
 def main_directions(vectors: Floats, dim: int) -> Floats:

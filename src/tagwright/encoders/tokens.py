@@ -32,9 +32,6 @@ MAX_CACHED_WORDS = 1 << 18
 LARGEST_GROWTH = 100
 "How many times as long as before a tokenizer may make a text, which it cuts to the model's length only then."
 
-UNICODE_GROWTH = 18
-"How many characters Unicode's own normal forms make of one, at most: U+FDFA in NFKC."
-
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
@@ -251,7 +248,7 @@ def _growth(rule: Mapping[str, Any]) -> float:
     if rule["type"] == "Precompiled":  # the size of a search tree, the tree, and what it replaces characters by
         table = base64.b64decode(rule["precompiled_charsmap"])
         replacements = table[4 + int.from_bytes(table[:4], "little") :].decode(errors="replace").split("\0")
-        return max(1.0, max(map(len, replacements)) / UNICODE_GROWTH)
+        return max(1.0, max(map(len, replacements)) / 18)  # as many as Unicode's own make of one: U+FDFA in NFKC
     return 1.0 + len(rule.get("prepend", ""))
 
 

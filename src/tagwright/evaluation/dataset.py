@@ -22,7 +22,7 @@ from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons, compare_all
 from tagwright.tagger import BATCH, Tagger
 from tagwright.tagger.acceptance import Arrangement, SuggestOptions
-from tagwright.tagger.cut import allowed_by, cut_run
+from tagwright.tagger.cut import allowed_by, cut
 from tagwright.types import Document, Longs, Mask, Run
 
 DEPTH = 100
@@ -80,7 +80,7 @@ class EvaluationSet:
 
     def scored(self, run: Run) -> Run:
         """The labels of a run over the scored documents that are scored, as narrow or broad as the options ask."""
-        return cut_run(self.vocabulary, run, replace(self.options, k=max(1, run.ranks.max(initial=0))), self.own)
+        return cut(self.vocabulary, run, replace(self.options, k=max(1, run.ranks.max(initial=0))), self.own)
 
 
 def task(

@@ -141,7 +141,6 @@ def evaluate(
     above: Any = None,
     lengths: NDArray[np.integer] | None = None,
     measures: Sequence[str] | None = None,
-    propensity: tuple[float, float] = (0.55, 1.5),
     samples: int = 1000,
     seed: int = 0,
     broad: bool = False,
@@ -151,7 +150,7 @@ def evaluate(
     train: the gold labels of the training documents, a row for each; gives the measures `WITH_TRAIN` and the slices by
     label. labels: size of the vocabulary; gives coverage@10. above: the labels above each one (`metrics.ancestors`);
     gives the measures `WITH_HIERARCHY`. lengths: (documents,) words of each document; gives the slices short, medium,
-    long. measures: names such as P@7 instead of the standard ones. propensity: A and B. samples: bootstrap samples.
+    long. measures: names such as P@7 instead of the standard ones. samples: bootstrap samples.
     Slices have no macro-F1, which averages over labels of the whole ranking, and no hierarchical measures, whose labels
     are outside the slice too. A run with confidences gives the measures of calibration too. broad: a confidence is that
     the label or one below it is right. With fewer than ten documents a warning says that intervals say little.
@@ -159,7 +158,7 @@ def evaluate(
     Raises InputError when there is no document, or one without gold labels; ConfigError for an unknown measure.
     """
     check(gold, run)
-    setting = Setting.of([run, gold], measures, train, propensity, above)
+    setting = Setting.of([run, gold], measures, train, above)
     if lengths is not None and len(lengths) != len(gold):
         raise ValueError(f"{len(lengths)} lengths for {len(gold)} documents")
     whole = _estimates(setting, run, gold, samples, seed)
@@ -232,7 +231,6 @@ class Setting:
         runs: Sequence[Run],
         names: Sequence[str] | None,
         train: Run | None,
-        propensity: tuple[float, float],
         above: Any = None,
     ) -> Self:
         """Check the names and count the training labels. Raises ConfigError for a measure that cannot be computed."""
@@ -245,7 +243,7 @@ class Setting:
         if train is None:
             return cls(names=tuple(names), above=above)
         counts = label_counts(train, _size(*runs, train))
-        reward = inverse_propensity(counts, len(train), *propensity)
+        reward = inverse_propensity(counts, len(train))
         return cls(names=tuple(names), counts=counts, reward=reward, above=above)
 
 

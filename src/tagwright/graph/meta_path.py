@@ -136,8 +136,8 @@ class _Parser:
         name = token.text
         if name == DOCUMENT:
             return DOCUMENT
-        named = [field for field in (name, USUAL.get(name, name)) if field in self.fields]
-        fitting = named[:1] or [field for field in self.fields if field.casefold().startswith(name.casefold())]
+        exact = [field for field in (name, USUAL.get(name, name)) if field in self.fields]
+        fitting = exact[:1] or [field for field in self.fields if field.casefold().startswith(name.casefold())]
         if not fitting:
             self._fail(f'no field starts with "{name}"; {self._data()}', token.start)
         if len(fitting) > 1:

@@ -351,8 +351,8 @@ def network_evidence(
         chosen = np.flatnonzero(rows.labels == label)
         order = np.argsort(rows.ranks[chosen], kind="stable")[:most]
         if len(chosen):
-            named = tuple(ids[row] for row in near[rows.rows[chosen[order]]].tolist())
-            evidence.append(NetworkEvidence(path.expression, len(near), len(chosen), named))
+            shared_by = tuple(ids[row] for row in near[rows.rows[chosen[order]]].tolist())
+            evidence.append(NetworkEvidence(path.expression, len(near), len(chosen), shared_by))
     return tuple(evidence)
 
 

@@ -55,8 +55,8 @@ def measured(record: Mapping[str, Any], scores: Scores, documents: str, besides:
     """
     others = [each for each in record["scores"] if each["digest"] != documents]
     values = {name: score.to_json() for name, score in scores.measures.items()}
-    found = {"date": now(), "digest": documents, "documents": scores.documents, "besides": besides, "measures": values}
-    return {**record, "scores": [*others, found]}
+    entry = {"date": now(), "digest": documents, "documents": scores.documents, "besides": besides, "measures": values}
+    return {**record, "scores": [*others, entry]}
 
 
 def model_card(name: str, record: Mapping[str, Any]) -> str:

@@ -17,8 +17,8 @@ import numpy as np
 from tagwright import renamed
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Range
 from tagwright.core.steps import Steps
-from tagwright.data.descriptions import Keywords
 from tagwright.data.gold import gold_of_texts
+from tagwright.data.keywords import Keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
@@ -55,10 +55,6 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 S = TypeVar("S", Linear, DescriptionRetriever)
-
-LEAST_STEPS = 400
-"""Minimum batches of a classifier, whose label vectors are randomly initialised. A dual encoder, which reads the
-labels' texts, needs far fewer."""
 
 
 class Recipe(NamedTuple):
@@ -262,7 +258,8 @@ def _learn(
     objective = DualEncoder(heads, sampler, texts, rates, has_documents, apart, _pooling(config))
     plan = settle(own, plan, pairs)
     if first and own.epochs is None and own.steps is None:
-        plan = replace(plan, steps=max(LEAST_STEPS, count_steps(pairs, plan).steps or 1))
+        # its label vectors are randomly initialised; a dual encoder, which reads texts, needs far fewer batches
+        plan = replace(plan, steps=max(400, count_steps(pairs, plan).steps or 1))
     train(model, pairs, objective, plan, steps)
     return _stage(labels, config, model, heads, np.unique(seen.labels), words)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
-from tagwright.data.descriptions import Keywords, cut, pseudo_description, read_keywords, write_keywords
+from tagwright.data.keywords import Keywords, read_keywords, write_keywords
 from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.device import best_device
@@ -302,3 +302,21 @@ def pooler_of(model: SentenceTransformer) -> torch.nn.Linear:
     last: Any = model[len(model) - 1]
     linear: torch.nn.Linear = last.linear
     return linear
+
+
+def pseudo_description(label: Label, keywords: Sequence[str] = ()) -> str:
+    """DEPL 3.2: name and keywords. A given description comes last, since only about 16 tokens are read.
+
+    >>> pseudo_description(Label("1", ("Kakuro",), "A puzzle."), ["clues", "sums"])
+    'Kakuro. clues sums. A puzzle'
+    """
+    parts = (label.name, " ".join(keywords), label.description)
+    return ". ".join(part.rstrip(".") for part in parts if part)
+
+
+def cut(text: str, tokenizer: Tokenizer, tokens: int) -> str:
+    """The beginning of a text, up to the end of token number `tokens`; special tokens are not counted."""
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    # without padding
+    offsets = [ends for ends, own in zip(encoding.offsets, encoding.attention_mask, strict=True) if own]
+    return text if len(offsets) <= tokens else text[: offsets[tokens - 1][1]]

@@ -9,7 +9,7 @@ import numpy as np
 
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Positive
 from tagwright.core.saved import read_manifest, read_options, write_manifest
-from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents, tree_shares
+from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents
 from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.layers import unit
 from tagwright.errors import ConfigError
@@ -21,9 +21,6 @@ Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstra
 
 BATCH = 64
 "Documents whose paragraphs are in memory at once."
-
-FIRST = 512
-"Words read where aggregate is first: at least as many as fit into 512 tokens."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +152,7 @@ class FullText(Retriever):
     def _read(self, documents: Sequence[Document]) -> Paragraphs:
         leaves, shares = zip(*map(self._leaves, documents), strict=True)
         indptr = np.cumsum([0, *map(len, leaves)])
-        texts = [leaf.text for each in leaves for leaf in each]
+        texts = [leaf.text for own in leaves for leaf in own]
         vectors = self._encode(texts)
         if self.options.aggregate == "best":
             return Paragraphs(vectors, indptr)
@@ -174,7 +171,7 @@ class FullText(Retriever):
         """Return the texts of a document to encode, and their shares in its vector."""
         aggregate = self.options.aggregate
         if aggregate == "first":
-            spans = word_spans(document.text, 1)[:FIRST]  # a length, as in `paragraphs.is_long`
+            spans = word_spans(document.text, 1)[:512]  # at least as many as fit into 512 tokens
             leaves = [Paragraph(document.text[: spans[-1][1]], 0, HEAD)] if spans else []
         else:
             leaves = paragraphs(document, self.options.shortest)
@@ -240,3 +237,36 @@ def _tops(levels: Sequence[int]) -> list[int]:
 def _weight(heading: str, options: FullTextOptions) -> float:
     folded = heading.casefold()
     return next((weight for word, weight in options.weights.items() if word.casefold() in folded), 1.0)
+
+
+def tree_shares(levels: Sequence[int], sizes: Sequence[int], weights: Sequence[float] | None = None) -> Floats:
+    """FuTex Eq. 6, from the root down: the weight of each paragraph in a mean of means along the section tree.
+
+    h_x is the mean over Child(x), so a child has 1 / |Child(x)| of the share of x, and h of the root is the sum of
+    share * h_p over the paragraphs. Children are a section's own paragraphs and its subsections that have any.
+
+    levels: (sections,) as in Section. sizes: (sections,) own paragraphs. weights: (sections,) the weight of a section
+    among its siblings; 1 by default, as for a paragraph. Returns (paragraphs,), section by section; they sum to 1.
+
+    The root has an abstract of one paragraph and a body: 1/2 each. The body has one paragraph and a subsection: 1/4
+    each. The subsection has two: 1/8 each.
+
+    >>> tree_shares([1, 1, 2], [1, 1, 2]).tolist()
+    [0.5, 0.25, 0.125, 0.125]
+    """
+    above = parents(levels)
+    filled, total = list(sizes), np.zeros(len(levels) + 1)  # the last position is that of the root, HEAD
+    weight = np.ones(len(levels)) if weights is None else np.asarray(weights, np.float64)
+    for section in reversed(range(len(levels))):
+        if filled[section]:
+            total[section] += sizes[section]
+            total[above[section]] += weight[section]
+            if above[section] != HEAD:
+                filled[above[section]] += filled[section]
+    share = np.zeros(len(levels) + 1)
+    share[HEAD] = 1.0
+    for section, parent in enumerate(above):
+        if filled[section]:
+            share[section] = share[parent] * weight[section] / total[parent]
+    own = np.divide(share[:-1], total[:-1], out=np.zeros(len(levels)), where=total[:-1] > 0)
+    return np.repeat(own, sizes).astype(np.float32)

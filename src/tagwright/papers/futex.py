@@ -194,12 +194,7 @@ def paper() -> Config:
     )
 
 
-def fit(
-    documents: Sequence[Document],
-    labels: Vocabulary,
-    config: Config = Config(),
-    steps: Steps = Steps(),
-) -> Tagger:
+def fit(documents: Sequence[Document], labels: Vocabulary, config: Config = Config(), steps: Steps = Steps()) -> Tagger:
     """Algorithm 1. steps: the store of every stage.
 
     Raises ConfigError or InputError when documents and config do not fit, or omikuji is needed and missing, before

@@ -16,9 +16,6 @@ from tagwright.types import Document, Floats, Ints, Longs, Mask, Pair, Run
 if TYPE_CHECKING:
     import torch
 
-SCALE = 4.0
-"A pooler starts as this multiple of the identity, so that the inner product starts as 16 cosines of the encoder."
-
 DEVIATION = 0.02
 "Of weights that are drawn: BERT's for layers that are not pre-trained."
 
@@ -129,7 +126,8 @@ class Heads:
 
         def pooler(bias: float) -> torch.nn.Linear:
             layer = torch.nn.Linear(dim, dim)
-            weight = torch.nn.init.eye_(layer.weight).mul_(SCALE) if unit else drawn(dim, DEVIATION)
+            # times 4: the inner product starts as 16 cosines of the encoder
+            weight = torch.nn.init.eye_(layer.weight).mul_(4.0) if unit else drawn(dim, DEVIATION)
             layer.weight = torch.nn.Parameter(weight)
             torch.nn.init.constant_(layer.bias, bias)
             return layer

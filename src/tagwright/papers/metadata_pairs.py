@@ -174,10 +174,10 @@ def mixed(parts: Mapping[Callable[[int], Iterable[T]], float], count: int) -> Ca
     shares = np.array(list(parts.values())) / sum(parts.values())
 
     def draw(epoch: int) -> Iterator[T]:
-        streams, given = [_endless(source, epoch) for source in parts], np.zeros(len(parts))
+        streams, drawn = [_endless(source, epoch) for source in parts], np.zeros(len(parts))
         for number in range(1, count + 1):
-            behind = int(np.argmax(number * shares - given))
-            given[behind] += 1
+            behind = int(np.argmax(number * shares - drawn))
+            drawn[behind] += 1
             yield next(streams[behind])
 
     return draw
@@ -203,11 +203,9 @@ def _reader(documents: Sequence[Document], view: View | None) -> Callable[[int],
     @lru_cache(KEPT)
     def read(index: int) -> Document:
         document = documents[index]
-        return (
-            Document(document.id, document.title, document.abstract)
-            if document.title_and_abstract.strip()
-            else document
-        )
+        if not document.title_and_abstract.strip():
+            return document
+        return Document(document.id, document.title, document.abstract)
 
     return read
 

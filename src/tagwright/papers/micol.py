@@ -181,12 +181,7 @@ def paper(architecture: Literal["bi", "cross"] = "cross") -> Config:
     )
 
 
-def fit(
-    documents: Sequence[Document],
-    labels: Vocabulary,
-    config: Config = Config(),
-    steps: Steps = Steps(),
-) -> Tagger:
+def fit(documents: Sequence[Document], labels: Vocabulary, config: Config = Config(), steps: Steps = Steps()) -> Tagger:
     """Train on text and metadata of the documents (Algorithm 1). steps: the store of the training.
 
     Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError
@@ -306,8 +301,8 @@ def _text_pairs(
     if kind == "values":
         return value_pairs(documents, config.field, seed=config.training.seed)
     if kind == "names":
-        named = Run.concat([names(batch).top(CONFIDENT) for batch in batches(documents)])
-        return name_pairs(documents, labels, named, seed=config.training.seed)
+        in_text = Run.concat([names(batch).top(CONFIDENT) for batch in batches(documents)])
+        return name_pairs(documents, labels, in_text, seed=config.training.seed)
     return rts_pairs(documents, labels, seed=config.training.seed)
 
 

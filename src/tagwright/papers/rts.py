@@ -59,12 +59,7 @@ def paper() -> Config:
     )
 
 
-def fit(
-    documents: Sequence[Document],
-    labels: Vocabulary,
-    config: Config = Config(),
-    steps: Steps = Steps(),
-) -> Tagger:
+def fit(documents: Sequence[Document], labels: Vocabulary, config: Config = Config(), steps: Steps = Steps()) -> Tagger:
     """Train on the text of documents and labels. steps: the store of the training.
 
     Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.

@@ -108,11 +108,11 @@ def recognised(columns: Iterable[str], words: Words) -> dict[str, str]:
     ({'title': 'Nimeke', 'abstract': 'Tiivistelmä'}, {'id': 'code', 'name': 'prefLabel'})
     """
     free = {_key(column): column for column in reversed([*columns])}
-    found = dict[str, str]()
+    parts = dict[str, str]()
     for part, usual in words.items():
         if key := next((key for key in map(_key, usual) if key in free), ""):
-            found[part] = free.pop(key)
-    return found
+            parts[part] = free.pop(key)
+    return parts
 
 
 def among(column: str, words: Sequence[str]) -> bool:
@@ -140,11 +140,11 @@ def language_of(column: str, words: Words) -> tuple[str, str]:
     (('name', 'de'), ('name', 'en'), ('', ''))
     """
     tagged = r"(?P<name>.*\w)(?:_|@|:| ?\(|\[)(?P<tag>[a-z]{2,3}(?:[-_][a-z]{2,4})?)[)\]]?"
-    found = re.fullmatch(tagged, column.strip().casefold())
-    if not found or found["tag"] == "id":
+    match = re.fullmatch(tagged, column.strip().casefold())
+    if not match or match["tag"] == "id":
         return "", ""
-    part = next((part for part, usual in words.items() if among(found["name"], usual)), "")
-    return (part, found["tag"].replace("_", "-")) if part in ("name", "names", "description") else ("", "")
+    part = next((part for part, usual in words.items() if among(match["name"], usual)), "")
+    return (part, match["tag"].replace("_", "-")) if part in ("name", "names", "description") else ("", "")
 
 
 @lru_cache(10_000)
@@ -159,7 +159,7 @@ def folded(column: str) -> str:
     name = clean(column).casefold().rpartition(" - ")[2].strip()
     name = re.sub(r"^(?:(?:dc|dcterms|skos)[:._ ]+|https?://purl\.org/dc/(?:terms|elements/1\.1)/)", "", name)
     name = re.sub(r"\[[\w-]*\]$", "", name)
-    name = "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each))
+    name = "".join(letter for letter in unicodedata.normalize("NFKD", name) if not unicodedata.combining(letter))
     name = " ".join(re.sub(r"[\W_ǂ]+", " ", name).split())
     return re.sub(r"^(\d{3}) ([a-z])$", r"\1\2", name)
 

@@ -236,9 +236,9 @@ def json_objects(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
     if _is_object(first):
         yield from json_lines(path, "leave out")
     elif text := open_text(path):
-        found = _parsed(text, path, None)
-        for number, each in enumerate(found if isinstance(found, list) else [found], 1):
-            yield number, _object(each, path, number)
+        value = _parsed(text, path, None)
+        for number, record in enumerate(value if isinstance(value, list) else [value], 1):
+            yield number, _object(record, path, number)
 
 
 def write_json_lines(records: Iterable[Mapping[str, Any]], path: Path | str) -> None:
@@ -459,12 +459,14 @@ def _refuse(error: InputError, large: Large, otherwise: Callable[[InputError], N
 def _parsed(text: str, path: Path | str, number: int | None) -> object:
     """The value of a line, or of a whole file where there is no number. Raises InputError."""
     try:
-        return _parse(text)
+        value = _DECODER.decode(text)
+        if SURROGATE_ESCAPE.search(text):
+            value = _DECODER.decode(whole_characters(json.dumps(value, ensure_ascii=False)))
+        return value
     except json.JSONDecodeError as error:
-        if number is None:
-            raise InputError(f"is not JSON ({error.msg} at column {error.colno})", path, error.lineno) from None
-        problem = f"is not JSON ({error.msg} at column {error.colno}); each line must hold one object"
-        raise InputError(problem, path, number) from None
+        problem = f"is not JSON ({error.msg} at column {error.colno})"
+        more = "" if number is None else "; each line must hold one object"
+        raise InputError(problem + more, path, error.lineno if number is None else number) from None
     except (ValueError, RecursionError) as error:
         problem = "nested too deep" if isinstance(error, RecursionError) else str(error)
         raise InputError(f"is JSON that cannot be used ({problem})", path, number) from None
@@ -478,16 +480,9 @@ def _object(record: object, path: Path | str, number: int) -> dict[str, Any]:
 
 def _is_object(text: str) -> bool:
     try:
-        return isinstance(_parse(text), dict)
-    except (ValueError, RecursionError):
+        return isinstance(_parsed(text, "", None), dict)
+    except InputError:
         return False
-
-
-def _parse(line: str) -> object:
-    record = _DECODER.decode(line)
-    if SURROGATE_ESCAPE.search(line):
-        record = _DECODER.decode(whole_characters(json.dumps(record, ensure_ascii=False)))
-    return record
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Literal, Self, TypeAlias, get_args
+from typing import Literal, NamedTuple, Self, TypeAlias, get_args
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -104,6 +104,14 @@ class Holder:
 
 EVERYBODY = Holder("", "admin", "")
 "The holder if no token is needed: all rights."
+
+
+class Session(NamedTuple):
+    """A reviewer, and the holder of the token used to log in."""
+
+    id: str
+    reviewer: str
+    holder: Holder
 
 
 @dataclass(eq=False)

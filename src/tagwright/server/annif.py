@@ -120,28 +120,28 @@ class AnnifApi:
         """Suggest subjects for a text."""
         model = self._model(request)
         model.slots.check_room()
-        document, given = await read_form(request, _document_of_form, files=0)
-        options = _options(model, given)
-        language = await _language(model, given)
-        (found,) = await _suggestions(model, [document], options)
-        return JSONResponse({"results": _results(model.named_in(language, found))})
+        document, fields = await read_form(request, _document_of_form, files=0)
+        options = _options(model, fields)
+        language = await _language(model, fields)
+        (suggested,) = await _suggestions(model, [document], options)
+        return JSONResponse({"results": _results(model.named_in(language, suggested))})
 
     async def suggest_for_texts(self, request: Request) -> Response:
         """Suggest subjects for each of several texts.
 
         One that cannot be read has a problem in place of subjects.
         """
-        model, given = self._model(request), request.query_params
+        model, fields = self._model(request), request.query_params
         model.slots.check_room(LARGEST_BATCH)
         ids, documents, problems = await read_json(request, _documents)
-        options = _options(model, given)
-        language = await _language(model, given)
-        found = iter(await _suggestions(model, documents, options))
+        options = _options(model, fields)
+        language = await _language(model, fields)
+        suggested = iter(await _suggestions(model, documents, options))
         return JSONResponse(
             [
                 {"document_id": id_, "results": [], "problem": problems[number]}
                 if number in problems
-                else {"document_id": id_, "results": _results(model.named_in(language, next(found)))}
+                else {"document_id": id_, "results": _results(model.named_in(language, next(suggested)))}
                 for number, id_ in enumerate(ids)
             ]
         )
@@ -224,16 +224,16 @@ async def _suggestions(
     return [[] for _ in documents]
 
 
-def _document(given: Mapping[str, Any], _: str = "") -> Document:
+def _document(sent: Mapping[str, Any], _: str = "") -> Document:
     """The document of a text, read with its metadata if it has any. Raises Problem."""
-    check_size(given["text"])
-    (document,) = to_documents([given["text"]])
-    return replace(document, metadata=sent_metadata(given))
+    check_size(sent["text"])
+    (document,) = to_documents([sent["text"]])
+    return replace(document, metadata=sent_metadata(sent))
 
 
-def sent_metadata(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def sent_metadata(sent: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """The metadata of a document, one value a field; blank values are left out."""
-    values = {clean(name): clean(value).strip() for name, value in given.get("metadata", {}).items()}
+    values = {clean(name): clean(value).strip() for name, value in sent.get("metadata", {}).items()}
     return {name: (value,) for name, value in values.items() if value}
 
 
@@ -252,18 +252,18 @@ def _document_of_form(form: Form) -> tuple[Document, MultiDict]:
     """The text of a form, and its fields; `get` gives the first of several values. Raises Problem."""
     if not form:
         raise bad_request("RequestBody is required")
-    given = MultiDict(reversed(form.multi_items()))
-    if "text" not in given:
+    fields = MultiDict(reversed(form.multi_items()))
+    if "text" not in fields:
         raise bad_request("'text' is a required property")
-    return _document(given), given
+    return _document(fields), fields
 
 
 def _documents(content: Any) -> tuple[list[str | None], list[Document], dict[int, str]]:
     """The ids of all documents of a batch, those that can be read, and by number what is wrong with the others."""
     check(content, object_({"documents": schema("array", maxItems=LARGEST_BATCH)}))  # and each for itself
-    given = content["documents"]
-    documents, problems = _each(given, "documents.", _DOCUMENT, _document)
-    ids = [each.get("document_id") if isinstance(each, dict) else None for each in given]
+    sent = content["documents"]
+    documents, problems = _each(sent, "documents.", _DOCUMENT, _document)
+    ids = [each.get("document_id") if isinstance(each, dict) else None for each in sent]
     return [each if isinstance(each, str) else None for each in ids], documents, problems
 
 
@@ -273,40 +273,40 @@ def _to_learn(content: Any) -> tuple[list[dict[str, Any]], dict[int, str]]:
     return _each(content, "", _LEARNT, _with_text)
 
 
-def _with_text(given: dict[str, Any], place: str) -> dict[str, Any]:
-    check_size(given.get("text", ""))
-    if not clean(given.get("text", "")).strip():
+def _with_text(sent: dict[str, Any], place: str) -> dict[str, Any]:
+    check_size(sent.get("text", ""))
+    if not clean(sent.get("text", "")).strip():
         raise bad_request(f"there is no text to learn from - '{place}.text'")
-    return given
+    return sent
 
 
 def _each(
-    given: Sequence[Any], within: str, wanted: Schema, read: Callable[[Any, str], T]
+    sent: Sequence[Any], within: str, wanted: Schema, read: Callable[[Any, str], T]
 ) -> tuple[list[T], dict[int, str]]:
     """What is read of each document, and by number what is wrong with others: a bad one costs itself alone.
 
     Raises Problem if all are bad, that of the first.
     """
-    found, problems = list[T](), dict[int, Problem]()
-    for number, each in enumerate(given):
+    accepted, problems = list[T](), dict[int, Problem]()
+    for number, each in enumerate(sent):
         try:
             check(each, wanted, f"{within}{number}")
-            found.append(read(each, f"{within}{number}"))
+            accepted.append(read(each, f"{within}{number}"))
         except Problem as problem:
             problems[number] = problem
-    if problems and not found:
+    if problems and not accepted:
         raise problems[min(problems)]
-    return found, {number: problem.detail for number, problem in problems.items()}
+    return accepted, {number: problem.detail for number, problem in problems.items()}
 
 
-def _options(model: ServedModel, given: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:
+def _options(model: ServedModel, fields: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:
     """Read limit, threshold and conditions; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
-    limit, threshold = whole(given.get("limit", "10")), _number(given.get("threshold", "0"))
+    limit, threshold = whole(fields.get("limit", "10")), _number(fields.get("threshold", "0"))
     check(limit, _OPTIONS["limit"], "limit")
     if threshold != threshold:  # NaN
         return None
     check(threshold, _OPTIONS["threshold"], "threshold")
-    rules = label_rules(given)
+    rules = label_rules(fields)
     check({name: rules[name] for name in CONDITIONS}, object_(CONDITIONS))
     if not threshold or model.tagger.combiner.estimates_confidence:
         return None if limit == 0 else model.options(k=limit, min_confidence=threshold, **rules)
@@ -332,9 +332,9 @@ def _number(text: str) -> Any:
         return text
 
 
-async def _language(model: ServedModel, given: Mapping[str, str]) -> str:
+async def _language(model: ServedModel, fields: Mapping[str, str]) -> str:
     """The code of the language in which labels are to be named, "" for preferred names. Raises Problem."""
-    language = given.get("language", "")
+    language = fields.get("language", "")
     if language and not await asyncio.to_thread(model.has_language, language):
         raise bad_request(f'language "{language[:40]}" not supported by vocabulary')
     return language

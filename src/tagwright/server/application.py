@@ -6,6 +6,7 @@ import re
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -50,6 +51,113 @@ _log = logging.getLogger(__name__)
 
 MAX_BODY = 20 * 1024 * 1024
 "Bytes of a request."
+
+
+def application(
+    models: Sequence[ServedModel],
+    *,
+    access: Access = OPEN,
+    max_body: int = MAX_BODY,
+    learn: Learn | None = None,
+    pages: ReviewPages | None = None,
+    hosts: frozenset[str] | None = None,
+    follower: Follower | None = None,
+    audit: Audit | None = None,
+    proxies: str = "",
+    user_header: str = "",
+    watch: Watch | None = None,
+) -> Starlette:
+    """The application. access: the tokens that clients send as `Authorization: Bearer TOKEN`, and what they may do.
+
+    max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients. pages: the
+    review. hosts: the only names under which it answers, None for all: a server that is meant for this machine alone
+    must not answer under the name of another site, which could then read what it says. follower: what loads the
+    versions that are promoted. audit: where answers are recorded. proxies: addresses, as uvicorn takes them, of those
+    that may name the client by `X-Forwarded-For`, and in `user_header` the user that they have authenticated. watch:
+    the monitors of the models. Raises ConfigError for proxies.
+    """
+    by_id, readiness = {model.id: model for model in models}, Readiness(models)
+    counters = _counters(models, access, audit)
+    if watch:
+        counters.others = partial(monitor_lines, watch, models, pages.review if pages else None)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        asyncio.get_running_loop().set_exception_handler(log_failures)
+        for model in models:
+            await model.queue.start()
+        tasks = [asyncio.create_task(readiness.load()), asyncio.create_task(access.follow())]
+        tasks += [asyncio.create_task(follower.run())] if follower else []
+        yield
+        readiness.stopping = True
+        for task in tasks:
+            task.cancel()
+        if pages and pages.refitter:
+            await pages.refitter.finish()
+        for model in models:
+            await model.queue.stop()
+            if model.workers:
+                await asyncio.to_thread(model.workers.close)
+
+    annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters, readiness.check)
+    operations = [
+        *api.operations(), *annif, *Reconciliation(by_id, needs_token=not access.is_open).operations(),
+    ]  # fmt: skip
+    sessions = pages.sessions if pages else Sessions(access, secrets.token_bytes(32))
+    routes: list[BaseRoute] = [
+        *StartPages(api, operations, sessions).routes(),
+        *openapi.routes(operations),
+        Route("/v1", RedirectResponse("/v1/", 307), methods=["GET"]),
+        *_joined_without_slash(annif),
+        Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
+    ]
+    app = Starlette(
+        routes=[*routes, *(pages.routes() if pages else ())],
+        exception_handlers={
+            Problem: answer_problem,
+            StorageError: answer_problem,
+            HTTPException: answer_http_error,
+            ClientDisconnect: answer_nobody,
+        },
+        middleware=[
+            Middleware(RecordRequests, counters, audit, user_header, networks_of(proxies, user_header)),
+            # behind the log, which believes a user header only while the client is that of the connection
+            *([Middleware(ProxyHeadersMiddleware, trusted_hosts=proxies)] if proxies else ()),
+            Middleware(
+                CORSMiddleware,
+                allow_origins=["*"],
+                allow_methods=["GET", "POST"],
+                allow_headers=["*"],
+                expose_headers=[VERSION_HEADER, ID_HEADER],
+            ),
+            Middleware(_Guard, access=access, max_body=max_body, hosts=hosts, memory=Memory()),
+        ],
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False  # it would lead to the host that the client names
+    app.state.reviews, app.state.readiness = pages is not None, readiness
+    app.state.large_bodies = FairSlots(count=1, each=1, rest=3)
+    app.state.uploads = FairSlots(count=2, each=1, share=16)
+    return app
+
+
+def _counters(models: Sequence[ServedModel], access: Access, audit: Audit | None) -> Counters:
+    limited, counters = access.limits.refused, Counters()
+    for name in ("requests", "documents"):
+        what = f"Requests above the limit of {name} of a token."
+        counters.add("counter", f"tagwright_{name}_limited_total", what, partial(limited.__getitem__, name))
+    if audit is not None:
+        entries = "Documents whose answer is in the audit log."
+        counters.add("counter", "tagwright_audit_entries_total", entries, lambda: audit.count)
+    waiting = "Requests that wait for a model."
+    counters.add("gauge", "tagwright_requests_waiting", waiting, lambda: sum(model.waiting for model in models))
+    return counters
+
+
+def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route]:
+    """The operations under /v1projects and so on too: Annif's client appends names to its base, which may be "/v1"."""
+    below = [each for each in operations if each.path != "/v1/"]
+    return [Route(each.path.replace("/v1/", "/v1", 1), each.answer, methods=[each.method]) for each in below]
 
 
 @dataclass
@@ -103,112 +211,6 @@ def _index(model: ServedModel) -> None:
         _log.exception("%s: its labels cannot be searched; the server is not ready", model.version)
 
 
-def application(
-    models: Sequence[ServedModel],
-    *,
-    access: Access = OPEN,
-    max_body: int = MAX_BODY,
-    learn: Learn | None = None,
-    pages: ReviewPages | None = None,
-    hosts: frozenset[str] | None = None,
-    follower: Follower | None = None,
-    audit: Audit | None = None,
-    proxies: str = "",
-    user_header: str = "",
-    watch: Watch | None = None,
-) -> Starlette:
-    """The application. access: the tokens that clients send as `Authorization: Bearer TOKEN`, and what they may do.
-
-    max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients. pages: the
-    review. hosts: the only names under which it answers, None for all: a server that is meant for this machine alone
-    must not answer under the name of another site, which could then read what it says. follower: what loads the
-    versions that are promoted. audit: where answers are recorded. proxies: addresses, as
-    uvicorn takes them, of those that may name the client by `X-Forwarded-For`, and in `user_header` the user that they
-    have authenticated. watch: the monitors of the models. Raises ConfigError for proxies.
-    """
-    by_id, readiness = {model.id: model for model in models}, Readiness(models)
-    counters = _counters(models, access, audit)
-    if watch:
-        counters.others = partial(monitor_lines, watch, models, pages.review if pages else None)
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        asyncio.get_running_loop().set_exception_handler(log_failures)
-        for model in models:
-            await model.queue.start()
-        tasks = [asyncio.create_task(readiness.load()), asyncio.create_task(access.follow())]
-        tasks += [asyncio.create_task(follower.run())] if follower else []
-        yield
-        readiness.stopping = True
-        for task in tasks:
-            task.cancel()
-        if pages and pages.refitter:
-            await pages.refitter.finish()
-        for model in models:
-            await model.queue.stop()
-            if model.workers:
-                await asyncio.to_thread(model.workers.close)
-
-    annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters, readiness.check)
-    operations = [
-        *api.operations(), *annif, *Reconciliation(by_id, needs_token=not access.is_open).operations(),
-    ]  # fmt: skip
-    sessions = pages.sessions if pages else Sessions(access, secrets.token_bytes(32))
-    routes: list[BaseRoute] = [
-        *StartPages(api, operations, sessions).routes(),
-        *openapi.routes(operations),
-        Route("/v1", RedirectResponse("/v1/", 307), methods=["GET"]),
-        *_joined_without_slash(annif),
-        Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
-    ]
-    app = Starlette(
-        routes=[*routes, *(pages.routes() if pages else ())],
-        exception_handlers={
-            Problem: answer_problem,
-            StorageError: answer_problem,
-            HTTPException: answer_http_error,
-            ClientDisconnect: answer_nobody,
-        },
-        middleware=[
-            Middleware(RecordRequests, counters, audit, user_header, networks_of(proxies, user_header)),
-            *([Middleware(ProxyHeadersMiddleware, trusted_hosts=proxies)] if proxies else ()),
-            Middleware(
-                CORSMiddleware,
-                allow_origins=["*"],
-                allow_methods=["GET", "POST"],
-                allow_headers=["*"],
-                expose_headers=[VERSION_HEADER, ID_HEADER],
-            ),
-            Middleware(_Guard, access=access, max_body=max_body, hosts=hosts, memory=Memory()),
-        ],
-        lifespan=lifespan,
-    )
-    app.router.redirect_slashes = False  # it would lead to the host that the client names
-    app.state.reviews, app.state.readiness = pages is not None, readiness
-    app.state.large_bodies = FairSlots(count=1, each=1, rest=3)
-    app.state.uploads = FairSlots(count=2, each=1, share=16)
-    return app
-
-
-def _counters(models: Sequence[ServedModel], access: Access, audit: Audit | None) -> Counters:
-    limited, counters = access.limits.refused, Counters()
-    for name in ("requests", "documents"):
-        what = f"Requests above the limit of {name} of a token."
-        counters.add("counter", f"tagwright_{name}_limited_total", what, partial(limited.__getitem__, name))
-    if audit is not None:
-        entries = "Documents whose answer is in the audit log."
-        counters.add("counter", "tagwright_audit_entries_total", entries, lambda: audit.count)
-    waiting = "Requests that wait for a model."
-    counters.add("gauge", "tagwright_requests_waiting", waiting, lambda: sum(model.waiting for model in models))
-    return counters
-
-
-def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route]:
-    """The operations under /v1projects and so on too: Annif's client appends names to its base, which may be "/v1"."""
-    below = [each for each in operations if each.path != "/v1/"]
-    return [Route(each.path.replace("/v1/", "/v1", 1), each.answer, methods=[each.method]) for each in below]
-
-
 class _Guard:
     """Refuses a request without a token, one too many with it, and one whose body is too large.
 
@@ -224,15 +226,16 @@ class _Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        app, body = self.app, _Body(receive, self.max_body, self.memory)
+        app, held = self.app, Counter[str]()
         try:
             self._check(scope)
         except Problem as problem:
             app = answer_to(problem)
         try:
-            await app(scope, body.receive, send)
+            await app(scope, self._bounded(receive, held), send)
         finally:
-            body.release()
+            for client, size in held.items():
+                self.memory.give_back(client, size)
 
     def _check(self, scope: Scope) -> None:
         """Raise Problem for a request that is refused."""
@@ -254,37 +257,30 @@ class _Guard:
         if length.isdecimal() and int(length) > self.max_body:
             raise Problem(413, f"The body has {length} bytes, at most {self.max_body} are accepted")
 
+    def _bounded(self, receive: Receive, held: Counter[str]) -> Receive:
+        """Count the bytes of a body while it comes, and limit the time in which it must come. held: by its client."""
+        end, seen, more = time.monotonic() + deadlines.BODY_SECONDS, 0, True
 
-class _Body:
-    """Counts the bytes of a body while it comes, and limits the time in which it must come."""
+        async def bounded() -> Message:
+            """The next part. Raises Problem for a body that is late, or too large, and where no memory is left."""
+            nonlocal seen, more
+            if not more:
+                return await receive()  # which tells of the client's leaving, whenever that is
+            try:
+                message = await asyncio.wait_for(receive(), end - time.monotonic())
+            except TimeoutError:
+                detail = f"The body did not come within {deadlines.BODY_SECONDS:.0f} s"
+                raise Problem(408, detail, headers={"Connection": "close"}) from None
+            seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)
+            if seen > self.max_body:
+                raise Problem(413, Text("The body has more than %(most)s bytes", most=self.max_body))
+            if (size := seen - FREE - held.total()) > 0:
+                client = next(iter(held), current().client)
+                self.memory.take(client, size)
+                held[client] += size
+            return message
 
-    def __init__(self, receive: Receive, most: int, memory: Memory) -> None:
-        self._receive, self._most, self._memory = receive, most, memory
-        self._end, self._seen, self._more = time.monotonic() + deadlines.BODY_SECONDS, 0, True
-        self._held: tuple[str, int] = "", 0
-
-    async def receive(self) -> Message:
-        """The next part. Raises Problem for a body that is late, or too large, and where no memory is left for it."""
-        if not self._more:
-            return await self._receive()  # which tells of the client's leaving, whenever that is
-        try:
-            message = await asyncio.wait_for(self._receive(), self._end - time.monotonic())
-        except TimeoutError:
-            said = f"The body did not come within {deadlines.BODY_SECONDS:.0f} s"
-            raise Problem(408, said, headers={"Connection": "close"}) from None
-        self._seen, self._more = self._seen + len(message.get("body", b"")), message.get("more_body", False)
-        if self._seen > self._most:
-            raise Problem(413, Text("The body has more than %(most)s bytes", most=self._most))
-        client, held = self._held
-        if (size := self._seen - FREE - held) > 0:
-            client = client or current().client
-            self._memory.take(client, size)
-            self._held = client, held + size
-        return message
-
-    def release(self) -> None:
-        """The request has been answered."""
-        self._memory.give_back(*self._held)
+        return bounded
 
 
 def _bearer(headers: Headers) -> str:

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tagwright.server.access import network
-from tagwright.server.logs import Seldom
+from tagwright.server.logs import once_a_minute
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class Connections:
     def __init__(self, most: int | None = None) -> None:
         self.most = most_connections() if most is None else most
         self.share = max(1, self.most * 3 // 4)
-        self.refused, self._now = 0, Seldom()
+        self.refused, self._now = 0, once_a_minute()
         self._by_address: dict[str, set[TimedConnection]] = {}
 
     def __len__(self) -> int:

@@ -4,33 +4,32 @@ No session is stored. A cookie holds a random number, the name and a signature. 
 the number: another site can neither read the cookie nor guess the token.
 """
 
+import asyncio
 import base64
 import hmac
 import json
 import secrets
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tagwright.server.access import EVERYBODY, LONGEST_NAME, Access, Holder, Role, check_origin
+from tagwright.review.file import StorageError
+from tagwright.server.access import EVERYBODY, LONGEST_NAME, Access, Holder, Role, Session, check_origin
 from tagwright.server.current_request import current
 from tagwright.server.languages import _
-from tagwright.server.pages import show
+from tagwright.server.pages import show, show_problem
+from tagwright.server.problems import Problem, not_stored
 from tagwright.server.request_bodies import read_form, text_of
 from tagwright.text.words import clean
 
 COOKIE = "tagwright_session"
 
-
-class Session(NamedTuple):
-    """A reviewer, and the holder of the token used to log in."""
-
-    id: str
-    reviewer: str
-    holder: Holder
+Page: TypeAlias = Callable[[Request, Any], Awaitable[Response]]
+"Answers with a page to a session; None where it is open to everybody."
 
 
 class Sessions:
@@ -84,25 +83,50 @@ class Sessions:
         return hmac.digest(key, f"{purpose} {text}".encode(), "sha256").hex()
 
 
-def _is_same(right: str, given: str) -> bool:
-    return hmac.compare_digest(right.encode(), given.encode("utf-8", "replace"))
+def _is_same(right: str, other: str) -> bool:
+    return hmac.compare_digest(right.encode(), other.encode("utf-8", "replace"))
 
 
 @dataclass(frozen=True)
 class Entrance:
-    """The entrance to the pages of a role. path: of the form; goal: where it leads; named: whether a name is needed."""
+    """The entrance to the pages of a role.
+
+    path: of the form; goal: where it leads; named: whether a name is needed; beside: what pages of problems also show.
+    """
 
     sessions: Sessions
     path: str
     goal: str
     role: Role
     named: bool
+    beside: Callable[[], dict[str, Any]] = dict
 
     def route(self) -> Route:
         """The route of the form."""
         return Route(self.path, self.enter, methods=["GET", "POST"])
 
-    def session(self, request: Request) -> Session | None:
+    def page(self, page: Page, role: Role | None = None) -> Callable[[Request], Awaitable[Response]]:
+        """Open a page to sessions with a role, by default that of the entrance; others are led here.
+
+        Problems are shown on a page.
+        """
+
+        async def answer(request: Request) -> Response:
+            session = None
+            try:
+                session = self._session(request)
+                if session is None and not self.is_open:
+                    return RedirectResponse(self.path, 303)
+                if session and role and not session.holder.may(role):
+                    raise Problem(403, _("This needs a token with the role %(role)s") % {"role": role})
+                return await page(request, session)
+            except (Problem, StorageError) as error:
+                problem = not_stored(error) if isinstance(error, StorageError) else error
+                return show_problem(request, problem, session, **await asyncio.to_thread(self.beside))
+
+        return answer
+
+    def _session(self, request: Request) -> Session | None:
         """The session of a request, if it may open these pages; whom a proxy names has one where no token is needed.
 
         Raises Problem for more requests than its token may send.

@@ -130,14 +130,14 @@ class JsonApi:
 
     async def list_models(self, _: Request) -> Response:
         """The models that are served."""
-        found = [
+        models = [
             {
                 "id": model.id, "name": model.name, "language": model.language.partition("+")[0],
                 "labels": len(model.tagger.vocabulary), "version": model.version,
             }
             for model in self.models.values()
         ]  # fmt: skip
-        return JSONResponse({"models": found})
+        return JSONResponse({"models": models})
 
     async def suggest(self, request: Request) -> Response:
         """Suggest labels for a document: a text, or title, abstract and sections."""
@@ -159,13 +159,13 @@ class JsonApi:
 
     async def search_labels(self, request: Request) -> Response:
         """Find labels by the beginning or a part of a name, alternative name, notation or id."""
-        given = request.query_params
-        if "q" not in given:
+        asked = request.query_params
+        if "q" not in asked:
             raise bad_request("'q' is a required parameter")
-        options = _options_of_address(given)
+        options = _options_of_address(asked)
         model = model_named(options.get("model"), self.models)
         search = await asyncio.to_thread(model.search)
-        positions = await asyncio.to_thread(search, clean(given["q"])[:200], options.get("limit", 10))
+        positions = await asyncio.to_thread(search, clean(asked["q"])[:200], options.get("limit", 10))
         vocabulary = model.tagger.vocabulary
         labels = [
             {
@@ -211,11 +211,11 @@ class JsonApi:
         self, documents: Sequence[Document], options: Mapping[str, Any], shape: Callable[[list[dict[str, Any]]], Any]
     ) -> Response:
         model = model_named(options.get("model"), self.models)
-        found = await self.suggestions(model, documents, options)
+        suggested = await self.suggestions(model, documents, options)
         stages = model.tagger.meanings if options.get("evidence") else None
 
         def answer() -> Response:
-            answers = (_answer(document, each, stages) for document, each in zip(documents, found, strict=True))
+            answers = (_answer(document, each, stages) for document, each in zip(documents, suggested, strict=True))
             return JSONResponse(shape([{**each, "version": model.version} for each in answers]))
 
         return await asyncio.to_thread(answer)  # with evidence it repeats the text
@@ -258,31 +258,31 @@ def _file(form: Form) -> Upload:
 
 def sent_document(fields: Mapping[str, Any]) -> Document:
     """The document in the fields of a request. Raises Problem."""
-    given = {key: fields[key] for key in _DOCUMENT if fields.get(key)}
-    check_size(given)  # before it is read, which takes seconds for 20 MB
+    known = {key: fields[key] for key in _DOCUMENT if fields.get(key)}
+    check_size(known)  # before it is read, which takes seconds for 20 MB
     try:
-        return to_document({"id": "document", **given}, SHAPES["jsonl"], Place("request", 1))
+        return to_document({"id": "document", **known}, SHAPES["jsonl"], Place("request", 1))
     except InputError as error:
         raise bad_request(error.problem) from None
 
 
-def _answer(document: Document, found: Sequence[Suggestion], stages: Mapping[str, str] | None) -> dict[str, Any]:
+def _answer(document: Document, suggested: Sequence[Suggestion], stages: Mapping[str, str] | None) -> dict[str, Any]:
     """The answer for a document. stages: their meanings, see `Tagger.meanings`; None without evidence."""
     if stages is None:
-        return {"id": document.id, "suggestions": [_suggestion(each) for each in found]}
-    explained = [{**_suggestion(each), **_explanation(each, document)} for each in found]
-    known = meanings((reason for each in found for reason in each.reasons), stages)
+        return {"id": document.id, "suggestions": [_suggestion(each) for each in suggested]}
+    explained = [{**_suggestion(each), **_explanation(each, document)} for each in suggested]
+    known = meanings((reason for each in suggested for reason in each.reasons), stages)
     return {"id": document.id, "suggestions": explained, "text": document.text, "meanings": known}
 
 
-def _suggestion(found: Suggestion) -> dict[str, Any]:
+def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
     return {
-        "id": found.id, "name": found.name, "notation": found.notation,
-        "score": found.score, "confidence": found.confidence,
+        "id": suggestion.id, "name": suggestion.name, "notation": suggestion.notation,
+        "score": suggestion.score, "confidence": suggestion.confidence,
     }  # fmt: skip
 
 
-def _explanation(found: Suggestion, document: Document) -> dict[str, Any]:
+def _explanation(suggestion: Suggestion, document: Document) -> dict[str, Any]:
     """The fields that say why a label is suggested. Of a span, 1,000 characters are repeated: one may be long."""
     evidence = [
         {
@@ -293,7 +293,7 @@ def _explanation(found: Suggestion, document: Document) -> dict[str, Any]:
                 for span in each.spans
             ],
         }
-        for each in found.evidence
+        for each in suggestion.evidence
     ]  # fmt: skip
-    translated = {"translated": list(found.translated)} if found.translated else {}
-    return {"reasons": [each.to_json() for each in found.reasons], "evidence": evidence, **translated}
+    translated = {"translated": list(suggestion.translated)} if suggestion.translated else {}
+    return {"reasons": [each.to_json() for each in suggestion.reasons], "evidence": evidence, **translated}

@@ -68,8 +68,8 @@ class LabelSearch:
         if not text or k < 1:
             return []
         with self._lock:
-            found = dict.fromkeys(islice(self._distinct(text, k), k))
-        return list(found)
+            positions = dict.fromkeys(islice(self._distinct(text, k), k))
+        return list(positions)
 
     def close(self) -> None:
         """Release the file of the index."""

@@ -125,11 +125,11 @@ def check(value: Any, wanted: Schema, place: str = "") -> None:
 
 def closed(wanted: Schema) -> dict[str, Any]:
     """The same schema without fields of other names, for itself and all within."""
-    found = dict(wanted)
-    if "properties" in found:
-        found["properties"] = {name: closed(each) for name, each in found["properties"].items()}
-        found["additionalProperties"] = False
-    return {**found, "items": closed(found["items"])} if "items" in found else found
+    made = dict(wanted)
+    if "properties" in made:
+        made["properties"] = {name: closed(each) for name, each in made["properties"].items()}
+        made["additionalProperties"] = False
+    return {**made, "items": closed(made["items"])} if "items" in made else made
 
 
 def check_names(value: Any, wanted: Schema, place: str = "") -> None:

@@ -2,30 +2,28 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tagwright.server import languages
+from tagwright.server.access import Session
 from tagwright.server.current_request import current
 from tagwright.server.problems import Problem
-
-if TYPE_CHECKING:
-    from tagwright.server.entrance import Session
 
 
 @cache
 def _environment(language: str) -> Environment:
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("tagwright.server"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         extensions=["jinja2.ext.i18n"],
     )  # fmt: skip
-    found.install_gettext_translations(languages.translations(language), newstyle=True)  # type: ignore[attr-defined]
-    found.globals.update(language=language, languages_of_pages=languages.LANGUAGES, percent=languages.percent)
-    found.filters.update(number=languages.number, translated=languages.translated)
-    return found
+    environment.install_gettext_translations(languages.translations(language), newstyle=True)  # type: ignore[attr-defined]
+    environment.globals.update(language=language, languages_of_pages=languages.LANGUAGES, percent=languages.percent)
+    environment.filters.update(number=languages.number, translated=languages.translated)
+    return environment
 
 
 def render(template: str, **content: Any) -> str:
@@ -33,7 +31,7 @@ def render(template: str, **content: Any) -> str:
     return _environment(current().language).get_template(template).render(content)
 
 
-def show_problem(request: Request, problem: Problem, session: "Session | None" = None, **content: Any) -> HTMLResponse:
+def show_problem(request: Request, problem: Problem, session: Session | None = None, **content: Any) -> HTMLResponse:
     """Answer with a page that says what is wrong."""
     return show(
         request, "problem.html", session, problem.status, problem.headers, title=problem.title, problem=problem.detail,
@@ -42,7 +40,7 @@ def show_problem(request: Request, problem: Problem, session: "Session | None" =
 
 
 def show(
-    request: Request, template: str, session: "Session | None" = None, status: int = 200,
+    request: Request, template: str, session: Session | None = None, status: int = 200,
     headers: Mapping[str, str] | None = None, **content: Any,
 ) -> HTMLResponse:  # fmt: skip
     """Answer with a page, which the browser does not keep. session: whose name stands at the top.

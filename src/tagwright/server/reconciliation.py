@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -61,18 +61,6 @@ class Query:
     properties: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-class Candidate(NamedTuple):
-    """A label that a query may mean. score: from 0 to 100; similarity: of the names, from 0 to 1.
-
-    match: whether the query is its id, or a name that it has and no other label.
-    """
-
-    label: Label
-    score: float
-    similarity: float
-    match: bool
-
-
 @dataclass(frozen=True)
 class NameMatcher:
     """Finds candidates in a vocabulary."""
@@ -80,17 +68,16 @@ class NameMatcher:
     vocabulary: Vocabulary
     search: LabelSearch
 
-    def candidates(self, query: Query, near: Sequence[tuple[str, float]] = ()) -> list[Candidate]:
+    def candidates(self, query: Query, near: Mapping[str, float]) -> list[dict[str, Any]]:
         """The best candidates of a query, best first. near: ids of labels that a tagger suggests, from 0 to 1."""
         text = " ".join(clean(query.text[:LONGEST]).split())
-        values = dict(near)
-        found = [self.vocabulary[position] for position in self._positions(text, query, values)]
-        exact = [label for label in found if text and (text == label.id or text in _plain(label.names))]
-        exact = exact or [label for label in found if text in _plain(label.all_names)]
-        fitting = [label for label in found if not query.types or query.types & {CONCEPT, *label.types}]
-        rated = [_rated(label, text, values.get(label.id, 0.0), exact) for label in fitting]
-        judged = [self._judged(each, query.properties) for each in rated]
-        return sorted(judged, key=lambda each: -each.score)[: query.limit]
+        labels = [self.vocabulary[position] for position in self._positions(text, query, near)]
+        exact = [label for label in labels if text and (text == label.id or text in _plain(label.names))]
+        exact = exact or [label for label in labels if text in _plain(label.all_names)]
+        fitting = [label for label in labels if not query.types or query.types & {CONCEPT, *label.types}]
+        names = [label.id for label in exact]
+        rated = [self._candidate(label, text, near.get(label.id, 0.0), names, query.properties) for label in fitting]
+        return sorted(rated, key=lambda each: -each["score"])[: query.limit]
 
     def is_named(self, text: str) -> bool:
         """Whether the query is a name or id of a label, up to case and accents."""
@@ -107,17 +94,34 @@ class NameMatcher:
         """Labels to look at: of an id, with names like the text, near ones, and those of properties without a text."""
         index = self.vocabulary.index
         named = [index[text]] if text in index else []
-        found = self.search(text, max(50, query.limit))  # so that filters and namesakes hide none
+        searched = self.search(text, max(50, query.limit))  # so that filters and namesakes hide none
         values = [] if text else [value for _, values in query.properties for value in values]
         resolved = (self.vocabulary.resolve(value) for value in values)
-        every = [*named, *found, *(index[each] for each in near), *(each for each in resolved if each is not None)]
+        every = [*named, *searched, *(index[each] for each in near), *(each for each in resolved if each is not None)]
         allowed = self.search.allowed
         return [each for each in dict.fromkeys(every) if allowed is None or allowed[each]]
 
-    def _judged(self, found: Candidate, properties: Iterable[tuple[str, Sequence[str]]]) -> Candidate:
-        """The candidate with a lower score for each property that its label does not have."""
-        wrong = sum(not self._has(found.label, name, values) for name, values in properties if name in PROPERTIES)
-        return found._replace(score=round(found.score * 0.5**wrong, 1), match=found.match and not wrong)
+    def _candidate(
+        self,
+        label: Label,
+        text: str,
+        near: float,
+        exact: Sequence[str],
+        properties: Iterable[tuple[str, Sequence[str]]],
+    ) -> dict[str, Any]:
+        """A label that a query may mean, scored from 0 to 100: half as high for each property that it does not have.
+
+        near: how near a tagger finds it; exact: ids of the labels that have the name exactly. It matches if the query
+        is its id, or a name that it has and no other label.
+        """
+        similarity = _similarity(label, text)
+        wrong = sum(not self._has(label, name, values) for name, values in properties if name in PROPERTIES)
+        return {
+            **_named(label), "description": _description(label, self.vocabulary),
+            "score": round(_score(label, text, near, similarity) * 0.5**wrong, 1),
+            "match": exact == [label.id] and not wrong, "type": _types(label),
+            "features": [{"id": "name_similarity", "value": round(similarity, 3)}],
+        }  # fmt: skip
 
     def _has(self, label: Label, name: str, values: Sequence[str]) -> bool:
         if name == "notation":
@@ -196,8 +200,8 @@ class Reconciliation:
         """Labels by the beginning or a part of a name, alternative name or id."""
         model, (prefix, cursor) = self._model(request), _prefix(request)
         matcher = await asyncio.to_thread(self._matcher, model)
-        found = await asyncio.to_thread(matcher.search, prefix, cursor + LIMIT)
-        labels = [matcher.vocabulary[position] for position in found[cursor:]]
+        positions = await asyncio.to_thread(matcher.search, prefix, cursor + LIMIT)
+        labels = [matcher.vocabulary[position] for position in positions[cursor:]]
         result = [
             {**_named(label), "description": _description(label, matcher.vocabulary), "notable": _types(label)}
             for label in labels
@@ -269,10 +273,10 @@ class Reconciliation:
 
     def _matcher(self, model: ServedModel) -> NameMatcher:
         """The matcher over the present vocabulary of a model."""
-        found = self._matchers.get(model.id)
-        if found is None or found.vocabulary is not model.tagger.vocabulary:
-            found = self._matchers[model.id] = NameMatcher(model.tagger.vocabulary, model.search())
-        return found
+        matcher = self._matchers.get(model.id)
+        if matcher is None or matcher.vocabulary is not model.tagger.vocabulary:
+            matcher = self._matchers[model.id] = NameMatcher(model.tagger.vocabulary, model.search())
+        return matcher
 
     def _shown(self, request: Request) -> tuple[Label, dict[str, Any]]:
         """The label that is asked for, and what a template shows of it. Raises Problem."""
@@ -288,16 +292,10 @@ class Reconciliation:
 
 def _result(query: Query, near: Sequence[Suggestion], matcher: NameMatcher) -> list[dict[str, Any]]:
     """The candidates of a query. near: what the tagger suggests for its text."""
-    scored = [(each.id, squashed(each.score) if each.confidence is None else each.confidence) for each in near]
-    candidates = matcher.candidates(query, scored) if query.text.strip() or query.properties else []
-    return [
-        {
-            **_named(each.label), "description": _description(each.label, matcher.vocabulary), "score": each.score,
-            "match": each.match, "type": _types(each.label),
-            "features": [{"id": "name_similarity", "value": round(each.similarity, 3)}],
-        }
-        for each in candidates
-    ]  # fmt: skip
+    if not query.text.strip() and not query.properties:
+        return []
+    scores = {each.id: squashed(each.score) if each.confidence is None else each.confidence for each in near}
+    return matcher.candidates(query, scores)
 
 
 def _queries_of_form(form: Form) -> dict[str, Query | Problem]:
@@ -325,9 +323,9 @@ def _queries(text: str) -> dict[str, Query | Problem]:
     return found
 
 
-def _query(given: Mapping[str, Any], key: str) -> Query:
+def _query(sent: Mapping[str, Any], key: str) -> Query:
     """Check a query; one of a blank text is right, as OpenRefine sends it for an empty cell. Raises Problem."""
-    text, limit, types = given.get("query", ""), given.get("limit", LIMIT), given.get("type") or []
+    text, limit, types = sent.get("query", ""), sent.get("limit", LIMIT), sent.get("type") or []
     types = [types] if isinstance(types, str) else types
     place = f" - 'queries.{key[:100]}'"
     if not isinstance(text, str):
@@ -338,10 +336,10 @@ def _query(given: Mapping[str, Any], key: str) -> Query:
         raise bad_request(f"limit is no number from 1 on{place}")
     if not isinstance(types, list) or not all(isinstance(each, str) for each in types):
         raise bad_request(f"type is no text and no list of texts{place}")
-    properties = given.get("properties") or []
+    properties = sent.get("properties") or []
     if not isinstance(properties, list) or not all(_is_property(each) for each in properties):
         raise bad_request(f"properties is no list of objects with pid and v{place}")
-    if "query" not in given and not properties:
+    if "query" not in sent and not properties:
         raise bad_request(f"a query has neither 'query' nor 'properties'{place}")
     named = tuple((each["pid"], tuple(_values(each["v"]))) for each in properties)
     if (count := sum(len(values) for _, values in named)) > VALUES:
@@ -398,8 +396,8 @@ def _prefix(request: Request) -> tuple[str, int]:
 def _page(request: Request, every: Sequence[dict[str, str]]) -> Response:
     """Those with a name or id that holds what was typed."""
     prefix, cursor = _prefix(request)
-    found = [each for each in every if prefix.casefold() in f"{each['name']} {each['id']}".casefold()]
-    return JSONResponse({"result": found[cursor : cursor + LIMIT]})
+    fitting = [each for each in every if prefix.casefold() in f"{each['name']} {each['id']}".casefold()]
+    return JSONResponse({"result": fitting[cursor : cursor + LIMIT]})
 
 
 def _common_start(ids: Sequence[str]) -> str:
@@ -410,25 +408,23 @@ def _common_start(ids: Sequence[str]) -> str:
     """
     first, last = min(ids), max(ids)  # of sorted texts, these two have in common what all have
     size = next((place for place, signs in enumerate(zip(first, last, strict=False)) if len({*signs}) > 1), len(first))
-    found = re.match(r"https?://[^/]+/(?:.*[/#=])?", first[:size])
-    return found[0] if found else ""
+    address = re.match(r"https?://[^/]+/(?:.*[/#=])?", first[:size])
+    return address[0] if address else ""
 
 
-def _rated(label: Label, text: str, near: float, exact: Sequence[Label]) -> Candidate:
-    """Rate a label by its best name. near: how near a tagger finds it; exact: the labels that have the name exactly."""
-    names, similarity = _plain(label.all_names), _similarity(label, text)
+def _score(label: Label, text: str, near: float, similarity: float) -> float:
+    """How well the best name of a label fits. near: how near a tagger finds it."""
+    names = _plain(label.all_names)
     others = [folded(name) for name in names]
     if text in (names[0], label.id):
-        score = 100.0
-    elif text in names:
-        score = 99.0
-    elif folded(text) in others:  # up to case or accents
-        score = 95.0 if folded(text) == others[0] else 94.0
-    elif near and folded(text) not in " ".join(others):
-        score = 49 * max(near, similarity)
-    else:
-        score = 49 + 41 * similarity
-    return Candidate(label, score, similarity, [each.id for each in exact] == [label.id])
+        return 100.0
+    if text in names:
+        return 99.0
+    if folded(text) in others:  # up to case or accents
+        return 95.0 if folded(text) == others[0] else 94.0
+    if near and folded(text) not in " ".join(others):
+        return 49 * max(near, similarity)
+    return 49 + 41 * similarity
 
 
 def _plain(names: Iterable[str]) -> list[str]:

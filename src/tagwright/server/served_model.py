@@ -108,11 +108,11 @@ class ServedModel:
             return list(suggested)
         return [replace(each, name=vocabulary[vocabulary.index[each.id]].name_in(language)) for each in suggested]
 
-    def options(self, **given: Any) -> SuggestOptions:
+    def options(self, **asked: Any) -> SuggestOptions:
         """Return the options of a request; None: as the settings have it. Raises Problem for a value that cannot be."""
         ours = {"hierarchy": self.settings.hierarchy, "per_branch": self.settings.per_branch}
         try:
-            return SuggestOptions(**{**ours, **{name: each for name, each in given.items() if each is not None}})
+            return SuggestOptions(**{**ours, **{name: each for name, each in asked.items() if each is not None}})
         except ConfigError as error:
             raise bad_request(str(error)) from None
 
@@ -131,11 +131,11 @@ class ServedModel:
                 await asyncio.to_thread(self.tagger.check, options)
         except ConfigError as error:
             raise bad_request(str(error)) from None
-        given = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
-        self.slots.check_room(len(given))  # documents that are refused at once do not count
+        nonempty = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
+        self.slots.check_room(len(nonempty))  # documents that are refused at once do not count
         current().spend("documents", len(wanted))
-        found = iter(await self._computed(given) if given else ())
-        return [next(found) if each.document.text.strip() else [] for each in wanted]
+        computed = iter(await self._computed(nonempty) if nonempty else ())
+        return [next(computed) if each.document.text.strip() else [] for each in wanted]
 
     @property
     def waiting(self) -> int:
@@ -152,18 +152,18 @@ class ServedModel:
 
     async def answer(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """What `suggest_all` suggests, recorded for the audit and the monitor before it is sent."""
-        found, documents = await self.suggest_all(wanted), [each.document for each in wanted]
-        await current().answered(documents, found)
-        await self._monitor(documents, found)
-        return found
+        suggested, documents = await self.suggest_all(wanted), [each.document for each in wanted]
+        await current().answered(documents, suggested)
+        await self._monitor(documents, suggested)
+        return suggested
 
-    async def _monitor(self, documents: Sequence[Document], found: Sequence[Sequence[Suggestion]]) -> None:
+    async def _monitor(self, documents: Sequence[Document], suggested: Sequence[Sequence[Suggestion]]) -> None:
         """Let the monitor know of suggestions; where its log cannot be written, the server's says so."""
         if self.watch is None:
             return
         tagged = [
             (document, [(each.id, each.confidence) for each in row])
-            for document, row in zip(documents, found, strict=True)
+            for document, row in zip(documents, suggested, strict=True)
             if document.text.strip()
         ]
         try:

@@ -63,20 +63,22 @@ def saved_models(
 
     labels: the vocabulary to suggest from, if it is not that of the taggers. settings: see `ServedModel`.
     """
-    found: dict[str, ServedModel] = {}
+    served: dict[str, ServedModel] = {}
     for given in models:
         name, path = _name_and_folder(given)
         id_ = name or re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip("-._") or "model"
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", id_):
             raise ConfigError(f"a model is called {id_!r}, expected letters, digits, and . _ - between them")
-        if id_ in found:
+        if id_ in served:
             raise ConfigError(f'two models are called "{id_}": name one of them, as NAME={path}')
         place = in_use(path)
         tagger = load(place, labels)
         number, history = (place.name, path) if place != path else ("", None)
         language = language_of(tagger.vocabulary)
-        found[id_] = ServedModel(id_, tagger, name or id_, language, learns, saved_at(place), settings, number, history)
-    return list(found.values())
+        served[id_] = ServedModel(
+            id_, tagger, name or id_, language, learns, saved_at(place), settings, number, history
+        )
+    return list(served.values())
 
 
 def place_to_save(models: Sequence[str], options: ServerOptions, labels: Path | None) -> Path | None:
@@ -257,9 +259,9 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
         documents.append(Document(id_, abstract=text, metadata=sent_metadata(each)))
     names = ReviewedDocuments(file).add(documents).ids
     for each, name in zip(sent, names, strict=True):
-        given = [subject["uri"] for subject in each.get("subjects", ())]
-        accepted, of = [uri for uri in given if uri in known], of + len(given)
-        missing += sum(uri not in known for uri in given)
+        subjects = [subject["uri"] for subject in each.get("subjects", ())]
+        accepted, of = [uri for uri in subjects if uri in known], of + len(subjects)
+        missing += sum(uri not in known for uri in subjects)
         decisions += [Decision(document=name, reviewer=client, action="accept", label=label, model=model.version)
                       for label in dict.fromkeys(accepted)]  # fmt: skip
         decisions.append(Decision(document=name, reviewer=client, action="done", model=model.version))

@@ -1,7 +1,7 @@
 """The pages for everybody: suggestions for a text or a file, and the description of the interface."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,12 @@ from tagwright.catalogues.subjects import mnemonic, subject_field
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.lines import escape_formula
-from tagwright.server.access import check_origin
-from tagwright.server.entrance import Entrance, Session, Sessions
+from tagwright.server.access import Session, check_origin
+from tagwright.server.entrance import Entrance, Sessions
 from tagwright.server.json_api import JsonApi, options_of, sent_document
 from tagwright.server.languages import _, translated_error
 from tagwright.server.openapi import Operation, described
-from tagwright.server.pages import show, show_problem
+from tagwright.server.pages import show
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import Form, Upload, read_documents, read_form, text_of, whole
 from tagwright.server.rows import highlight, strongest_spans, suggested_row
@@ -42,24 +42,11 @@ class StartPages:
     def routes(self) -> list[Route]:
         """The pages, also at Annif's address, and their entrance."""
         entrance = Entrance(self.sessions, "/enter", "/", "suggest", named=False)
-
-        def entered(page: Callable[[Request, Session | None], Awaitable[Response]]) -> Any:
-            async def answer(request: Request) -> Response:
-                try:
-                    session = entrance.session(request)
-                except Problem as problem:
-                    return show_problem(request, problem)
-                if session is None and not entrance.is_open:
-                    return RedirectResponse(entrance.path, 303)
-                return await page(request, session)
-
-            return answer
-
         return [
             entrance.route(),
-            Route("/", entered(self.start), methods=["GET"]),
-            Route("/", entered(self.suggest), methods=["POST"]),
-            Route("/api", entered(self.interface), methods=["GET"]),
+            Route("/", entrance.page(self.start), methods=["GET"]),
+            Route("/", entrance.page(self.suggest), methods=["POST"]),
+            Route("/api", entrance.page(self.interface), methods=["GET"]),
             *(Route(f"/v1/ui{end}", RedirectResponse("/", 307), methods=["GET"]) for end in ("", "/")),
         ]
 
@@ -87,12 +74,12 @@ class StartPages:
             paths=described(self.operations)["paths"], is_open=self.sessions.access.is_open,
         )  # fmt: skip
 
-    async def _suggested(self, request: Request, form: Form, given: Mapping[str, str]) -> dict[str, Any]:
+    async def _suggested(self, request: Request, form: Form, form_fields: Mapping[str, str]) -> dict[str, Any]:
         """What the page shows of the suggestions for a form. Raises Problem."""
-        document, others = await self._document(request, form, given)
-        fields = {name: given[name] or None for name in ("model", "language")}
-        options = options_of({**fields, "limit": whole(given["limit"]), "evidence": True})
-        model = model_named(given["model"] or None, self.api.models)
+        document, others = await self._document(request, form, form_fields)
+        fields = {name: form_fields[name] or None for name in ("model", "language")}
+        options = options_of({**fields, "limit": whole(form_fields["limit"]), "evidence": True})
+        model = model_named(form_fields["model"] or None, self.api.models)
         (found,) = await self.api.suggestions(model, [document], options)
         tagger, marked = model.tagger, whole(text_of(form, "marked"))
 
@@ -102,7 +89,7 @@ class StartPages:
             return {
                 "document": document, "others": others, "rows": rows, "text": highlight(document, spans),
                 "is_text": _file(form) is None, "marked": marked if marked in spans else 1,
-                "copies": copies(found, given["source"].strip() or "local"),
+                "copies": copies(found, form_fields["source"].strip() or "local"),
             }  # fmt: skip
 
         return await asyncio.to_thread(shown)

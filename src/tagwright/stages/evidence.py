@@ -8,6 +8,14 @@ from tagwright.types import EvidenceSpan, Floats, Label, Retriever, Run, Stage
 Span: TypeAlias = tuple[int, int]
 "Start and end in a text."
 
+_VIEWS: Mapping[str, Callable[[Label], str]] = {
+    "name": lambda label: label.name,
+    "names": lambda label: "; ".join(label.searched),
+    "text": lambda label: label.text,
+    "described": lambda label: label.described,
+    "statement": lambda label: f"this document is about {label.name}.",
+}
+
 
 def strongest(spans: Iterable[tuple[int, int, float]], most: int) -> tuple[EvidenceSpan, ...]:
     """The up to `most` spans (start, end, weight) of largest weight, the largest first, equal ones as they come.
@@ -37,14 +45,7 @@ def text_of(label: Label, view: str) -> str:
     "name": the preferred one. "names": all. "text": all and the description. "described": the preferred name and the
     description. "statement": a sentence with the name.
     """
-    views: Mapping[str, Callable[[Label], str]] = {
-        "name": lambda label: label.name,
-        "names": lambda label: "; ".join(label.searched),
-        "text": lambda label: label.text,
-        "described": lambda label: label.described,
-        "statement": lambda label: f"this document is about {label.name}.",
-    }
-    return views[view](label)
+    return _VIEWS[view](label)
 
 
 class ScoresAtOnce(Stage):

@@ -31,9 +31,6 @@ CELLS = 1 << 24
 TOGETHER = 32
 "Documents whose candidates are found or scored together, if their terms fit into the cache."
 
-NGRAM = 5
-"Characters in an n-gram."
-
 _NGRAM_MARK = "\0"
 
 LexicalText: TypeAlias = Literal["text", "described"]
@@ -229,7 +226,7 @@ class Lexical(Retriever):
             spelled = [spelling(known_form(fold(word, analysis), analysis, known)) for word in words]
             different = list(dict.fromkeys(chain.from_iterable(spelled)))  # many words share an n-gram
             place = dict(zip(different, (terms.get(word, -1) for word in different), strict=True))
-            return [tuple([number for term in each if (number := place[term]) >= 0]) for each in spelled]
+            return [tuple([number for term in own if (number := place[term]) >= 0]) for own in spelled]
 
         self._is_known = lambda word: known(fold(word, analysis))
         self._stopped, self._term_numbers, self._terms = stopped, terms, WordCache(numbers)
@@ -305,13 +302,13 @@ def _speller(stopped: frozenset[str], options: LexicalOptions) -> Callable[[str]
 
 
 def _ngrams(word: str) -> list[str]:
-    """The n-grams of a word with its start and end marked; they differ from all words.
+    """The n-grams, of five characters, of a word with its start and end marked; they differ from all words.
 
     >>> [gram[1:] for gram in _ngrams("salmon")]
     ['<salm', 'salmo', 'almon', 'lmon>']
     """
     marked = f"<{word}>"
-    return [_NGRAM_MARK + marked[i : i + NGRAM] for i in range(len(marked) - NGRAM + 1)]
+    return [_NGRAM_MARK + marked[i : i + 5] for i in range(len(marked) - 4)]
 
 
 def _bm25_matrix(counts: Matrix, idf: NDArray[np.float64], options: LexicalOptions) -> Matrix:
@@ -348,7 +345,7 @@ def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) ->
     (rows, _), (_, labels) = queries.shape, postings.shape
     if rows > 1 and int(np.diff(postings.indptr)[queries.indices].sum()) > CELLS:  # what is chosen must fit in memory
         halves = queries[: rows // 2], queries[rows // 2 :]
-        return Run.concat([_best(each, postings, k, threshold) for each in halves])
+        return Run.concat([_best(half, postings, k, threshold) for half in halves])
     chosen = postings[queries.indices]
     first = np.repeat(np.arange(rows, dtype=np.int32) * labels, np.diff(queries.indptr))
     cells = chosen.indices + np.repeat(first, np.diff(chosen.indptr))  # each query has labels of its own

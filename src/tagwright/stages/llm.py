@@ -188,7 +188,7 @@ class LlmRanking(Stage):
         shown = [{"number": number, **describe(self.labels, label)} for number, label in enumerate(labels, 1)]
         # enumerations, as not every server limits numbers
         ends = (1, len(labels) + 1), (0, BEST + 1)
-        label, score = ({"type": "integer", "enum": list(range(*each))} for each in ends)
+        label, score = ({"type": "integer", "enum": list(range(*bounds))} for bounds in ends)
         form = schema(scores=array(schema(label=label, score=score)))
         return Request(self.prompt, {"labels": shown, "document": text}, form, 20 + 14 * len(labels))
 
@@ -215,8 +215,8 @@ def valid_scores(text: str, size: int) -> dict[int, float] | None:
     """
     listed = read_answer(text, "scores")
     scores: dict[int, float] = {}
-    for each in listed if isinstance(listed, list) else ():
-        entry: dict[str, Any] = each if isinstance(each, dict) else {}
+    for scored in listed if isinstance(listed, list) else ():
+        entry: dict[str, Any] = scored if isinstance(scored, dict) else {}
         number, score = entry.get("label"), entry.get("score")
         if isinstance(number, int) and _is_within(number, 1, size) and _is_within(score, 0, BEST):
             scores.setdefault(number, float(score or 0))

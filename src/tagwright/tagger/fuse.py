@@ -51,15 +51,12 @@ def _weighted_sum(tagger: Tagger) -> WeightedSum:
 
 
 def _renamed(stages: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
-    return {names[name]: _reading_with(stage, names) for name, stage in stages.items()}
-
-
-def _reading_with(stage: T, names: Mapping[str, str]) -> T:
-    """The stage, sharing the reading of another by that one's new name."""
-    if stage.shares:
-        stage = copy(stage)
-        stage.shares = names[stage.shares]
-    return stage
+    """The stages by their new names; one that shares the reading of another refers to that one's new name."""
+    renamed = {names[name]: copy(stage) if stage.shares else stage for name, stage in stages.items()}
+    for stage in renamed.values():
+        if stage.shares:
+            stage.shares = names[stage.shares]
+    return renamed
 
 
 def _free_names(names: Collection[str], taken: Collection[str]) -> dict[str, str]:

@@ -203,7 +203,8 @@ class Tagger:
         self, documents: Sequence[Document], ranking: Run, options: SuggestOptions, served: SuggestOptions | None = None
     ) -> Run:
         """Return the labels to suggest of a ranking of these documents, see `cut.cut`."""
-        return cut(self.vocabulary, documents, ranking, options, served, self.parents)
+        own = self.vocabulary.own(documents) if options.exclude_self else None
+        return cut(self.vocabulary, ranking, options, own, served, self.parents)
 
     def check(self, options: SuggestOptions) -> None:
         """Raise ConfigError for conditions that fit no label, and for confidences that are not estimated."""
@@ -291,8 +292,8 @@ class Tagger:
         self.check(options)
         for batch in batches(documents):
             pool = self.candidates(batch)
-            found = self.named(self.cut(batch, self.rank(pool), options))
-            for document, row in zip(batch, self.explained(pool, found) if explain else found, strict=True):
+            suggested = self.named(self.cut(batch, self.rank(pool), options))
+            for document, row in zip(batch, self.explained(pool, suggested) if explain else suggested, strict=True):
                 yield document, Suggestions(row, document.text if explain else "")
 
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
@@ -309,7 +310,7 @@ class Tagger:
         rows = list(suggested)
         labels = [[self.vocabulary.index[one.id] for one in row] for row in rows]
         added = self._contributions(pool)
-        for number, (row, places, found) in enumerate(zip(rows, labels, self._evidence(pool, labels), strict=True)):
+        for number, (row, places, evidence) in enumerate(zip(rows, labels, self._evidence(pool, labels), strict=True)):
             parts = added.of(number, places) if added else {}
             yield [
                 replace(
@@ -318,7 +319,7 @@ class Tagger:
                     contributions=parts.get(place, ()),
                     translated=self.vocabulary[place].translated,
                 )
-                for one, place, why in zip(row, places, found, strict=True)
+                for one, place, why in zip(row, places, evidence, strict=True)
             ]
 
     def _contributions(self, pool: CandidatePool) -> Contributions | None:
@@ -329,24 +330,15 @@ class Tagger:
         """Yield for each document of the pool the evidence of every stage for each of its labels."""
         runs = {name: pool.ranking(name) for name in self.stages}
         for row, (document, wanted) in enumerate(zip(pool.documents, labels, strict=True)):
-            found = {name: run[row] for name, run in runs.items()}
-            ranks = {
-                name: {label: rank for rank, label in enumerate(each.tolist())} for name, (each, _) in found.items()
-            }
-            asked = {name: [label for label in dict.fromkeys(wanted) if label in at] for name, at in ranks.items()}
-            spans = {
-                name: dict(zip(known, self.stages[name].spans(document, known), strict=True))
-                for name, known in asked.items()
-                if known
-            }
-            yield [
-                tuple(
-                    Evidence(name, rank + 1, float(found[name][1][rank]), spans[name][label])
-                    for name in self.stages
-                    if (rank := ranks[name].get(label)) is not None
-                )
-                for label in wanted
-            ]
+            evidence: dict[int, tuple[Evidence, ...]] = dict.fromkeys(wanted, ())
+            for name, stage in self.stages.items():
+                ranked, scores = runs[name][row]
+                ranks = {label: rank for rank, label in enumerate(ranked.tolist())}
+                known = [label for label in evidence if label in ranks]
+                spans = stage.spans(document, known) if known else ()
+                for label, quoted in zip(known, spans, strict=True):
+                    evidence[label] += (Evidence(name, ranks[label] + 1, float(scores[ranks[label]]), quoted),)
+            yield [evidence[label] for label in wanted]
 
     def with_labels(self, labels: Labels) -> Self:
         """Return the tagger for other labels, given as to `zero_shot`: only new and changed ones are computed.
@@ -455,9 +447,11 @@ class Tagger:
         terms = map(self.vocabulary.__getitem__, run.labels.tolist())
         confidences = [None] * len(run.labels) if run.confidences is None else run.confidences.tolist()
         parts = zip(terms, run.scores.tolist(), confidences, strict=True)
-        found = [Suggestion(term.id, term.name, score, confidence, term.notation) for term, score, confidence in parts]
+        suggestions = [
+            Suggestion(term.id, term.name, score, confidence, term.notation) for term, score, confidence in parts
+        ]
         for start, end in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), strict=True):
-            yield found[start:end]
+            yield suggestions[start:end]
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:

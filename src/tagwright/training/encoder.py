@@ -45,14 +45,10 @@ class EncoderOptions(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_prompts(self.prompts)
-        if self._of_transformers and self.encoder_name == STATIC:  # "auto" loads torch
+        of_transformers = any(getattr(self, name, None) for name in OF_TRANSFORMERS)
+        if of_transformers and self.encoder_name == STATIC:  # "auto" loads torch
             why = "the encoder is static" + (", as auto is without a GPU" if self.encoder == "auto" else "")
             raise ConfigError(f"pooling, max_length, projection and prompts are of transformers; {why}")
-
-    @property
-    def _of_transformers(self) -> bool:
-        """Whether an option is set that only transformers have."""
-        return self.max_length is not None or bool(self.prompts)
 
     @property
     def encoder_name(self) -> str:
@@ -84,10 +80,6 @@ class VectorOptions(EncoderOptions):
     "How a transformer pools a text to one vector; None: as it was trained."
     projection: Annotated[int, Range(least=3)] | None = None
     "Dimensions that a linear layer maps a transformer's vectors to (MACLR: 512). It is randomly initialised."
-
-    @property
-    def _of_transformers(self) -> bool:
-        return super()._of_transformers or self.pooling is not None or self.projection is not None
 
 
 @dataclass(frozen=True, kw_only=True)

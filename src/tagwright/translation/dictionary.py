@@ -33,9 +33,6 @@ ONE = 0.6
 """The probability up to which a compound is translated by its parts: "Steuerrecht", where "tax" and "law" have half
 each."""
 
-EACH = 2
-"The most translations of a word that are tried, in names of one or two words."
-
 LETTERS = 4
 "The fewest letters of a word that is spelled anew, shorter ones are alike by chance; and of a part of a compound."
 
@@ -119,10 +116,10 @@ class Dictionary:
         words = [part for word in self.source.words(name) for part in self._word(word)]
         if not words or not any(word.known for word in words):
             return ()
-        each = EACH if len(words) <= 2 else 1
+        most = 2 if len(words) <= 2 else 1  # translations of a word that are tried
         joined = self.target.joins and len(words) == 2 and all(word.known for word in words)
         translations = list[str]()
-        for chosen in product(*(word.options[:each] for word in words)):
+        for chosen in product(*(word.options[:most] for word in words)):
             translations += [" ".join(chosen), "".join(chosen)] if joined else [" ".join(chosen)]
         return tuple(dict.fromkeys(translations))
 

@@ -80,9 +80,10 @@ def test_a_text_in_latin_1_with_its_labels_beside_it_and_other_formats_that_say_
     written(tmp_path, "Étude\nDu miel é".encode("latin-1"), "x.txt")
     written(tmp_path, "abeilles é\n".encode("latin-1"), "x.key")
     written(tmp_path, '<html><head><meta charset="utf-8"><title>Été</title></head><body>é</body></html>', "y.html")
+    written(tmp_path, "abeilles é\n", "y.key")  # beside a page it is UTF-8
     text, page = Corpus.read(tmp_path, encoding="latin-1")
     assert text == Document("x.txt", "Étude", "Du miel é", labels=("abeilles é",))
-    assert page.title == "Été"
+    assert (page.title, page.labels) == ("Été", ("abeilles é",))
 
 
 def test_a_byte_that_the_encoding_lacks_is_named_with_its_line(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ documents_ = st.builds(
 )
 
 
-@settings(same_folder, max_examples=40)
+@settings(same_folder, max_examples=20)
 @given(st.lists(documents_, max_size=5), st.sampled_from(["x.jsonl", "x.jsonl.gz"]))
 def test_json_lines_read_what_they_wrote(tmp_path: Path, documents: list[Document], name: str) -> None:
     write_jsonl(documents, tmp_path / name)

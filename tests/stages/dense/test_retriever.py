@@ -111,14 +111,6 @@ def test_rescoring_its_own_candidates_changes_nothing(index: Any, monkeypatch: p
     np.testing.assert_allclose(rescored.scores, run.scores, atol=1e-6)
 
 
-def test_it_says_how_it_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(label_index, "INDEX_MINIMUM", 300)
-    labels = [Label(str(i), (f"topic{i}",)) for i in range(300)]
-    assert Dense(LABELS, BagOfWords(), DenseOptions(index="hnsw")).describe() == "3 labels x 64, float16, exact"
-    described = Dense(labels, BagOfWords(), DenseOptions(index="ivf")).describe()
-    assert described.startswith("300 labels x 64, float16, IVF32,SQ8, nprobe ")
-
-
 def test_the_nearest_sentences_are_quoted() -> None:
     text = "Trees stand still. Nothing is said here. Flying insects are bees. An oak is a tree. More of it."
     document = Document("d", title="On life", abstract=text)

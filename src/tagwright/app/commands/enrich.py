@@ -40,7 +40,8 @@ def enrich(
     corpus, places = read_records(records)
     if run:
         vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
-        found = cut_ranking(vocabulary, corpus, read_run(run, corpus.ids, vocabulary.index), options)
+        own = vocabulary.own(corpus) if options.exclude_self else None
+        found = cut_ranking(vocabulary, read_run(run, corpus.ids, vocabulary.index), options, own)
     else:
         tagger = inputs.tagger(chosen, corpus)
         tagger.check(options)

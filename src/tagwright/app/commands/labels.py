@@ -103,7 +103,7 @@ def _verify(chosen: Chosen, *, as_json: bool) -> None:
 
 def _keyword_lines(chosen: Chosen, keywords: int | None, file_format: Any, described: bool) -> Iterator[str]:
     """The keywords of a linear classifier, or its labels with these in their descriptions."""
-    from tagwright.data.descriptions import keyword_records, with_keywords
+    from tagwright.data.keywords import keyword_records, with_keywords
     from tagwright.stages.linear.stage import Linear
     from tagwright.tagger import Tagger
 

@@ -46,19 +46,17 @@ def _citation(article: Element) -> Document:
             "\n".join(filter(None, (part.get("Label", ""), _PLAIN.line(part))))
             for part in paper.iterfind("Abstract/AbstractText")
         ),
-        labels=tuple(dict.fromkeys(_PLAIN.line(each) for each in cited.iterfind("MeshHeadingList//DescriptorName"))),
+        labels=tuple(dict.fromkeys(_PLAIN.lines(cited.iterfind("MeshHeadingList//DescriptorName")))),
         metadata=present(
             author=[
                 " ".join(" ".join(_PLAIN.line(author.find(part)) for part in parts_of_names).split())
                 for author in paper.iterfind("AuthorList/Author")
             ],
             venue=[_PLAIN.line(paper.find("Journal/Title"))],
-            year=years(_PLAIN.line(each) for each in paper.findall("Journal/JournalIssue/PubDate")[:1]),
-            keyword=[_PLAIN.line(each) for each in cited.iterfind("KeywordList/Keyword")],
-            language=[_PLAIN.line(each) for each in paper.iterfind("Language")],
-            reference=[
-                _PLAIN.line(each) for each in article.iterfind("PubmedData//Reference//ArticleId[@IdType='pubmed']")
-            ],
+            year=years(_PLAIN.lines(paper.findall("Journal/JournalIssue/PubDate")[:1])),
+            keyword=_PLAIN.lines(cited.iterfind("KeywordList/Keyword")),
+            language=_PLAIN.lines(paper.iterfind("Language")),
+            reference=_PLAIN.lines(article.iterfind("PubmedData//Reference//ArticleId[@IdType='pubmed']")),
         ),
     )
 
@@ -68,17 +66,17 @@ def _document(article: Element) -> Document:
     abstracts = meta.findall("abstract")
     plain = [abstract for abstract in abstracts if "abstract-type" not in abstract.attrib]
     persons = meta.findall("contrib-group/contrib")
-    authors = [each for each in persons if each.get("contrib-type", "author") == "author"]
+    authors = [person for person in persons if person.get("contrib-type", "author") == "author"]
     return Document(
-        work_id({each.get("pub-id-type", ""): _PLAIN.line(each) for each in meta.findall("article-id")}),
+        work_id({element.get("pub-id-type", ""): _PLAIN.line(element) for element in meta.findall("article-id")}),
         title=_PROSE.line(meta.find("title-group/article-title")),
         abstract="\n\n".join(map(_abstract, (plain or abstracts)[:1])),
         sections=tuple(_sections(article)),
         metadata=present(
             author=list(map(_name, authors)),
-            venue=[_PLAIN.line(each) for each in article.findall("front/journal-meta//journal-title")[:1]],
-            year=[_PLAIN.line(each) for each in meta.findall("pub-date/year")[:1]],
-            keyword=[_PLAIN.line(each) for group in meta.findall("kwd-group") for each in _keywords(group)],
+            venue=_PLAIN.lines(article.findall("front/journal-meta//journal-title")[:1]),
+            year=_PLAIN.lines(meta.findall("pub-date/year")[:1]),
+            keyword=[word for group in meta.findall("kwd-group") for word in _PLAIN.lines(_keywords(group))],
             reference=[_reference(work) for ref in article.iterfind("back//ref-list//ref") for work in _works(ref)],
         ),
     )
@@ -146,7 +144,7 @@ _PROSE = Prose(
 
 def _name(contributor: Element) -> str:
     places = map(contributor.find, ("name", ".//string-name", ".//name"))
-    name = next((each for each in places if each is not None), None)
+    name = next((place for place in places if place is not None), None)
     if name is None:
         return Prose(("contrib-group",)).line(contributor.find(".//collab"))
     parts = " ".join(_PLAIN.line(name.find(part)) for part in ("given-names", "surname", "suffix")).split()
@@ -165,14 +163,14 @@ def _works(reference: Element) -> list[Element]:
 
 
 def _reference(reference: Element) -> str:
-    ids = {each.get("pub-id-type", ""): _PLAIN.line(each) for each in reference.iter("pub-id")}
-    links = (each.get("href", "") for each in reference.iter("ext-link"))
+    ids = {element.get("pub-id-type", ""): _PLAIN.line(element) for element in reference.iter("pub-id")}
+    links = (element.get("href", "") for element in reference.iter("ext-link"))
     return work_id({"doi": next((link for link in links if "doi.org/" in link), ""), **ids})
 
 
 def _find(element: Element, path: str) -> Element:
-    found = element.find(path)
-    return Element("nothing") if found is None else found
+    child = element.find(path)
+    return Element("nothing") if child is None else child
 
 
 _TEI = Prose(
@@ -206,11 +204,11 @@ def _of_tei(tei: Element, header: Element) -> Document:
         abstract="\n\n".join(_TEI.paragraphs(header.find("profileDesc/abstract"))),
         sections=tuple(to_sections(_body_of_tei(tei))),
         metadata=present(
-            author=[_name_of_tei(each) for each in source.iter("author")],
-            venue=[_TEI.line(each) for each in source.findall("monogr/title")[:1]],
-            year=[each.get("when", "")[:4] for each in source.findall(".//imprint/date")[:1]],
-            keyword=list(map(_TEI.line, terms)),
-            reference=[_work_of_tei(each) for each in tei.iterfind("text//listBibl/biblStruct")],
+            author=[_name_of_tei(element) for element in source.iter("author")],
+            venue=_TEI.lines(source.findall("monogr/title")[:1]),
+            year=[element.get("when", "")[:4] for element in source.findall(".//imprint/date")[:1]],
+            keyword=_TEI.lines(terms),
+            reference=[_work_of_tei(element) for element in tei.iterfind("text//listBibl/biblStruct")],
         ),
     )
 
@@ -246,4 +244,4 @@ def _name_of_tei(author: Element) -> str:
 
 
 def _work_of_tei(source: Element) -> str:
-    return work_id({each.get("type", ""): _TEI.line(each) for each in source.iter("idno")})
+    return work_id({element.get("type", ""): _TEI.line(element) for element in source.iter("idno")})

@@ -54,8 +54,8 @@ class _Dialect(NamedTuple):
 
     def split(self, line: str) -> tuple[str, str]:
         """The tag of a line, "" where a value goes on, and the text."""
-        found = self.line.fullmatch(line.rstrip())
-        return (found[1], found[2] or "") if found else ("", line)
+        match = self.line.fullmatch(line.rstrip())
+        return (match[1], match[2] or "") if match else ("", line)
 
 
 _DIALECTS = (
@@ -192,9 +192,9 @@ def of_csl(item: Mapping[str, Any]) -> Document:
     values = {name: [str(value)] for name, value in item.items() if isinstance(value, str | int)}
     for role in ("author", "editor"):
         names = item.get(role)
-        values[role] = [_csl_name(each) for each in names if each] if isinstance(names, list) else []
+        values[role] = [_csl_name(part) for part in names if part] if isinstance(names, list) else []
     issued = item.get("issued")
-    values["issued"] = [str(each) for each in issued.values()] if isinstance(issued, dict) else []
+    values["issued"] = [str(part) for part in issued.values()] if isinstance(issued, dict) else []
     return _document(values)
 
 

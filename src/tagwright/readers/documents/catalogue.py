@@ -139,7 +139,7 @@ def to_documents(
         else:
             if not record.document.text:
                 remarks.add(number, "has no title and no text")
-            sources.update(each.source for each in record.subjects if each.label)
+            sources.update(subject.source for subject in record.subjects if subject.label)
             yield number, _labelled(record, chosen)
     remarks.log()
     _report(sources, chosen, remarks.path)
@@ -154,11 +154,11 @@ def _chosen(columns: Columns | None) -> str:
 
 def _labelled(record: Record, chosen: str) -> Document:
     """The document with its subjects as labels; those of other vocabularies than the chosen one are metadata."""
-    subjects = [each for each in record.subjects if each.label]
-    labels = [each for each in subjects if chosen in ("", each.source)]
-    others = tuple(dict.fromkeys(each.name for each in subjects if each.name and each not in labels))
+    subjects = [subject for subject in record.subjects if subject.label]
+    labels = [subject for subject in subjects if chosen in ("", subject.source)]
+    others = tuple(dict.fromkeys(subject.name for subject in subjects if subject.name and subject not in labels))
     metadata = {**record.document.metadata, **({"subject": others} if others else {})}
-    return replace(record.document, labels=tuple(dict.fromkeys(each.label for each in labels)), metadata=metadata)
+    return replace(record.document, labels=tuple(dict.fromkeys(subject.label for subject in labels)), metadata=metadata)
 
 
 def _report(sources: Counter[str], chosen: str, path: Path) -> None:
@@ -211,8 +211,8 @@ def last_part(label_id: str) -> str:
     >>> last_part("(DE-627)17")
     ''
     """
-    found = re.split(r"[/#:)]", label_id)[-1]
-    return found if len(found) >= 5 else ""
+    part = re.split(r"[/#:)]", label_id)[-1]
+    return part if len(part) >= 5 else ""
 
 
 def main_heading(name: str) -> str:

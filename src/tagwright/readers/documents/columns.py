@@ -117,8 +117,8 @@ def split_labels(text: str) -> list[str]:
     >>> split_labels("a; b"), split_labels('["a;b", "<c"]'), split_labels("http://e/1 <http://e/2;x>")
     (['a', ' b'], ['a;b', '<c'], ['http://e/1', 'http://e/2;x'])
     """
-    if (found := listed(text)) is not None:
-        return found
+    if (labels := listed(text)) is not None:
+        return labels
     if re.fullmatch(r"\[\s*\d+(?:[\s,]+\d+)*\s*\]", text.strip()):
         return re.findall(r"\d+", text)
     words = text.split()
@@ -139,13 +139,13 @@ def listed(text: str) -> list[str] | None:
     if not text.lstrip().startswith(("[", "(", "{")):
         return None
     with contextlib.suppress(ValueError, RecursionError):
-        found = json.loads(text)
-        return found if isinstance(found, list) and all(isinstance(each, str) for each in found) else None
+        value = json.loads(text)
+        return value if isinstance(value, list) and all(isinstance(part, str) for part in value) else None
     quoted = r"""'(?:[^'\\\n]|\\[\\'"nrtxuU])*'|"(?:[^"\\\n]|\\[\\'"nrtxuU])*\""""
     if not re.fullmatch(rf"[\[({{]\s*(?:{quoted})(?:[\s,]+(?:{quoted}))*,?\s*[\])}}]", text.strip()):
         return None
     try:
-        return [ast.literal_eval(each) for each in re.findall(quoted, text)]
+        return [ast.literal_eval(part) for part in re.findall(quoted, text)]
     except (ValueError, SyntaxError):  # as of half an escape
         return None
 
@@ -228,11 +228,11 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
 
 def _column(wanted: str, there: Sequence[str], place: Place) -> str:
     """The column of this name, exactly or without regard to case. Raises InputError that lists the columns."""
-    found = [column for column in there if column == wanted]
-    found = found or [column for column in there if column.strip().casefold() == wanted.casefold()]
-    if len(found) != 1:
+    matches = [column for column in there if column == wanted]
+    matches = matches or [column for column in there if column.strip().casefold() == wanted.casefold()]
+    if len(matches) != 1:
         raise place.error(f"no column {shown(wanted)}; the columns are {', '.join(map(shown, there))}")
-    return found[0]
+    return matches[0]
 
 
 def _is_annif(row: Record) -> bool:

@@ -90,7 +90,9 @@ def _parts(body: Any) -> Iterator[Any]:
     for part in body:
         if part.tag in {_PARAGRAPH, _TABLE}:
             yield part
-        elif part.tag == f"{_WORD}sdt" and not any("ontents" in each.get(_VALUE, "") for each in part.iter(_GALLERY)):
+        elif part.tag == f"{_WORD}sdt" and not any(
+            "ontents" in gallery.get(_VALUE, "") for gallery in part.iter(_GALLERY)
+        ):
             yield from _parts(part.find(f"{_WORD}sdtContent"))
 
 

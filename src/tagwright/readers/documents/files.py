@@ -235,10 +235,10 @@ class _File(NamedTuple):
 
 
 def _files(source: str, format: str | None) -> list[_File]:  # noqa: A002
-    found = list[_File]()
+    files = list[_File]()
     for path in [Path(source)] if source == "-" else _paths(source):
-        found += _in_folder(path, format) if path.is_dir() else [_File(path, _id(path), format)]
-    return found
+        files += _in_folder(path, format) if path.is_dir() else [_File(path, _id(path), format)]
+    return files
 
 
 def _without_labels(files: list[_File]) -> list[_File]:
@@ -350,14 +350,14 @@ def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Locat
         raise InputError(_EMPTY, file.path)
     read = partial(format_.read, encoding=encoding) if encoding and name in _SAYING_WRONGLY else format_.read
     documents = within_time(read(file.path, columns) if format_.columns else read(file.path), file.path)
-    if encoding and format_.text:
-        documents = each_within_limits(documents, encoding=encoding)
-    documents = _named(_not_empty(_with_advice(documents, name), file.path), file, name, format_.rows)
+    own = encoding if format_.text else ""
+    documents = _with_advice(each_within_limits(documents, encoding=own) if own else documents, name)
+    documents = _named(_not_empty(documents, file.path), file, name, format_.rows)
     if file.ids and not format_.has_own_ids:
         documents = file.ids.told_apart(documents, file.name)
     beside = tuple[str, ...]()
     if format_.labelled and _suffix(file.path) not in MARKDOWN:
-        with within_limits(encoding=encoding):
+        with within_limits(encoding=own):
             beside = labels_beside(file.path)
     for line, document in documents:
         yield line, replace(document, labels=beside or document.labels)

@@ -80,13 +80,13 @@ def _extracted(html: str, page: _Page, path: Path) -> list[Block]:
         config["DEFAULT"]["min_extracted_size"] = "1"  # a short page is one as well
         text = extract(html, include_comments=False, config=config) or ""
     lines, runs = {one_line(line) for line in text.splitlines()}, _runs(text)
-    found = [place for place, (_, each) in enumerate(blocks) if each in lines or _is_in(each, runs)]
-    if not found:
+    places = [place for place, (_, paragraph) in enumerate(blocks) if paragraph in lines or _is_in(paragraph, runs)]
+    if not places:
         return blocks
-    begin = found[0]
+    begin = places[0]
     while begin and blocks[begin - 1][0]:
         begin -= 1
-    chosen = blocks[begin : found[-1] + 1]
+    chosen = blocks[begin : places[-1] + 1]
     return blocks if _size(chosen) < 250 and 2 * _size(chosen) < _size(blocks) else chosen
 
 

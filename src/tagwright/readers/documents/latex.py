@@ -19,6 +19,10 @@ from tagwright.types import Document
 _HEADINGS = {
     "part": 1, "chapter": 2, "section": 3, "subsection": 4, "subsubsection": 5, "paragraph": 6, "subparagraph": 7,
 }  # fmt: skip
+_OUTSIDE = frozenset(
+    "title author keywords abstract input include newcommand renewcommand providecommand".split()  # noqa: SIM905
+)
+"Macros whose arguments are not running text."
 _UNREAD = (
     "maketitle", "tableofcontents", "thanks", "label", "cite", "citep", "citet", "citeauthor", "parencite", "textcite",
     "autocite", "ref", "eqref", "cref", "Cref", "autoref", "pageref", "includegraphics", "bibliography",
@@ -95,13 +99,11 @@ class _Paper:
 
     def _add(self, node: Any) -> None:
         macro, environment = getattr(node, "macroname", ""), getattr(node, "environmentname", "")
-        outside = {"title", "author", "keywords", "abstract", "input", "include"}  # their arguments are no running text
-        outside |= {"newcommand", "renewcommand", "providecommand"}
         if macro in _HEADINGS:
             self._flush()
             if heading := one_line(self._argument(node)):
                 self._blocks.append((_HEADINGS[macro], heading))
-        elif macro in outside or environment in {"abstract", "keywords"}:
+        elif macro in _OUTSIDE or environment in {"abstract", "keywords"}:
             self._note(node)
         elif environment not in {"thebibliography", "tikzpicture", "comment", "filecontents"}:
             self._run.append(node)

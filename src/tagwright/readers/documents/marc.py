@@ -100,11 +100,11 @@ def to_record(fields: Sequence[Field]) -> Record | None:
 
     Those are authorities, holdings, classes, and information on a community, by the type of the record (leader 06).
     """
-    leader, tags = next((each.value for each in fields if each.tag == "LDR"), ""), {each.tag for each in fields}
+    leader, tags = next((field.value for field in fields if field.tag == "LDR"), ""), {field.tag for field in fields}
     if not tags or leader[5:6] == "d" or (leader[6:7] in tuple("quvwxyz") and "245" not in tags):
         return None
     if is_unimarc(tags):
-        return Record(_of_unimarc(fields), [each for field in fields for each in _subjects_of_unimarc(field)])
+        return Record(_of_unimarc(fields), [subject for field in fields for subject in _subjects_of_unimarc(field)])
     fields = [*fields, *_in_original_script(fields)]
     return Record(_document(fields), list(_subjects(fields)))
 
@@ -115,7 +115,7 @@ _Numbered: TypeAlias = tuple[int, list[Field]]
 def _noted(records: Iterable[_Numbered | InputError], remarks: Remarks) -> Iterator[_Numbered | InputError]:
     """The records, with a remark on those of UNIMARC."""
     for record in records:
-        if not isinstance(record, InputError) and is_unimarc({each.tag for each in record[1]}):
+        if not isinstance(record, InputError) and is_unimarc({field.tag for field in record[1]}):
             remarks.add(record[0], "is UNIMARC, and read as such")
         yield record
 
@@ -132,7 +132,7 @@ def _decoded(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[_Numb
                 yield InputError(_problem(record, encoding, error), path, number)
                 continue
             known = encoding or record.isascii() or has_utf8(record)
-            if not known and is_unimarc({each.tag for each in fields}):
+            if not known and is_unimarc({field.tag for field in fields}):
                 remedy = f"export it as UTF-8, or name its encoding: {option('encoding', 'cp1251')}"
                 yield InputError(f"is UNIMARC whose text is not in UTF-8; {remedy}", path, number)
             else:
@@ -173,12 +173,17 @@ def _decode(record: bytes, encoding: str, remark: Callable[..., None]) -> list[F
         if tag < "010" and tag.isdigit():
             fields.append(Field(tag, "", (("", control(content)),)))
             continue
-        first, *subfields = content.split(b"\x1f")
+        first, *rest = content.split(b"\x1f")
+        subfields = list(filter(None, rest))
         if len(first) != 2 or not first.isascii():
             indicators.append(tag)
-        if any(each[0] > 0x7F for each in subfields if each):
+        if any(subfield[0] > 0x7F for subfield in subfields):
             codes.append(tag)
-        coded = ((each[:1].decode("ascii", "replace"), _plain(decode(_value(each)))) for each in subfields if each)
+        coded = (
+            (subfield[:1].decode("ascii", "replace"), _plain(decode(_value(subfield))))
+            for subfield in subfields
+            if subfield
+        )
         fields.append(Field(tag, f"{first.decode('ascii', 'replace')}  "[:2], tuple(coded)))
     for damaged, tags in (("indicators", indicators), ("subfield codes", codes)):
         if tags:
@@ -188,8 +193,9 @@ def _decode(record: bytes, encoding: str, remark: Callable[..., None]) -> list[F
 
 def _value(subfield: bytes) -> bytes:
     """What follows the code, which takes more than one byte where it is none."""
-    continuing = bytes(range(0x80, 0xC0))  # a character of UTF-8
-    return subfield[1:] if subfield[0] < 0x80 else subfield[1:].lstrip(continuing)
+    if subfield[0] < 0x80:
+        return subfield[1:]
+    return subfield[1:].lstrip(bytes(range(0x80, 0xC0)))  # which continue a character of UTF-8
 
 
 _Decode: TypeAlias = Callable[[bytes], str]
@@ -213,11 +219,11 @@ def _from_marc8(text: bytes, remark: Callable[..., None]) -> str:
 
     escaped = b"\x1b" in text
     with redirect_stderr(io.StringIO()) if escaped else nullcontext():  # it writes where Chinese text breaks off
-        found = str(marc8_to_unicode(text, True))
-    if not escaped and found.count(" ") > text.count(b" "):
+        decoded = str(marc8_to_unicode(text, True))
+    if not escaped and decoded.count(" ") > text.count(b" "):
         remedy = option("encoding", "cp1252")
         remark(f"text is not in MARC-8, as the leader says; if another encoding is meant, name it: {remedy}")
-    return re.sub(r"&#x([0-9A-Fa-f]{4,5});", lambda number: chr(int(number[1], 16)), found)
+    return re.sub(r"&#x([0-9A-Fa-f]{4,5});", lambda number: chr(int(number[1], 16)), decoded)
 
 
 def _of_xml(path: Path) -> Iterator[_Numbered]:
@@ -228,7 +234,10 @@ def _of_xml(path: Path) -> Iterator[_Numbered]:
             yield number + 1, []
         for record in records:
             number += 1
-            yield number, [_field(each) for each in record if each.tag in ("leader", "controlfield", "datafield")]
+            yield (
+                number,
+                [_field(element) for element in record if element.tag in ("leader", "controlfield", "datafield")],
+            )
 
 
 def _field(element: Element) -> Field:
@@ -238,42 +247,44 @@ def _field(element: Element) -> Field:
     tag = element.get("tag", "")
     if element.tag == "controlfield":
         return Field(tag, "", (("", text),))
-    subfields = ((each.get("code", ""), _plain("".join(each.itertext()))) for each in element.iterfind("subfield"))
+    subfields = (
+        (subfield.get("code", ""), _plain("".join(subfield.itertext()))) for subfield in element.iterfind("subfield")
+    )
     return Field(tag, element.get("ind1", " ") + element.get("ind2", " "), tuple(subfields))
 
 
 def _plain(value: str) -> str:
     """The value without the signs around words that are not sorted, such as an article at the beginning of a title."""
-    return value.translate(dict.fromkeys(map(ord, "\x88\x89\x98\x9c")))
+    return re.sub("[\x88\x89\x98\x9c]", "", value)
 
 
 def _document(fields: Sequence[Field]) -> Document:
     names = with_tags(fields, "100 110 111 700 710 711")
     return Document(
-        next((each.value.strip() for each in with_tags(fields, "001")), ""),
+        next((field.value.strip() for field in with_tags(fields, "001")), ""),
         " = ".join(filter(None, map(_title, with_tags(fields, "245")))),
-        "\n\n".join(filter(None, (each.joined("ab") for each in with_tags(fields, "520")))),
+        "\n\n".join(filter(None, (field.joined("ab") for field in with_tags(fields, "520")))),
         (
-            *contents(each.joined("agrt") for each in with_tags(fields, "505")),
-            *contents((each.joined("ab") for each in with_tags(fields, "545")), "Biographical or historical note"),
+            *contents(field.joined("agrt") for field in with_tags(fields, "505")),
+            *contents((field.joined("ab") for field in with_tags(fields, "545")), "Biographical or historical note"),
         ),
         present(
-            author=[_bare(each.joined("abcdq")) for each in names if not each.values("t")],
+            author=[_bare(field.joined("abcdq")) for field in names if not field.values("t")],
             year=_year(with_tags(fields, "008"), with_tags(fields, "264 260")),
             publisher=list(map(_bare, values(fields, "264 260", "b"))),
             venue=list(map(_bare, values(fields, "773", "t"))),
-            language=[each.value[35:38].strip(" |") for each in with_tags(fields, "008")],
+            language=[field.value[35:38].strip(" |") for field in with_tags(fields, "008")],
             keyword=values(fields, "653", "a"),
-            note=[each.joined("ab") for each in with_tags(fields, "500 502 504")],
+            note=[field.joined("ab") for field in with_tags(fields, "500 502 504")],
         ),
     )
 
 
 def _in_original_script(fields: Sequence[Field]) -> Iterator[Field]:
     """The fields 880 under the tags of the romanised ones that they belong to, which $6 names: 245-01/$1."""
-    for each in fields:
-        if each.tag == "880" and (link := re.match(r"\d{3}", each.joined("6"))):
-            yield each._replace(tag=link[0])
+    for field in fields:
+        if field.tag == "880" and (link := re.match(r"\d{3}", field.joined("6"))):
+            yield field._replace(tag=link[0])
 
 
 def _title(field: Field) -> str:
@@ -284,19 +295,19 @@ def _title(field: Field) -> str:
 
 def _year(fixed: Sequence[Field], imprints: Sequence[Field]) -> list[str]:
     """The year of publication, by the fixed field or else the imprint."""
-    coded = [each.value[7:11] for each in fixed if each.value[7:11].isdecimal()]
-    return [*coded, *years(each.joined("c") for each in imprints)][:1]
+    coded = [field.value[7:11] for field in fixed if field.value[7:11].isdecimal()]
+    return [*coded, *years(field.joined("c") for field in imprints)][:1]
 
 
 def _subjects(fields: Sequence[Field]) -> Iterator[Subject]:
-    for each in fields:
-        if each.tag[:1] == "6" and each.tag != "653":
-            ids = (re.sub(r"^\(uri\)\s*", "", number) for number in each.values("0"))  # "(uri)" is before addresses
-            yield Subject(_source(each), tuple(ids), _heading(each))
-        elif each.tag in ("082", "083"):
-            yield from (Subject("ddc", (), re.sub("[/']", "", number)) for number in each.values("a"))
-        elif each.tag == "084":
-            yield from (Subject(_source(each), (), number) for number in each.values("a"))
+    for field in fields:
+        if field.tag[:1] == "6" and field.tag != "653":
+            ids = (re.sub(r"^\(uri\)\s*", "", number) for number in field.values("0"))  # "(uri)" is before addresses
+            yield Subject(_source(field), tuple(ids), _heading(field))
+        elif field.tag in ("082", "083"):
+            yield from (Subject("ddc", (), re.sub("[/']", "", number)) for number in field.values("a"))
+        elif field.tag == "084":
+            yield from (Subject(_source(field), (), number) for number in field.values("a"))
 
 
 def _source(subject: Field) -> str:
@@ -326,14 +337,14 @@ def _bare(text: str) -> str:
 
 def _of_unimarc(fields: Sequence[Field]) -> Document:
     coded = [value[9:13] for value in values(fields, "100", "a") if value[9:13].isdecimal()]
-    persons = [", ".join(each.values("ab")) for each in with_tags(fields, "700 701 702")]
+    persons = [", ".join(field.values("ab")) for field in with_tags(fields, "700 701 702")]
     return Document(
-        next((each.value.strip() for each in with_tags(fields, "001")), ""),
+        next((field.value.strip() for field in with_tags(fields, "001")), ""),
         " = ".join(filter(None, map(_title_of_unimarc, with_tags(fields, "200")))),
         "\n\n".join(values(fields, "330", "a")),
         contents(values(fields, "327", "a")),
         present(
-            author=[*persons, *(each.joined("ab") for each in with_tags(fields, "710 711 712"))],
+            author=[*persons, *(field.joined("ab") for field in with_tags(fields, "710 711 712"))],
             year=[*coded, *years(values(fields, "210 214", "d"))][:1],
             publisher=values(fields, "210 214", "c"),
             venue=values(fields, "461 463", "t"),

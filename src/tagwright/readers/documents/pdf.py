@@ -114,8 +114,8 @@ def _without_running_heads(lines: Sequence[Line]) -> list[Line]:
     counts = Counter(key for key, _ in {(key, lines[place].page) for place, key in edges.items()})
     often = max(3.0, 0.3 * len(pages))
     recurring = {place for place, key in edges.items() if counts[key] >= often}
-    gone = recurring | {place for place in edges if re.fullmatch(number, lines[place].text, re.IGNORECASE)}
-    return [line for place, line in enumerate(lines) if place not in gone]
+    left_out = recurring | {place for place in edges if re.fullmatch(number, lines[place].text, re.IGNORECASE)}
+    return [line for place, line in enumerate(lines) if place not in left_out]
 
 
 def to_paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:

@@ -87,10 +87,10 @@ def _lines(path: Path) -> Iterator[_Numbered | InputError]:
 def _of_xml(path: Path) -> Iterator[_Numbered]:
     for line, record in read_elements(path, "record"):
         fields = list[Field]()
-        for each in record.iter():
-            if each.tag in ("datafield", "tag"):  # of PICA XML, and of PPXML, whose attributes are others
-                coded = ((one.get("code") or one.get("id") or "", _plain("".join(one.itertext()))) for one in each)
-                tag, number = each.get("tag") or each.get("id"), each.get("occurrence") or each.get("occ")
+        for element in record.iter():
+            if element.tag in ("datafield", "tag"):  # of PICA XML, and of PPXML, whose attributes are others
+                coded = ((one.get("code") or one.get("id") or "", _plain("".join(one.itertext()))) for one in element)
+                tag, number = element.get("tag") or element.get("id"), element.get("occurrence") or element.get("occ")
                 fields.append(Field(tag or "", number or "", tuple(coded)))
         yield line, fields
 
@@ -110,13 +110,13 @@ def _whole(records: Iterable[_Numbered | InputError]) -> Iterator[_Numbered | In
         if isinstance(part, InputError) or not fields:
             yield part
             continue
-        for each in fields:
-            if numbered and each.tag == record[0].tag:
+        for field in fields:
+            if numbered and field.tag == record[0].tag:
                 yield begin, record
                 record, numbered = [], False
             begin = begin if record else part[0]
-            record.append(each)
-            numbered |= each.tag == "003@"
+            record.append(field)
+            numbered |= field.tag == "003@"
     if record:
         yield begin, record
 
@@ -136,7 +136,7 @@ def _fields(parts: Sequence[str], path: Path, begin: int, *, lines: bool = True)
     """
     if not lines:  # the number of the record, or a comment, may be before its first field
         parts = list(dropwhile(lambda part: not re.search("[\x1f$ƒ]", part), parts))
-    found = list[Field]()
+    fields = list[Field]()
     for place, part in enumerate(parts, begin):
         part = part.strip(_AROUND)
         if not part:
@@ -149,8 +149,8 @@ def _fields(parts: Sequence[str], path: Path, begin: int, *, lines: bool = True)
         value = r"((?:[^$]|\$\$)*)" if separator == "$" else f"([^{separator}]*)"
         subfields = re.findall(f"{re.escape(separator)}([^{separator}]){value}", field[3])
         coded = ((code, value.replace("$$", "$") if separator == "$" else value) for code, value in subfields)
-        found.append(Field(field[1], field[2] or "", tuple((code, _plain(value)) for code, value in coded)))
-    return begin, found
+        fields.append(Field(field[1], field[2] or "", tuple((code, _plain(value)) for code, value in coded)))
+    return begin, fields
 
 
 def _plain(value: str) -> str:
@@ -160,7 +160,7 @@ def _plain(value: str) -> str:
 
 def _to_record(fields: Sequence[Field]) -> Record | None:
     """None for authority records, whose type (002@ $0) begins with T, and for what has no fields."""
-    if not fields or any(each.tag == "002@" and each.joined("0").startswith("T") for each in fields):
+    if not fields or any(field.tag == "002@" and field.joined("0").startswith("T") for field in fields):
         return None
     return Record(_document(fields), list(_subjects(fields)))
 
@@ -170,7 +170,7 @@ def _document(fields: Sequence[Field]) -> Document:
     bodies = with_tags(fields, "029A 029E 029F 029G 030F")
     return Document(
         next(iter(values(fields, "003@", "0")), ""),
-        next((" : ".join(each.values("ad")) for each in with_tags(fields, "021A")), ""),
+        next((" : ".join(field.values("ad")) for field in with_tags(fields, "021A")), ""),
         "\n\n".join(values(fields, "047I", "a")),
         contents(filter(None, map(_work, with_tags(fields, "046M")))),
         present(
@@ -214,10 +214,10 @@ def _subjects(fields: Sequence[Field]) -> Iterator[Subject]:
         "045A": "lcc", "045C": "nlm", "045E": "sdnb", "045F": "ddc", "045G": "sdnb", "045H": "ddc", "045Q": "bkl",
         "045R": "rvk",
     }  # fmt: skip
-    for each in fields:
-        if source := headings.get(each.tag):
-            name = "--".join(each.values("a") + each.values("x")) or _expansion(each)
-            yield Subject(source, tuple(each.values("7") or each.values("9")), name)
-        elif source := classifications.get(each.tag):
-            numbers = each.values("a") or [_expansion(each)]
+    for field in fields:
+        if source := headings.get(field.tag):
+            name = "--".join(field.values("a") + field.values("x")) or _expansion(field)
+            yield Subject(source, tuple(field.values("7") or field.values("9")), name)
+        elif source := classifications.get(field.tag):
+            numbers = field.values("a") or [_expansion(field)]
             yield from (Subject(source, (), number.split(" ")[0] if source == "bkl" else number) for number in numbers)

@@ -76,12 +76,12 @@ def labels_beside(path: Path) -> tuple[str, ...]:
     `Vocabulary.resolve` accepts both. Raises InputError with path and line.
     """
     uris, names = path.with_suffix(".tsv"), path.with_suffix(".key")
-    found: Iterable[str] = ()
+    labels: Iterable[str] = ()
     if uris.is_file():
-        found = _subjects(uris)
+        labels = _subjects(uris)
     elif names.is_file():
-        found = (clean(name).strip() for _, name in open_lines(names) if name.strip())
-    return tuple(dict.fromkeys(found))
+        labels = (clean(name).strip() for _, name in open_lines(names) if name.strip())
+    return tuple(dict.fromkeys(labels))
 
 
 def _subjects(path: Path) -> Iterator[str]:
@@ -92,8 +92,8 @@ def _subjects(path: Path) -> Iterator[str]:
             raise InputError(
                 f"is {shown(row)}, expected a label of the text beside it: a name, or <uri>, a tab, name", path, line
             )
-        if found := (first[1:-1].strip() if is_uri else first) or next(iter(others), ""):
-            yield found
+        if label := (first[1:-1].strip() if is_uri else first) or next(iter(others), ""):
+            yield label
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[Block]:

@@ -261,8 +261,8 @@ def _is_compressed(metadata: bytes) -> bool:
         offsets = table - int(struct.unpack_from("<i", metadata, table)[0])
         place = 4 + 2 * number
         size, *_ = struct.unpack_from("<H", metadata, offsets)
-        found = int(struct.unpack_from("<H", metadata, offsets + place)[0]) if place < size else 0
-        return found and table + found
+        offset = int(struct.unpack_from("<H", metadata, offsets + place)[0]) if place < size else 0
+        return offset and table + offset
 
     def pointed(place: int) -> int:
         return place + int(struct.unpack_from("<I", metadata, place)[0])

@@ -3,7 +3,7 @@
 Document types are ignored and no entity is expanded: a file that declares entities is refused.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from html.entities import html5
 from itertools import groupby
 from pathlib import Path
@@ -59,6 +59,10 @@ class Prose(NamedTuple):
     def line(self, element: Element | None) -> str:
         """Return the text of an element as one line."""
         return " ".join(self.paragraphs(element))
+
+    def lines(self, elements: Iterable[Element]) -> list[str]:
+        """Return the text of each element as one line."""
+        return list(map(self.line, elements))
 
     def _pieces(self, element: Element) -> Iterator[str | None]:
         """Yield texts, and None at the end of a paragraph."""

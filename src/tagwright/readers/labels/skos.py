@@ -198,7 +198,7 @@ def _written_out(text: str, path: Path | str) -> str:
 
 def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
     """The entities that the document type declares, escaped for any place in the text."""
-    found: dict[str, str] = {}
+    entities: dict[str, str] = {}
 
     def document_type(_name: str, system: str | None, public: str | None, _internal: bool) -> None:
         if system or public:
@@ -209,7 +209,7 @@ def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
         if parameter or value is None or len(value) > 200 or set(value) & set("&%<"):
             problem = f"declares the XML entity {shown(name)}; only short ones without references may be; write it out"
             raise InputError(problem, path, parser.CurrentLineNumber)
-        found.setdefault(name, re.sub(r"[\"'>\s]", lambda match: f"&#{ord(match[0])};", value))
+        entities.setdefault(name, re.sub(r"[\"'>\s]", lambda match: f"&#{ord(match[0])};", value))
 
     def root(_name: str, _attributes: dict[str, str]) -> None:
         raise _RootReachedError
@@ -221,7 +221,7 @@ def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
             parser.Parse(text, True)
         except expat.ExpatError as error:
             raise InputError(f"is not XML ({expat.ErrorString(error.code)})", path, error.lineno) from None
-    return found
+    return entities
 
 
 class _RootReachedError(Exception):
@@ -263,12 +263,12 @@ def _others(graph: Graph, typed: Container[Node]) -> set[Node]:
         groups.update(graph.subjects(each, None))
     for each in (SKOS.inScheme, SKOS.topConceptOf):
         groups.update(graph.objects(None, each))
-    found = {node for each in of_concepts for node in graph.subjects(each, None)}
+    concepts = {node for each in of_concepts for node in graph.subjects(each, None)}
     matched = {node for each in matches for node in graph.objects(None, each)}
     for each in (SKOS.inScheme, SKOS.prefLabel):
         untyped = (node for node in graph.subjects(each, None) if (node, RDF.type, None) not in graph)
-        found.update(node for node in untyped if each == SKOS.inScheme or node not in matched)
-    return {node for node in found if node not in typed and node not in groups}
+        concepts.update(node for node in untyped if each == SKOS.inScheme or node not in matched)
+    return {node for node in concepts if node not in typed and node not in groups}
 
 
 def _deprecated(graph: Graph) -> set[Node]:
@@ -277,17 +277,19 @@ def _deprecated(graph: Graph) -> set[Node]:
     Signs of it are a property called deprecated (owl:deprecated), a status (euvoc:status, adms:status, vs:term_status)
     or a type (owl:DeprecatedClass, madsrdf:DeprecatedAuthority) that says so, and dct:isReplacedBy.
     """
-    found = set(graph.subjects(DCTERMS.isReplacedBy, None))
-    for each in graph.predicates(unique=True):
-        name = _local(each).casefold()
+    nodes = set(graph.subjects(DCTERMS.isReplacedBy, None))
+    for predicate in graph.predicates(unique=True):
+        name = _local(predicate).casefold()
         if name == "deprecated":
-            found.update(node for node, value in graph.subject_objects(each) if str(value).lower() in ("true", "1"))
-        elif name.endswith("status") or each == RDF.type:
+            nodes.update(
+                node for node, value in graph.subject_objects(predicate) if str(value).lower() in ("true", "1")
+            )
+        elif name.endswith("status") or predicate == RDF.type:
             begins = ["deprecated", "obsolete"]
-            begins += [] if each == RDF.type else ["retired", "withdrawn", "superseded", "archaic"]
-            pairs = graph.subject_objects(each)
-            found.update(node for node, value in pairs if _local(value).lower().startswith(tuple(begins)))
-    return found
+            begins += [] if predicate == RDF.type else ["retired", "withdrawn", "superseded", "archaic"]
+            pairs = graph.subject_objects(predicate)
+            nodes.update(node for node, value in pairs if _local(value).lower().startswith(tuple(begins)))
+    return nodes
 
 
 def _local(node: Node) -> str:

@@ -236,10 +236,10 @@ def _values(row: Mapping[str, Any], column: str, tag: str, part: str, place: Pla
         return
     if part in _ONE or not isinstance(value, list | tuple):
         text = text_field(row, column, place)
-        found = [text] if part in _ONE else split_texts(text, None if part in ("description", "descriptions") else "|;")
+        texts = [text] if part in _ONE else split_texts(text, None if part in ("description", "descriptions") else "|;")
     else:
-        found = [text_field({column: each}, column, place) for each in value]
-    yield from ((tag, text) for text in found if text)
+        texts = [text_field({column: each}, column, place) for each in value]
+    yield from ((tag, text) for text in texts if text)
 
 
 def bare_id(label_id: str) -> str:
@@ -253,10 +253,10 @@ def split_texts(cell: str, separators: str | None = "|;") -> list[str]:
     >>> split_texts("Birds; Aves"), split_texts("a;b|c"), split_texts("['Birds', 'Aves']")
     (['Birds', 'Aves'], ['a;b', 'c'], ['Birds', 'Aves'])
     """
-    if (found := listed(cell)) is None:
+    if (texts := listed(cell)) is None:
         mark = next((each for each in separators or "" if each in cell), None)
-        found = cell.split(mark) if mark else [cell]
-    return [text for each in found if (text := clean(each).strip())]
+        texts = cell.split(mark) if mark else [cell]
+    return [text for each in texts if (text := clean(each).strip())]
 
 
 def _row(label: Label, one_line: bool) -> dict[str, str]:
@@ -317,7 +317,7 @@ def with_parents(labels: Iterable[tuple[int, Label]], path: Path | str) -> Itera
 
 def _one_of(named: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Text -> id, without the texts of several labels."""
-    found = dict[str, str]()
+    ids = dict[str, str]()
     for text, label_id in named:
-        found[text] = label_id if found.get(text, label_id) == label_id else ""
-    return found
+        ids[text] = label_id if ids.get(text, label_id) == label_id else ""
+    return ids

@@ -4,9 +4,8 @@ Every form has a token of its session. Templates escape all texts.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, get_args
+from typing import Any, get_args
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -16,19 +15,17 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.review.current import Decision, Step
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
-from tagwright.server.access import OPEN, Access, Role, check_origin
-from tagwright.server.entrance import Entrance, Session, Sessions
+from tagwright.server.access import OPEN, Access, Session, check_origin
+from tagwright.server.entrance import Entrance, Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.languages import Text, _, number, translated, translated_error
-from tagwright.server.pages import render, show, show_problem
-from tagwright.server.problems import Busy, Problem, bad_request, not_stored
+from tagwright.server.pages import render, show
+from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_bodies import Form, Upload, read_documents, read_form, text_of
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.session import Review
 from tagwright.server.rows import Row
 from tagwright.text.words import clean
-
-Page: TypeAlias = Callable[[Request, Session], Awaitable[Response]]
 
 
 @dataclass
@@ -42,22 +39,22 @@ class ReviewPages:
 
     def __post_init__(self) -> None:
         self.sessions = Sessions(self.access, self.review.file.secret())
-        self._entrance = Entrance(self.sessions, "/review/enter", "/review", "review", named=True)
+        self._entrance = Entrance(self.sessions, "/review/enter", "/review", "review", named=True, beside=self._beside)
 
     def routes(self) -> list[Route]:
         """The pages below /review."""
-        number = "/review/documents/{number}"
+        number, page = "/review/documents/{number}", self._entrance.page
         return [
             self._entrance.route(),
-            *(Route(f"/review{end}", self._for_reviewers(self.next), methods=["GET"]) for end in ("", "/")),
-            Route("/review/overview", self._for_reviewers(self.overview), methods=["GET"]),
-            Route("/review/differences", self._for_reviewers(self.differences), methods=["GET"]),
-            Route("/review/upload", self._for_reviewers(self.upload), methods=["POST"]),
-            Route("/review/refit", self._for_reviewers(self.refit, "admin"), methods=["POST"]),
-            Route("/review/follow", self._for_reviewers(self.follow, "admin"), methods=["POST"]),
-            Route(f"{number}/labels", self._for_reviewers(self.labels), methods=["GET"]),
-            Route(number, self._for_reviewers(self.document), methods=["GET"]),
-            Route(number, self._for_reviewers(self.decide), methods=["POST"]),
+            *(Route(f"/review{end}", page(self.next), methods=["GET"]) for end in ("", "/")),
+            Route("/review/overview", page(self.overview), methods=["GET"]),
+            Route("/review/differences", page(self.differences), methods=["GET"]),
+            Route("/review/upload", page(self.upload), methods=["POST"]),
+            Route("/review/refit", page(self.refit, "admin"), methods=["POST"]),
+            Route("/review/follow", page(self.follow, "admin"), methods=["POST"]),
+            Route(f"{number}/labels", page(self.labels), methods=["GET"]),
+            Route(number, page(self.document), methods=["GET"]),
+            Route(number, page(self.decide), methods=["POST"]),
         ]
 
     async def next(self, __: Request, session: Session) -> Response:
@@ -173,28 +170,12 @@ class ReviewPages:
             if each.document in entries and each.label in vocabulary.index
         ]
 
+    def _beside(self) -> dict[str, Any]:
+        return {"progress": self.review.progress(), "here": "/review/overview"}
+
     async def _page(self, request: Request, template: str, session: Session, **content: Any) -> Response:
         progress = await asyncio.to_thread(self.review.progress)
         return show(request, template, session, csrf=self.sessions.csrf(session), progress=progress, **content)
-
-    def _for_reviewers(self, page: Page, role: Role = "review") -> Callable[[Request], Awaitable[Response]]:
-        """Require a session with this role for a page; without one, ask for a name. Show problems on a page."""
-
-        async def answer(request: Request) -> Response:
-            session = None
-            try:
-                session = self._entrance.session(request)
-                if session is None:
-                    return RedirectResponse(self._entrance.path, 303)
-                if not session.holder.may(role):
-                    raise Problem(403, _("This needs a token with the role %(role)s") % {"role": role})
-                return await page(request, session)
-            except (Problem, StorageError) as error:
-                problem = not_stored(error) if isinstance(error, StorageError) else error
-                progress = await asyncio.to_thread(self.review.progress)
-                return show_problem(request, problem, session, progress=progress, here="/review/overview")
-
-        return answer
 
     async def _checked_form(self, request: Request, session: Session) -> Form:
         """Return the form. Raises Problem unless it comes from a page of this session."""

@@ -30,14 +30,6 @@ class Candidate(NamedTuple):
     drawn_from: int | None = None
 
 
-class Progress(NamedTuple):
-    """Progress of a review. done: number of finished documents. agreement: share of judged suggestions accepted."""
-
-    done: int
-    documents: int
-    agreement: float | None
-
-
 class ReviewView(NamedTuple):
     """One document as a reviewer sees it. marked: rank of the suggestion whose evidence is marked. model: its name."""
 
@@ -162,10 +154,10 @@ class Review:
             replace(decision, document=document, rank=rank, confidence=confidence, drawn_from=drawn_from, model=model)
         )
 
-    def progress(self) -> Progress:
-        """Return progress."""
+    def progress(self) -> dict[str, float | None]:
+        """Return the number of finished documents, that of all, and the share of judged suggestions accepted."""
         done, agreement = self.decisions.totals()
-        return Progress(done, len(self.documents), agreement)
+        return {"done": done, "documents": len(self.documents), "agreement": agreement}
 
     def labelled(self) -> Labelled:
         """Return all documents with their labels so far, to train on."""

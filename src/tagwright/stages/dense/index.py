@@ -424,7 +424,7 @@ class PendingLabels:
         with self._lock:  # what is missing is asked again: another thread may just have encoded it
             new = np.unique(labels[self._missing[labels]])
             views = self.views([self.labels[label] for label in new.tolist()])
-            texts = [text for each in views for text in each]
+            texts = [text for of_label in views for text in of_label]
             vectors = self.encoder.encode(texts, role="document", progress="labels")
             self._vectors.codes[new] = mean_of_views(vectors, len(new))
             self._missing[new] = False  # only now: others read without the lock

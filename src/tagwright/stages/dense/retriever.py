@@ -40,14 +40,14 @@ from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label,
 
 LabelText: TypeAlias = Literal["name", "names", "text", "described", "both"]
 
+_log = logging.getLogger(__name__)
+
 PAYS = 5
 """Labels for each proposed one from which on proposing pays: those that other stages find are encoded too, so that with
 fewer labels most would be."""
 
 SENTENCES = 100
 "The most sentences of a document that are encoded to find those nearest to a label."
-
-_log = logging.getLogger(__name__)
 
 BEGINNING = 2000
 "The characters of a document in which its language is recognised: about as many as encoders read."
@@ -359,7 +359,7 @@ def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -
         return
     _warned.add(encoder)
     long = [text for text in texts[:100] if len(text.split()) >= TELLING]
-    languages = " and ".join(str(each) for each in language.main_languages(language.recognise(long))) if long else ""
+    languages = " and ".join(str(main) for main in language.main_languages(language.recognise(long))) if long else ""
     _warn(encoder, languages, f"{weight * mean:.2g}", f"{weight:.2g}")
 
 

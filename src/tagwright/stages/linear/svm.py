@@ -76,11 +76,7 @@ def train_linear(
 
 
 def fit_svm(
-    features: Matrix,
-    gold: Run,
-    labels: int,
-    options: SvmOptions = SvmOptions(),
-    steps: Steps = Steps(),
+    features: Matrix, gold: Run, labels: int, options: SvmOptions = SvmOptions(), steps: Steps = Steps()
 ) -> LinearModel:
     """One SVM against the rest for each label that a document has (DEPL 3.2), as described in stages/linear/hinge.py.
 
@@ -138,8 +134,8 @@ def _solved(
 
     missing = [block for number, block in enumerate(blocks) if not steps.has(str(number))]
     workers = min(options.workers or usable_cores(), max(1, len(missing)))
-    given = {name: getattr(options, name) for name in ("loss", "cost", "tolerance", "prune", "seed")}
-    calls = (delayed(solve)(features, postings, block, **given) for block in missing)
+    settings = {name: getattr(options, name) for name in ("loss", "cost", "tolerance", "prune", "seed")}
+    calls = (delayed(solve)(features, postings, block, **settings) for block in missing)
     learnt = Parallel(n_jobs=workers, return_as="generator")(calls)
 
     def learn() -> State:

@@ -173,8 +173,8 @@ class ExactMatch(ScoresAtOnce, Retriever):
     def _mentions(self, documents: Sequence[Document]) -> Iterator[_Mentions]:
         """The mentions in each `_BATCH` of the documents."""
         batch = Batch.of(documents)
-        read = (map(self._text, batch), [each.title for each in batch])
-        texts, titles = (batch.words(each, self.options.analysis, self._is_known) for each in read)
+        read = (map(self._text, batch), [document.title for document in batch])
+        texts, titles = (batch.words(part, self.options.analysis, self._is_known) for part in read)
         known, in_title = np.array(self._numbers(texts.words), np.int32), np.diff(titles.ends, prepend=0)
         for first in range(0, len(batch), _BATCH):
             part = texts.between(first, first + _BATCH)
@@ -227,9 +227,9 @@ class TitleMatch(ScoresAtOnce):
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """For each label the up to 100 occurrences of its names in the title; their weights add up to its score."""
         labelled, scores = self.read([document])[0]
-        named = dict(zip(labelled.tolist(), scores.tolist(), strict=True))
-        spans = dict(zip(named, self._names.spans(_title(document), list(named)), strict=True))
-        return [_adding_up(spans.get(label, ()), named.get(label, 0.0)) for label in labels]
+        score_of = dict(zip(labelled.tolist(), scores.tolist(), strict=True))
+        spans = dict(zip(score_of, self._names.spans(_title(document), list(score_of)), strict=True))
+        return [_adding_up(spans.get(label, ()), score_of.get(label, 0.0)) for label in labels]
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
         """Return a copy for another vocabulary."""

@@ -4,46 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.tiny import _tokenizer
 
-from tagwright.data.descriptions import cut, pseudo_description, read_keywords, with_keywords, write_keywords
+from tagwright.data.keywords import read_keywords, with_keywords, write_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
 from tagwright.types import Label
 
 BEES, OAK = Label("1", ("Bees", "Apoidea"), "Flying insects."), Label("2", ("Oak",))
 LABELS = Vocabulary([BEES, OAK])
-
-
-@pytest.mark.parametrize(
-    ("label", "keywords", "expected"),
-    [
-        (BEES, ("honey", "wing"), "Bees. honey wing. Flying insects"),
-        (BEES, (), "Bees. Flying insects"),
-        (OAK, ("acorn",), "Oak. acorn"),
-        (OAK, (), "Oak"),
-    ],
-)
-def test_a_label_s_text_is_name_description_and_keywords(
-    label: Label, keywords: tuple[str, ...], expected: str
-) -> None:
-    assert pseudo_description(label, keywords) == expected
-
-
-@pytest.mark.parametrize(
-    ("tokens", "expected"), [(1, "honey"), (2, "honey b"), (3, "honey bx"), (4, "honey bx!"), (9, "honey bx!")]
-)
-def test_a_text_is_cut_after_its_last_token(tokens: int, expected: str) -> None:
-    tokenizer = _tokenizer()
-    assert cut("honey bx!", tokenizer, tokens) == expected  # honey, b, ##x, !
-    assert len(tokenizer.encode(expected, add_special_tokens=False)) == min(tokens, 4)
-
-
-def test_padding_is_no_token_of_the_text() -> None:
-    tokenizer = _tokenizer()
-    tokenizer.enable_padding(length=20)  # so does the tokenizer of MiniLM, before its first use
-    assert cut("honey bx!", tokenizer, 8) == "honey bx!"
-    assert cut("honey bx!", tokenizer, 2) == "honey b"
 
 
 def test_keywords_can_be_written_edited_and_read(tmp_path: Path) -> None:

@@ -1,40 +1,19 @@
-"""Texts that represent labels in retrieval, with keywords (DEPL 3.2), and the keywords as an editable file."""
+"""Keywords of labels, in an editable file and in descriptions (DEPL 3.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tagwright.core.checked import shown
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.readers.lines import Place, id_field, json_lines, texts_field, write_json_lines
 from tagwright.types import Label
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
 Keywords: TypeAlias = Mapping[str, Sequence[str]]
 "Label id -> its keywords, the most important first. A label without words may be missing."
-
-
-def pseudo_description(label: Label, keywords: Sequence[str] = ()) -> str:
-    """DEPL 3.2: name and keywords. A given description comes last, since only about 16 tokens are read.
-
-    >>> pseudo_description(Label("1", ("Kakuro",), "A puzzle."), ["clues", "sums"])
-    'Kakuro. clues sums. A puzzle'
-    """
-    parts = (label.name, " ".join(keywords), label.description)
-    return ". ".join(part.rstrip(".") for part in parts if part)
-
-
-def cut(text: str, tokenizer: Tokenizer, tokens: int) -> str:
-    """The beginning of a text, up to the end of token number `tokens`; special tokens are not counted."""
-    encoding = tokenizer.encode(text, add_special_tokens=False)
-    # without padding
-    offsets = [ends for ends, own in zip(encoding.offsets, encoding.attention_mask, strict=True) if own]
-    return text if len(offsets) <= tokens else text[: offsets[tokens - 1][1]]
 
 
 def with_keywords(labels: Vocabulary, keywords: Keywords) -> Vocabulary:
