@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tagwright import auto
-from tagwright.api.options import configuration, method_name, nested, options_of
+from tagwright.api.options import configuration, method_name, named, nested, options_of
 from tagwright.errors import ConfigError
 from tagwright.papers import contrastive, depl, futex, maclr, micol, rts, svm
 from tagwright.registry import METHODS
@@ -52,6 +52,13 @@ def test_an_old_name_means_the_new_one_with_options_and_warns(old: str, new: str
         warnings.simplefilter("always")
         assert configuration(old, {}) == configuration(new, options)
     assert [each.category for each in said] == [DeprecationWarning] * bool(options)
+
+
+def test_a_baseline_of_the_benchmarks_is_a_method_until_it_goes() -> None:
+    with pytest.warns(DeprecationWarning, match="simcse is only a baseline"):
+        assert configuration("simcse", {}) == contrastive.Config()
+    assert named("simcse").fit is contrastive.fit_simcse
+    assert "simcse" not in METHODS
 
 
 def test_options_that_are_gone_are_ignored_with_a_warning() -> None:
