@@ -21,6 +21,7 @@ from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.papers.descriptions import DescriptionRetriever
 from tagwright.papers.full_text import FullText, FullTextOptions
 from tagwright.papers.label_trees import Trees, fit_trees
+from tagwright.registry import STAGES
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.linear.stage import Linear
@@ -28,7 +29,6 @@ from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.stages.names.exact_match import ExactMatch, TitleMatch
 from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.stages.reranker import CrossEncoderReranker
-from tagwright.tagger import STAGES
 from tagwright.testing import check_stage
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run, Section, Stage
 

@@ -13,7 +13,7 @@ from tagwright.combining.combiner import Combiner
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.errors import ConfigError
-from tagwright.tagger import COMBINERS
+from tagwright.registry import COMBINERS
 from tagwright.types import Run
 
 SOURCES = Path(tagwright.__file__).parent

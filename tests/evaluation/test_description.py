@@ -125,7 +125,7 @@ def test_each_method_is_recommended_where_the_tables_say_what_it_is_best_at() ->
     assert recommended(papers(sections=(Section("", 1, ("Bees fly.",)),))) == ["rts", "futex"]
     assert recommended(papers(labels=("bee",))) == ["svm"]
     rare = [replace(each, labels=(f"label{number}",)) for number, each in enumerate(papers())]
-    assert recommended(rare) == ["depl_cls"]
+    assert recommended(rare) == ["depl"]
     assert recommended(papers(abstract="Bees fly."), None) == []  # without a vocabulary there is nothing to train
 
 

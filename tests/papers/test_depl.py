@@ -12,7 +12,7 @@ import pytest
 import torch
 from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, right, trained
 
-from tagwright.api.options import METHODS, configuration
+from tagwright.api.options import configuration
 from tagwright.core.steps import NAME, Steps
 from tagwright.data.gold import confident
 from tagwright.errors import ConfigError
@@ -40,8 +40,10 @@ SUPERVISED = ("svm", "classifier", "de_ret", "depl", "depl_cls")
 
 def fitted(method: str, documents: Sequence[Document], encoder: str) -> Tagger:
     """The tagger of a supervised method."""
-    options = {} if method == "svm" else {"encoder": encoder, "training": TRAINING}
-    return METHODS[method].fit(documents, LABELS, METHODS[method].config(**options))
+    if method == "svm":
+        return linear.fit(documents, LABELS)
+    config = depl.Config(encoder=encoder, training=TRAINING, variant=method)  # type: ignore[arg-type]
+    return depl.fit(documents, LABELS, config)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +130,10 @@ def test_a_run_that_was_killed_in_either_stage_and_resumed_ends_with_the_same_ve
     encoder: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = trained(
-        depl.ClsConfig(training=TRAINING, encoder=encoder["static"]), epochs=None, steps=8, checkpoint_seconds=0
+        depl.Config(variant="depl_cls", training=TRAINING, encoder=encoder["static"]),
+        epochs=None,
+        steps=8,
+        checkpoint_seconds=0,
     )
     (tmp_path / "whole").mkdir()
     (tmp_path / "stopped").mkdir()
@@ -160,7 +165,9 @@ def test_a_run_that_was_killed_in_either_stage_and_resumed_ends_with_the_same_ve
 def test_a_trained_classifier_can_be_given_and_is_what_is_gone_on_from(encoder: dict[str, str], svm: Tagger) -> None:
     classifier = fitted("classifier", TRAIN, encoder["static"])
     # Nothing is trained, but for one step at a rate of next to nothing.
-    config = trained(depl.ClsConfig(training=TRAINING, encoder=encoder["static"]), steps=1, learning_rate=1e-9)
+    config = trained(
+        depl.Config(variant="depl_cls", training=TRAINING, encoder=encoder["static"]), steps=1, learning_rate=1e-9
+    )
     given, alone = dual(depl.fit(TRAIN, LABELS, config, svm=svm, classifier=classifier)), dual(classifier)
     documents = [document.text for document in UNSEEN]
     np.testing.assert_allclose(given.documents.encode_raw(documents), alone.documents.encode_raw(documents), atol=1e-5)
@@ -208,7 +215,7 @@ def test_held_out_documents_teach_nothing(encoder: dict[str, str], monkeypatch: 
 
 def test_a_label_whose_documents_have_no_text_is_unseen(encoder: dict[str, str]) -> None:
     blank = [replace(document, title="", abstract="") if i < 10 else document for i, document in enumerate(TRAIN)]
-    config = depl.ClassifierConfig(encoder=encoder["static"], training=replace(TRAINING, steps=2))
+    config = depl.Config(variant="classifier", encoder=encoder["static"], training=replace(TRAINING, steps=2))
     tagger = depl.fit(blank, LABELS, config)
     free = dual(tagger).weights
     assert free is not None

@@ -130,7 +130,7 @@ def _batch(folder: Path, together: Callable[[], None], k: int) -> None:
 def _train(folder: Path, together: Callable[[], None], _: int) -> None:
     config = configuration(ZERO_SHOT, dict(STAGES))
     labels, place = list(NAMES[:5]), folder / "model"
-    job = Job(method=ZERO_SHOT, config=config, documents=(), labels=labels, folder=place, overwrite=True)
+    job = Job(method=ZERO_SHOT, config=config, documents=(), labels=labels, output=place, overwrite=True)
     together()
     job.run()
 

@@ -55,14 +55,9 @@ METHODS: Mapping[str, tuple[str, ...]] = {
     "maclr": ("encoder=static", *TRAINING),
     "micol": ("encoder=tiny", *TRAINING),
     "futex": ("encoder=tiny", *FULL_TEXT, *TRAINING),
-    "ict": ("encoder=static", *TRAINING),
-    "simcse": ("encoder=tiny", *TRAINING),
     "finetune": TRAINING,
     "svm": (),
-    "classifier": ("encoder=static", *TRAINING),
-    "de-ret": ("encoder=tiny", *TRAINING),
     "depl": ("encoder=static", *TRAINING),
-    "depl+cls": ("encoder=tiny", *TRAINING),
 }
 "Every method of `tagwright train`, with its settings."
 

@@ -85,14 +85,14 @@ def test_fine_tuning_goes_on_with_the_prompts_of_the_tagger(tiny: str, read: lis
     assert tuned.encoder.record["prompts"] == PROMPTS
 
 
-@pytest.mark.parametrize("kind", [depl.Config, depl.ClsConfig, depl.DeRetConfig, depl.ClassifierConfig])
-def test_depl_reads_label_texts_as_labels(tiny: str, read: list[str], kind: Any, tmp_path: Path) -> None:
-    tagger = depl.fit(DOCUMENTS, LABELS, kind(encoder=tiny, **QUICK))
+@pytest.mark.parametrize("variant", ["depl", "depl_cls", "de_ret", "classifier"])
+def test_depl_reads_label_texts_as_labels(tiny: str, read: list[str], variant: Any, tmp_path: Path) -> None:
+    tagger = depl.fit(DOCUMENTS, LABELS, depl.Config(variant=variant, encoder=tiny, **QUICK))
     queries = [text for text in read if text.startswith(QUERY)]
     names = [text for text in read if text.startswith(DOCUMENT)]
     assert len(queries) + len(names) == len(read)
     assert queries
-    assert bool(names) == (kind is not depl.ClassifierConfig)
+    assert bool(names) == (variant != "classifier")
     tagger.save(tmp_path / "saved")
     for name in tagger.stages:
         ours, loaded = tagger.stages[name], Tagger.load(tmp_path / "saved").stages[name]

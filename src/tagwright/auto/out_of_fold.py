@@ -15,7 +15,7 @@ from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.cache import keeps_documents
 from tagwright.evaluation.advice import LIBRARY, STATIC, Row
-from tagwright.papers import depl, rts
+from tagwright.registry import METHODS
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, fit_svm
@@ -146,15 +146,19 @@ class Folds:
     def _dual(self, learned: Longs, fold: str) -> Retriever:
         """The dual encoder with a classifier, which also learns from an SVM of the same documents."""
         documents, gold = taken(self.documents, learned), self.gold.take(learned)
-        config = depl.ClsConfig(encoder="static", training=TrainingConfig(seed=self.seed))
+        depl = METHODS["depl"]
+        config = depl.config(variant="depl_cls", encoder="static", training=TrainingConfig(seed=self.seed))
         steps, svm = self.steps.within(fold).within(DEPL_CLS), Tagger(self.labels, {SVM: self._svm(learned, fold)})
-        return depl.fit(documents, self.labels, config, steps, gold=gold, svm=svm).retrievers["dual"]
+        stage: Retriever = depl.fit(documents, self.labels, config, steps, gold=gold, svm=svm).retrievers["dual"]
+        return stage
 
     def _rts(self) -> Retriever:
         """The encoder of RTS, which reads no labels and is the same in every fold."""
         training = TrainingConfig(steps=RTS_STEPS, seed=self.seed)
-        config = rts.Config(encoder="static", label_pairs=False, training=training)
-        return rts.fit(self.unread, self.labels, config, self.steps.within(RTS)).retrievers["dense"]
+        rts = METHODS["rts"]
+        config = rts.config(encoder="static", label_pairs=False, training=training)
+        stage: Retriever = rts.fit(self.unread, self.labels, config, self.steps.within(RTS)).retrievers["dense"]
+        return stage
 
 
 def parts(scored: Longs, labelled: int, seed: int = 0) -> list[Longs]:

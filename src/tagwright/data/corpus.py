@@ -213,15 +213,21 @@ class _Origins:
 
     def duplicates(self, first: int, second: int, id: str) -> InputError:  # noqa: A002
         """The error to raise for two documents with this id."""
-        problem = f"the id {shown(id)} is also that of {self._place(first)}; every document needs its own"
-        if id == str(self._lines[first]) == str(self._lines[second]):
-            remedy = f"name a column of ids: {option('columns', 'id=...', python='id=...')}"
-            problem += f" (a row without id has the number of its line: {remedy})"
-        return InputError(f"{self._place(second)}: {problem}")
+        by_line = id == str(self._lines[first]) == str(self._lines[second])
+        return repeated_id(id, self._place(first), self._place(second), by_line=by_line)
 
     def _place(self, position: int) -> str:
         file, line = self._files[bisect_right(self._starts, position) - 1], self._lines[position]
         return f"{file}:{line}" if line else file
+
+
+def repeated_id(id: str, first: str, second: str, *, by_line: bool) -> InputError:  # noqa: A002
+    """The error to raise for two documents with the same id. by_line: it is the number of their lines."""
+    problem = f"the id {shown(id)} is also that of {first}; every document needs its own"
+    if by_line:
+        remedy = f"name a column of ids: {option('columns', 'id=...', python='id=...')}"
+        problem += f" (a row without id has the number of its line: {remedy})"
+    return InputError(f"{second}: {problem}")
 
 
 def _remove(file: DocumentFile, folder: "TemporaryDirectory[str]") -> None:

@@ -104,8 +104,8 @@ METHODS: Sequence[tuple[Held, Advice]] = (
     (
         {"labelled": ENOUGH, "rare": 500},
         Advice(
-            "depl_cls",
-            "train depl_cls DOCS... --labels FILE --output DIR",
+            "depl",
+            "train depl DOCS... --labels FILE --output DIR --set variant=depl_cls",
             "of the published methods the best on rare labels; it can suggest labels that no document has",
         ),
     ),

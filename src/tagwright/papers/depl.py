@@ -8,12 +8,13 @@ DEPL+cls, which adds a classifier (3.5). The SVM that finds the keywords (3.2) i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from tagwright import renamed
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Range
 from tagwright.core.steps import Steps
 from tagwright.data.gold import gold_of_texts
@@ -94,9 +95,13 @@ loss, a sum over the labels of a batch, is still far off."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassifierConfig(EncoderOptions):
-    """The choices of the dense classifier (A.1.2)."""
+class Config(EncoderOptions):
+    """The choices of DEPL and of the methods that it is compared with."""
 
+    variant: Literal["depl", "depl_cls", "de_ret", "classifier"] = "depl"
+    """What retrieves labels: their names, descriptions and keywords (depl, 3.3); these and a classifier, whose
+    probabilities are averaged (depl_cls, 3.5); their names alone (de_ret, Fig. 4); a classifier alone (A.1.2), which
+    reads no text of a label."""
     sampled_labels: Annotated[int, Range(least=2)] | None = None
     "|S_b|, labels of a batch; None: 500 for a transformer, the paper's for many labels, or 3072 for a static one."
     unit_vectors: bool = True
@@ -104,25 +109,6 @@ class ClassifierConfig(EncoderOptions):
     the identity. False is 3.3 as printed: vectors as they are, and poolers and label vectors that are drawn."""
     candidates: AtLeastOne = 100
     "The number of labels to find for a document."
-    training: TrainingConfig = TrainingConfig()
-    """How to train, in both stages if there are two; unset values are those of `TRANSFORMER` or `STATIC`. validation: a
-    share of the documents that is left out of training, also of the SVM's."""
-
-    @property
-    def options(self) -> DescriptionRetrieverOptions:
-        """What of a label is encoded."""
-        return DescriptionRetrieverOptions(k=self.candidates)
-
-    @property
-    def recipe(self) -> Recipe:
-        """How this kind of encoder is trained."""
-        return STATIC if self.is_static else TRANSFORMER
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeRetConfig(ClassifierConfig):
-    """The choices of DE-ret: labels are retrieved by their names (Fig. 4)."""
-
     hard_negatives: AtLeastZero = 10
     "The SVM's first wrong labels of each document that are in its batch (A.1.3); 0 for none."
     svm: SvmOptions = SvmOptions()
@@ -131,40 +117,38 @@ class DeRetConfig(ClassifierConfig):
     "Whether the encoder is first trained as a classifier (A.1.5)."
     label_pooling: Literal["cls", "mean"] = "mean"
     "How a transformer makes one vector of a label's text (Table 7); a static encoder always averages."
-
-    @property
-    def options(self) -> DescriptionRetrieverOptions:
-        """What of a label is encoded."""
-        return DescriptionRetrieverOptions(k=self.candidates, names_only=True)
-
-    @property
-    def first(self) -> ClassifierConfig:
-        """The choices of the classifier that it starts from."""
-        return ClassifierConfig(**{field.name: getattr(self, field.name) for field in fields(ClassifierConfig)})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Config(DeRetConfig):
-    """The choices of DEPL: labels are retrieved by their names, descriptions and keywords."""
-
     tokens: AtLeastOne = 16
     "Tokens of a pseudo description: 8, 16 or 32 in Fig. 4."
     keywords: AtLeastZero = 20
     "Words that the SVM adds to a label's name and description (A.1.3); 0 for none."
+    apart: bool = True
+    """depl_cls: whether both heads have their own loss and only their probabilities are averaged. False is the paper's
+    loss of the average (Eq. 4), in which a head that is confident and wrong gets no gradient."""
+    training: TrainingConfig = TrainingConfig()
+    """How to train, in both stages if there are two; unset values are those of `TRANSFORMER` or `STATIC`. validation: a
+    share of the documents that is left out of training, also of the SVM's."""
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether no text of a label is read."""
+        return self.variant == "classifier"
+
+    @property
+    def describes(self) -> bool:
+        """Whether descriptions and keywords of labels are read, and not their names alone."""
+        return self.variant in ("depl", "depl_cls")
 
     @property
     def options(self) -> DescriptionRetrieverOptions:
         """What of a label is encoded."""
-        return DescriptionRetrieverOptions(k=self.candidates, tokens=self.tokens)
+        if self.describes:
+            return DescriptionRetrieverOptions(k=self.candidates, tokens=self.tokens)
+        return DescriptionRetrieverOptions(k=self.candidates, names_only=not self.is_classifier)
 
-
-@dataclass(frozen=True, kw_only=True)
-class ClsConfig(Config):
-    """The choices of DEPL+cls: the probabilities of DEPL and of a classifier are averaged."""
-
-    apart: bool = True
-    """Whether both heads have their own loss and only their probabilities are averaged. False is the paper's loss of
-    the average (Eq. 4), in which a head that is confident and wrong gets no gradient."""
+    @property
+    def recipe(self) -> Recipe:
+        """How this kind of encoder is trained."""
+        return STATIC if self.is_static else TRANSFORMER
 
 
 def paper() -> Config:
@@ -172,7 +156,8 @@ def paper() -> Config:
 
     300 sampled labels are those of EURLex-4K and AmazonCat-13K; Wiki10-31K has 500, and rates of 1e-5, 1e-4 and 1e-3.
     The paper states no batch: of 16 documents, hard negatives and the 5 labels that each has there leave a fifth of the
-    300 for random labels; of 32 they would leave none.
+    300 for random labels; of 32 they would leave none. Every variant has these settings; DEPL+cls has the loss
+    of the average (Eq. 4).
     """
     return Config(
         encoder="bert-base-uncased",
@@ -184,29 +169,15 @@ def paper() -> Config:
         label_pooling="mean",
         unit_vectors=False,
         svm=SvmOptions(loss="hinge", prune=0.0),
+        apart=False,
         training=TrainingConfig(batch=16, dropout="all", validation=0.0),
     )
-
-
-def cls_paper() -> ClsConfig:
-    """The settings of DEPL+cls: those of DEPL, with the loss of the average (Eq. 4)."""
-    return ClsConfig(**{field.name: getattr(paper(), field.name) for field in fields(Config)}, apart=False)
-
-
-def de_ret_paper() -> DeRetConfig:
-    """The settings of DE-ret: those of DEPL, without descriptions and keywords (Fig. 4)."""
-    return DeRetConfig(**{field.name: getattr(paper(), field.name) for field in fields(DeRetConfig)})
-
-
-def classifier_paper() -> ClassifierConfig:
-    """The settings of the dense classifier that DEPL starts from (A.1.3)."""
-    return paper().first
 
 
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
-    config: ClassifierConfig = Config(),
+    config: Config = Config(),
     steps: Steps = Steps(),
     *,
     gold: Run | None = None,
@@ -214,7 +185,7 @@ def fit(
     classifier: Tagger | None = None,
     keywords: Keywords | None = None,
 ) -> Tagger:
-    """Train the dense classifier, DE-ret, DEPL or DEPL+cls, by config, on documents with labels.
+    """Train DEPL, DEPL+cls, DE-ret or the dense classifier, by `config.variant`, on documents with labels.
 
     steps: the store of the training. gold: instead of the documents' own labels, such as `confident` suggestions of
     another tagger. svm, classifier: taggers of these methods for the same documents, to avoid training them again.
@@ -224,19 +195,19 @@ def fit(
     known = gold_of_texts(documents, labels, gold)
     seen = without_validation(known, config.training.validation or 0.0, config.training.seed)
     learn = partial(_learn, documents, labels, known, seen)
-    if not isinstance(config, DeRetConfig):  # A.1.2
+    if config.is_classifier:  # A.1.2
         return Tagger(labels, {"classifier": learn(config, steps.within("classifier"))})
-    wanted = config.keywords if isinstance(config, Config) and keywords is None else 0
+    wanted = config.keywords if config.describes and keywords is None else 0
     linear = _stage_of(svm, "svm", Linear) if svm else None
     if linear is None and (wanted or config.hard_negatives):  # 3.2
         linear = train_linear(documents, labels, seen, options=config.svm, steps=steps)
     if linear and wanted:
         keywords = linear.keywords(wanted)
     hard = _mistakes(linear, documents, known, config.hard_negatives)
-    words = (keywords or {}) if isinstance(config, Config) else {}
+    words = (keywords or {}) if config.describes else {}
     start = _stage_of(classifier, "classifier", DescriptionRetriever).with_labels(labels) if classifier else None
     if start is None and config.trained_start:
-        start = learn(config.first, steps.within("classifier"))
+        start = learn(replace(config, variant="classifier"), steps.within("classifier"))
     return Tagger(labels, {"dual": learn(config, steps.within("dual"), hard, words, start)})  # 3.3
 
 
@@ -250,7 +221,7 @@ def _learn(
     labels: Vocabulary,
     gold: Run,
     seen: Run,
-    config: ClassifierConfig,
+    config: Config,
     steps: Steps,
     hard: Run | None = None,
     keywords: Keywords | None = None,
@@ -264,7 +235,7 @@ def _learn(
     from tagwright.training.loop import train
 
     recipe, own, seed, words = config.recipe, config.training, config.training.seed, keywords or {}
-    first = not isinstance(config, DeRetConfig)
+    first = config.is_classifier
     model = encoder((start.documents if start else untrained(config)).model)
     texts = [] if first else label_texts(labels, words, config.options, tokenizer_of(model))
     size = config.sampled_labels or recipe.sampled
@@ -274,7 +245,7 @@ def _learn(
         len(labels),
         sampler.share,
         texts=not first,
-        classifiers=first or isinstance(config, ClsConfig),
+        classifiers=first or config.variant == "depl_cls",
         seed=seed,
         unit=config.unit_vectors,
     )
@@ -283,7 +254,7 @@ def _learn(
     pairs = labelled_documents(documents, gold, seed=seed)
     plan, rates = (recipe.classifier, recipe.classifier_rates) if first else (recipe.dual, recipe.dual_rates)
     has_documents = np.bincount(seen.labels, minlength=len(labels)) > 0
-    apart = config.apart if isinstance(config, ClsConfig) else True
+    apart = config.apart if config.variant == "depl_cls" else True
     objective = DualEncoder(heads, sampler, texts, rates, has_documents, apart, _pooling(config))
     plan = settle(own, plan, pairs)
     if first and own.epochs is None and own.steps is None:
@@ -295,7 +266,7 @@ def _learn(
 
 def _stage(
     labels: Vocabulary,
-    config: ClassifierConfig,
+    config: Config,
     model: SentenceTransformer,
     heads: Heads,
     seen: Ints,
@@ -316,8 +287,8 @@ def _stage(
     return DescriptionRetriever(labels, documents, texts, weights, keywords, options, search=search)
 
 
-def _pooling(config: ClassifierConfig) -> Literal["cls", "mean"]:
-    return config.label_pooling if isinstance(config, DeRetConfig) else "mean"
+def _pooling(config: Config) -> Literal["cls", "mean"]:
+    return "mean" if config.is_classifier else config.label_pooling
 
 
 def _learnt(classifier: DescriptionRetriever) -> tuple[torch.nn.Linear, Floats]:
@@ -349,3 +320,9 @@ def without_validation(gold: Run, share: float, seed: int) -> Run:
     """The labels of all but the validation documents: see `batching.is_validation`."""
     validation = np.array([is_validation(i, share, seed) for i in range(len(gold))], np.bool_)
     return gold.keep(~validation[gold.rows])
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return renamed.config_of_depl(name, Config, paper)

@@ -201,6 +201,19 @@ def fine_tune(
     return replace(tagger, retrievers={**tagger.retrievers, name: trained})
 
 
+def fit_few_shot(
+    documents: Sequence[Document],
+    _labels: Vocabulary,
+    config: FewShot = FewShot(),
+    steps: Steps = Steps(),
+    *,
+    model: Tagger,
+    gold: Run,
+) -> Tagger:
+    """The method finetune: `fine_tune` a tagger over its own labels, and keep its training record."""
+    return replace(fine_tune(model, documents, gold, config, steps), training={"before": model.training})
+
+
 def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, plan: TrainingPlan) -> MaclrStage1:
     from tagwright.papers.losses import in_batch
 

@@ -1,4 +1,4 @@
-"""Order documents for review, as `tagwright sample` does."""
+"""Order documents for review, as `tagwright reviews --sample` does."""
 
 import logging
 import threading
@@ -90,7 +90,7 @@ class ReviewQueue:
 
 
 def _at_random(entries: Sequence[Entry]) -> list[int]:
-    """Their places in the order of `tagwright sample --by random`."""
+    """Their places in the order of `tagwright reviews --sample --by random`."""
     return [int(place) for place in np.random.default_rng(0).permutation(len(entries))]
 
 

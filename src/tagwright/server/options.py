@@ -49,7 +49,7 @@ class ServerOptions:
     )
     order: Annotated[
         Order,
-        typer.Option(help="Order of the documents to review; see tagwright sample."),
+        typer.Option(help="Order of the documents to review; see tagwright reviews --sample."),
     ] = "random"
     random_share: Annotated[
         float, typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall.")

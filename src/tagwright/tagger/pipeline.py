@@ -31,11 +31,10 @@ from tagwright.data.in_memory import Single, Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.graph.neighbours import NetworkEvidence
-from tagwright.registry import COMBINERS, STAGES
+from tagwright.registry import load_part, load_retriever, saved_kind
 from tagwright.stages.names.exact_match import share
 from tagwright.tagger.acceptance import SuggestArguments, SuggestOptions
 from tagwright.tagger.cut import allowed_by, check_parents, cut
-from tagwright.tagger.parts import load_part, load_retriever, saved_kind
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
 from tagwright.text.batch import Batch
 from tagwright.translation import translated
@@ -391,10 +390,10 @@ class Tagger:
         """
         logs = digests(folder)
         content = {
-            "retrievers": {name: saved_kind(stage, STAGES) for name, stage in self.retrievers.items()},
-            "rerankers": {name: saved_kind(stage, STAGES) for name, stage in self.rerankers.items()},
+            "retrievers": {name: saved_kind(stage, "stages") for name, stage in self.retrievers.items()},
+            "rerankers": {name: saved_kind(stage, "stages") for name, stage in self.rerankers.items()},
             "pool": asdict(self.pool),
-            "combiner": saved_kind(self.combiner, COMBINERS),
+            "combiner": saved_kind(self.combiner, "combiners"),
             _PARENTS: self.parents is not None,
             "training": self.training,
         }
@@ -435,8 +434,8 @@ class Tagger:
         try:
             vocabulary = Vocabulary.load(folder / VOCABULARY)
             retrievers = {name: load_retriever(kind, folder / name, vocabulary) for name, kind in kinds[0].items()}
-            rerankers = {name: load_part(STAGES, kind, folder / name, vocabulary) for name, kind in kinds[1].items()}
-            combiner = load_part(COMBINERS, manifest.get("combiner"), folder / "combiner", vocabulary)
+            rerankers = {name: load_part("stages", kind, folder / name, vocabulary) for name, kind in kinds[1].items()}
+            combiner = load_part("combiners", manifest.get("combiner"), folder / "combiner", vocabulary)
             pool = read_options(folder, PoolOptions, manifest.get("pool"))
             parents = load_score_map(folder / _PARENTS) if manifest.get(_PARENTS) else None
             return cls(vocabulary, retrievers, share(rerankers, retrievers), pool, combiner, training, parents)

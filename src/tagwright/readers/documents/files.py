@@ -158,7 +158,7 @@ def open_sources(
     that say theirs.
     """
     if format is not None and format not in READERS:
-        point = plugins.find(plugins.READERS, format)
+        point = plugins.find("readers", format)
         if point is None:
             raise ConfigError(f"unknown format {format!r} of documents; the formats are {', '.join(_formats())}")
         format = point.name  # noqa: A001
@@ -315,12 +315,12 @@ def _by_suffix(path: Path) -> str | None:
     ours, other = _SUFFIXES.get(_suffix(path)), path.suffix.lower()
     if ours or other in ("", ".", ".xml"):  # XML formats are recognised by content
         return ours
-    point = plugins.find(plugins.READERS, other[1:])
+    point = plugins.find("readers", other[1:])
     return point.name if point else None
 
 
 def _formats() -> list[str]:
-    return [*READERS, *(point.name for point in plugins.registered(plugins.READERS))]
+    return [*READERS, *(point.name for point in plugins.registered("readers"))]
 
 
 def _suffix(path: Path) -> str:
@@ -389,7 +389,7 @@ def _with_advice(documents: Iterator[Located], format: str) -> Iterator[Located]
 
 def _read_registered(name: str, path: Path) -> Iterator[Located]:
     """Read with the reader of an installed package. Raises InputError for any of its errors."""
-    point = plugins.find(plugins.READERS, name)
+    point = plugins.find("readers", name)
     assert point is not None
     read, package = plugins.load(point), plugins.package_of(point)
     try:

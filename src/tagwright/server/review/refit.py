@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tagwright.api.job import Job
-from tagwright.api.options import COMBINE, configuration
+from tagwright.auto import Config
 from tagwright.core.atomic import ChangedError, replace_folder, saved_version
 from tagwright.core.versions import in_use
 from tagwright.errors import TagwrightError
@@ -50,8 +50,7 @@ def refit_combiner(tagger: Tagger, reviewed: Labelled) -> Tagger:
     labelled = [replace(each, labels=tuple(ids)) for each, ids in zip(reviewed.documents, reviewed.labels, strict=True)]
     index = tagger.vocabulary.index
     judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in reviewed.judged])
-    config = configuration(COMBINE, {})
-    job = Job(method=COMBINE, config=config, documents=labelled, model=tagger, judged=judged, unknown="ignore")
+    job = Job(method="auto", config=Config(), documents=labelled, model=tagger, judged=judged, unknown="ignore")
     found = job.run()
     if found.combiner is tagger.combiner:  # nothing was learned
         return found

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tagwright import zero_shot
-from tagwright.app.inputs import explained_by_neighbours
+from tagwright.app.commands.suggest import explained_by_neighbours
 from tagwright.data.corpus import Corpus
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.stages.names.exact_match import ExactMatch

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagwright.app import inputs
-from tagwright.app.arguments import Chosen, Scoring
 from tagwright.data import document_file
 from tagwright.data.corpus import Corpus
 from tagwright.data.document_file import from_line
@@ -48,7 +46,7 @@ def task(tmp_path: Path, decoded: Decoded) -> dataset.EvaluationSet:
     documents, labels = tmp_path / "docs.jsonl", tmp_path / "labels.jsonl"
     write_jsonl([*DOCUMENTS, Document("x", "Wasps")], documents)
     LABELS.write(labels)
-    return inputs.task(Corpus.read(documents), Chosen(labels), Scoring(exclude_self=True, skip_unlabelled=True))
+    return dataset.task(Corpus.read(documents), Vocabulary.read(labels), exclude_self=True, skip_unlabelled=True)
 
 
 def test_what_is_to_be_scored_is_read_once(task: dataset.EvaluationSet, decoded: Decoded) -> None:
@@ -73,13 +71,6 @@ def test_what_is_scored_is_read_in_batches(
     before = decoded.documents
     assert len(dataset.tag(Tagger(), task)) == 50  # type: ignore[arg-type]
     assert (decoded.documents - before, batches) == (50, [20, 20, 10])
-
-
-def test_ids_and_what_tells_corpora_apart_are_found_without_decoding(decoded: Decoded) -> None:
-    assert Corpus.of(DOCUMENTS).ids == [document.id for document in DOCUMENTS]
-    digest = Corpus.of(DOCUMENTS).digest()
-    assert digest == Corpus.of(DOCUMENTS).digest() != Corpus.of(DOCUMENTS[1:]).digest()
-    assert decoded.documents == 0
 
 
 def test_gold_labels_and_texts_of_a_supervised_training_are_read_once(decoded: Decoded) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.app.conftest import Command
 from tests.saved_taggers import ASKED, FOLDER, WORDS
 from tests.tiny import tiny_encoder
 
@@ -132,36 +130,3 @@ def test_a_document_helps_to_recognise_few_names_but_not_for_others() -> None:
     names = Vocabulary([Label("a", ("auto",)), Label("b", ("kalastus",))])
     tagger = fit_by_language(names, WORDS_ONLY, Document("", ENGLISH))
     assert answers(tagger, [ENGLISH, FINNISH, GERMAN])[1] == answers(tagger, [FINNISH])[0]
-
-
-@pytest.fixture
-def lines(run: Command, tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    """Suggest on the command line, from files in a folder of their own; the line of each document by its name."""
-    labels = tmp_path / "labels.jsonl"
-    rows = [
-        {"id": id_, "names": {"en": [english], "fi": [finnish], "sv": [swedish]}}
-        for id_, (english, finnish, swedish) in NAMES.items()
-    ]
-    labels.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-
-    def suggested(*texts: str) -> dict[str, Any]:
-        folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        folder.mkdir()
-        for number, text in enumerate(texts):
-            (folder / f"{number}.txt").write_text(text, encoding="utf-8")
-        given = ("--labels", str(labels), "--set", "stages=['exact_match','tfidf']", "--format", "jsonl", "--quiet")
-        found = run("suggest", str(folder), *given)
-        assert found.code == 0, found.err
-        records = map(json.loads, found.out.splitlines())
-        return {texts[int(each["id"].partition(".")[0])]: each["suggestions"] for each in records}
-
-    return suggested
-
-
-def test_the_command_line_answers_a_file_alone_as_beside_others(lines: Callable[..., dict[str, Any]]) -> None:
-    mixed = (ENGLISH, SWEDISH, FINNISH, *(f"{ENGLISH} {number}" for number in range(30)))
-    together = lines(*mixed)
-    for text in mixed[:3]:
-        assert lines(text)[text] == together[text]
-    assert [each["name"] for each in together[FINNISH]] == ["kirjat", "kalastus"]
-    assert [each["name"] for each in together[SWEDISH]] == ["fiske", "böcker"]
