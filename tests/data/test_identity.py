@@ -20,7 +20,9 @@ WITHIN_ONE_REVIEW = {"review/queue.py", "server/review/page.py", "server/review/
 IDS_ALONE = {
     "data/trec.py": "TREC's formats hold no texts",
     "data/run_files.py": "a run holds no texts",
-    "app/inputs.py": "prints qrels of the documents that were just read",
+    "app/inputs.py": "a document that comes twice is refused",
+    "app/commands/read.py": "prints qrels of the documents that were just read",
+    "app/commands/suggest.py": "the documents that were just read",
     "app/commands/enrich.py": "a run holds no texts; otherwise the records that were just read",
     "app/demo.py": "the documents of the demo",
     "batch/batch.py": "the documents of one shard, with the suggestions that were just made for them",
