@@ -41,6 +41,7 @@ from tagwright.evaluation.metrics import (
 )
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates, to_json
 from tagwright.evaluation.tables import Rows, as_text, percent, score_rows
+from tagwright.readers.lines import escape_formula
 from tagwright.types import Doubles, Label, Longs, Mask, Run
 
 _log = logging.getLogger(__name__)
@@ -342,7 +343,8 @@ def per_label(run: Run, gold: Run, *, train: Run | None = None, k: int = 5) -> l
 def write_per_label(scores: Iterable[LabelScore], labels: Sequence[Label], path: Path | str) -> None:
     """Write one line per label as TSV, under a line that names the columns.
 
-    Raises TagwrightError when it cannot be written.
+    Cells that a spreadsheet would take for formulas have an apostrophe before them. Raises TagwrightError when it
+    cannot be written.
     """
     with write_output(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
@@ -350,7 +352,8 @@ def write_per_label(scores: Iterable[LabelScore], labels: Sequence[Label], path:
         for row in scores:
             shares = (f"{share:.4f}" for share in (row.precision, row.recall, row.f1))
             label = labels[row.label]
-            writer.writerow([label.id, label.name, row.train, row.tp, row.fp, row.fn, *shares, label.notation])
+            label_id, name, notation = map(escape_formula, (label.id, label.name, label.notation))
+            writer.writerow([label_id, name, row.train, row.tp, row.fp, row.fn, *shares, notation])
 
 
 _ON_HITS: dict[str, Callable[[Hits, int], Doubles]] = {
