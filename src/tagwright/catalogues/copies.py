@@ -63,10 +63,9 @@ def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Prove
     ConfigError if the copy is the file itself, InputError for other formats.
     """
     in_xml = check(path, output) == "marcxml"
-    added, replaced, remarks = list[int](), 0, Remarks(path)
+    counts, remarks = dict[int, tuple[int, int]](), Remarks(path)  # place -> subjects added, and taken out
 
     def change(found: Found) -> tuple[set[int], list[Field]]:
-        nonlocal replaced
         tags = {field.tag for field in found.fields}
         if is_unimarc(tags) or not found.number:
             problem = "is UNIMARC" if found.number else "has no control number (001)"
@@ -80,8 +79,7 @@ def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Prove
         for place, field in enumerate(found.fields):
             (gone if place in earlier else kept).append(field)
         fields = fields_of(subjects, provenance, kept, gone)
-        added.append(len(fields) // 2)
-        replaced += sum(field.tag == "650" for field in gone)
+        counts[found.place] = len(fields) // 2, sum(field.tag == "650" for field in gone)
         return earlier, fields
 
     with open_bytes(path) as source, replace_bytes(output) as target:
@@ -92,13 +90,17 @@ def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Prove
                 raise InputError(f"cannot be copied: {error}", path) from None
         else:
             for number, chunk in enumerate(split_records(source), 1):
-                target.write(_enriched(chunk, change, number, remarks))
+                copy = _enriched(chunk, change, number, remarks)
+                target.write(chunk if copy is None else copy)
+                if copy is None:
+                    counts.pop(number, None)
     remarks.log()
-    return Added(sum(map(bool, added)), sum(added), replaced)
+    added, replaced = ([count[place] for count in counts.values()] for place in (0, 1))
+    return Added(sum(map(bool, added)), sum(added), sum(replaced))
 
 
-def _enriched(chunk: bytes, change: Change, place: int, remarks: Remarks) -> bytes:
-    """A record of ISO 2709, and the bytes before it, with other fields."""
+def _enriched(chunk: bytes, change: Change, place: int, remarks: Remarks) -> bytes | None:
+    """A record of ISO 2709, and the bytes before it, with other fields; None if it cannot be changed."""
     if len(chunk) > largest_document():
         raise InputError(too_large(), remarks.path, place)
     record = chunk.lstrip(b"\r\n \x1a\x00")
@@ -111,4 +113,4 @@ def _enriched(chunk: bytes, change: Change, place: int, remarks: Remarks) -> byt
         return chunk[: len(chunk) - len(record)] + changed
     except ValueError as error:
         remarks.add(place, "is copied without suggestions: ", str(error))
-        return chunk
+        return None

@@ -142,6 +142,8 @@ def copies(found: Sequence[Suggestion], source: str) -> dict[str, str]:
     http://x.org/1 595.79 Bees 2.5 0.750
     http://x.org/1
     =650  \7$aBees$0http://x.org/1$2gnd
+    >>> print(copies([Suggestion("http://d-nb.info/gnd/4006216-6", "Bees", 1.0)], "")["MARC"])
+    =650  \7$aBees$0(DE-588)4006216-6$2gnd
     """
     names = (f"{one_line(each.name)} ({each.notation})" if each.notation else one_line(each.name) for each in found)
     table = ["\t".join(("id", "notation", "name", "score", "confidence")), *map(_cells, found)]
