@@ -399,6 +399,7 @@ def test_other_formats_are_refused(tmp_path: Path) -> None:
         ),
         ('<record><controlfield tag="001">1</controlfield><datafield tag="245">', "it is not XML"),
         ('<record><datafield tag="245"/></record>'.encode("utf-16"), "it is in UTF-16"),
+        ('<?xml version="1.0" encoding="UT9-8"?><record><datafield tag="245"/></record>', "unknown encoding: UT9-8"),
     ],
 )
 def test_xml_that_cannot_be_copied(tmp_path: Path, content: str | bytes, problem: str) -> None:

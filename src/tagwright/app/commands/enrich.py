@@ -87,7 +87,7 @@ def enrich(
     if not source:
         source, address = recognised(names.ids)
         if source:
-            note(f"the ids begin with {address}, so subjects are written as those of {source}; --source names another")
+            note(f"the labels are recognised as {source}, by ids of {address}; --source names another vocabulary")
     provenance = Provenance(source=source, agency=agency, date=datetime.now(UTC).strftime("%Y%m%d"))
     decided = outcomes(corpus, reviews) if reviews else {}
     of_row: OfRow = of_run(suggested(), names) if undecided or not reviews else lambda _: None
