@@ -3,13 +3,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test docs install lint types contracts unit test-everywhere test-fresh clean
+.PHONY: demo test test-all docs install lint types contracts unit test-everywhere test-fresh clean
 
 demo: $(VENV)/demo
 	$(BIN)/tagwright demo
 
+# some minutes; tests marked `slow` (kills, storms, attacks, trainings of transformers) are left out: `make test-all` runs them
 test: lint types contracts unit
+	@echo "The tests marked slow were left out; make test-all runs them too."
+
+# hours, before a release and every night: each test, a short storm and a short attack, and the other Pythons
+test-all: lint types contracts
+	$(PYTEST) --cov --cov-report=term
+	$(BIN)/python -m tests.storm --minutes 5
+	mkdir -p build && rm -f build/attack.json
+	$(BIN)/python -m tests.attack --requests 2000 --without-token 500 --kills 25 --slow 20 --turns 1 --results build/attack.json
+	$(MAKE) test-everywhere test-fresh ARGS=
 
 # into build/docs, the examples are tests, which `make test` runs
 docs: install
@@ -45,7 +56,7 @@ contracts: install
 	$(BIN)/lint-imports
 
 unit: install
-	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+	$(PYTEST) -m "not slow" $(ARGS)
 
 # with libraries held to older instruction sets, with one and two threads, and on other Pythons; ARGS="--pythons 3.12" for less
 test-everywhere: install

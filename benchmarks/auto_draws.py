@@ -2,7 +2,7 @@
 
 Labelled documents are the draws of `curve` and `curve_methods`; other train documents are known without labels. With 0
 labelled ones it is the zero-shot method. Of each draw: nDCG@5, P@1, P@5, R@100, ECE@5, what was kept, what
-cross-validation found, seconds predicted and of the processor, and the processor's milliseconds to tag a document.
+cross-validation found, seconds of the processor, and the processor's milliseconds to tag a document.
 Texts may be encoded already: time without that is what several draws have in common.
 
 DIR keeps the score of each document, so that two states of the sources can be compared: run the former state with
@@ -12,7 +12,6 @@ of the draws. What is there is not run again, and what the results have of other
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 import time
@@ -22,29 +21,23 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, figures
-from benchmarks.curve import NAMES, UNLABELLED
-from benchmarks.curve_methods import DEPTH, MEASURES, SIZES, Draw, Task, fit_auto, fit_zero_shot
+from benchmarks.curve import MEASURES, UNLABELLED, by_document
+from benchmarks.curve_methods import DEPTH, SIZES, Draw, Task, fit_auto, fit_zero_shot
 
 from tagwright.evaluation.calibration import calibration_error
-from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import paired
 from tagwright.types import Doubles
 
-RESULT = figures.RESULTS / "auto-draws.json"
-
-NOTHING: Mapping[str, Any] = {"kept": "zero_shot", "nDCG@5": {}, "brought": {}, "predicted": {}}
+NOTHING: Mapping[str, Any] = {"kept": "zero_shot", "nDCG@5": {}, "brought": {}}
 "What is recorded of the zero-shot method."
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks auto_draws", description=__doc__)
-    parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
+    parser = corpora.parser("auto_draws", __doc__, corpora.WITH_KIRJA, work=True)
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=("50", "300"), help="labelled documents")
     parser.add_argument("--draws", type=int, nargs="+", default=[0, 1], help="seeds of the draws")
     parser.add_argument("--unlabelled", type=int, default=UNLABELLED, help="train documents that are known")
-    parser.add_argument("--work", type=Path, required=True, help="keeps the score of each document")
     parser.add_argument("--before", type=Path, help="the same of a former state, to compare with")
-    parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     options.work.mkdir(parents=True, exist_ok=True)
@@ -73,20 +66,14 @@ def measure(draw: Draw, path: Path) -> dict[str, Any]:
     run = tagger.tag(draw.scored, DEPTH).without(draw.task.own(draw.scored))
     tagged = time.process_time()
     gold, first = draw.task.gold(draw.scored), run.top(5)
-    hits, record = Hits.of(run, gold, 100), tagger.training.get("auto", NOTHING)
-    scores = dict(
-        zip(MEASURES, (ndcg(hits, 5), precision(hits, 1), precision(hits, 5), recall(hits, 100)), strict=True)
-    )
+    scores, record = by_document(run, gold), tagger.training.get("auto", NOTHING)
     row = {
         **{name: round(float(values.mean()), 4) for name, values in scores.items()},
         "documents": len(draw.scored),
         "kept": record["kept"],
         "cross-validation": record["nDCG@5"],
         "brought": record["brought"],
-        "seconds": {
-            "predicted": round(sum(record["predicted"].values()), 1),
-            "of the processor": round(fitted - clock, 1),
-        },
+        "seconds": {"of the processor": round(fitted - clock, 1)},
         "milliseconds to tag": round(1000 * (tagged - fitted) / len(draw.scored), 2),
     }
     if first.confidences is not None:

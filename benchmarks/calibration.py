@@ -11,7 +11,6 @@ measured on 800 dev documents; of epmc on those dev documents that were not draw
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, curve, figures
-from benchmarks.zeroshot import own_labels
 from sklearn.linear_model import LogisticRegression
 
 import tagwright.combining
@@ -35,7 +33,6 @@ from tagwright.combining.confidence import (
 from tagwright.combining.label_free import FEATURES, Coefficients, features, named_bits, text_lengths
 from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
-from tagwright.evaluation.metrics import labelled
 from tagwright.tagger import Tagger, batches, zero_shot
 from tagwright.types import Document, Doubles, Longs, Mask, Run
 
@@ -45,13 +42,11 @@ DOCUMENTS = 1000
 RANKS = 20
 "The model is fitted on the first so many candidates of each document."
 
-ALL = (*corpora.NAMES, "kirja")
+ALL = corpora.WITH_KIRJA
 "The corpora of the fit; that the encoder does not know the language of kirja is a case of its own."
 
 LABELLED, FITS, SCORED, KNOWN = (50, 300), 3, 800, 1500
 "combiner: labelled documents; how often they are drawn; dev documents that are scored; unlabelled ones it knows."
-
-RESULT = figures.RESULTS / "calibration.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +79,8 @@ class Sample:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks calibration", description=__doc__)
+    parser = corpora.parser("calibration", __doc__, ALL)
     parser.add_argument("job", choices=("fit", "combiner"), nargs="?", default="fit")
-    parser.add_argument("--corpora", nargs="+", choices=ALL, default=ALL)
-    parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora) if options.job == "combiner" else ALL)
     if options.job == "combiner":
@@ -126,7 +119,7 @@ def learned(name: str) -> dict[str, Any]:
         errors, choices = [], []
         for draw in range(FITS):
             drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
-            fitted = fit_combiner(task.pool.take(np.sort(drawn)), combine.ndcg_at_5)
+            fitted = fit_combiner(task.pool.take(np.sort(drawn)))
             errors.append(confidence_errors(fitted, task.scored(drawn)))
             choices.append(fitted.choice)
         mean, most = (each(errors, axis=0).round(4).tolist() for each in (np.mean, np.max))
@@ -147,7 +140,8 @@ def confidence_errors(fitted: FittedCombiner, test: Examples) -> tuple[float, fl
         scores, sure = standard, fit_curve(teaching, examples.right, examples.run.rows)(standard)
     else:
         scores = fitted.ranker.predict(test.features) + fitted.bias[test.run.labels]
-        sure = fit_score_map(*fitted.out_of_fold)(scores)
+        examples = fitted.examples
+        sure = fit_score_map(fitted.scores, examples.right, examples.run.rows)(scores)
     ranks = ranks_within(test.run.rows, scores)
     five, ten = (calibration_error(sure[ranks <= k], test.right[ranks <= k]) for k in (5, 10))
     return five, ten
@@ -159,13 +153,9 @@ def sample(name: str, part: str, *, fitting: bool) -> Sample:
     A document's own label (mdn) is left out. When it is measured, it is left out of what was computed with it, as
     `evaluate --exclude-self` does; a fit should see documents as they are elsewhere, without such a label.
     """
-    vocabulary, documents = corpora.labels(name), corpora.documents(name, part)
-    own = own_labels(documents, vocabulary, name == "mdn")
-    gold = vocabulary.gold(documents, unknown="ignore")
-    gold = gold.keep(gold.labels != own[gold.rows])
-    drawn = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:DOCUMENTS])
-    chosen, gold, own = [documents[i] for i in drawn], gold.take(drawn), own[drawn]
-    tagger = combine.without_confidence(zero_shot.fit(vocabulary, zero_shot.Config(), chosen))
+    scored = corpora.scored(name, DOCUMENTS, part)
+    chosen, gold, own = scored.documents, scored.gold, scored.own
+    tagger = combine.without_confidence(zero_shot.fit(scored.labels, zero_shot.Config(), chosen))
     runs, tables, start = [], [], 0
     for batch in batches(chosen, 250):
         run, table = _candidates(tagger, batch, own[start : start + len(batch)], fitting=fitting)

@@ -10,17 +10,21 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from benchmarks import figures
 
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.types import Document
+from tagwright.evaluation.metrics import labelled
+from tagwright.types import Document, Longs, Run
 
 FOLDER = Path(figures.OWN or Path(__file__).resolve().parents[2] / "shared" / "data")
 NAMES = ("mdn", "tib", "epmc", "arxiv")
+WITH_KIRJA = (*NAMES, "kirja")
 FROM_DEV = ("epmc",)
 "Corpora whose train documents have no labels: labelled ones are drawn from dev, and the rest of it is scored."
 
@@ -97,3 +101,48 @@ def corpus(name: str, *parts: str) -> Corpus:
 def documents(name: str, part: str, most: int | None = None) -> list[Document]:
     """The train or dev documents of a corpus, or the first `most` of them."""
     return corpus(name, part)[slice(most)]
+
+
+def own_labels(name: str, labels: Vocabulary, documents: Sequence[Document]) -> Longs:
+    """(documents,) the label that each document is itself, -1 for none: on mdn a page is a label too."""
+    return labels.own(documents) if name == "mdn" else np.full(len(documents), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Documents that have a label to find, and their gold labels; own: see `own_labels`."""
+
+    labels: Vocabulary
+    documents: list[Document]
+    gold: Run
+    own: Longs
+
+    def without_self(self, run: Run, depth: int) -> Run:
+        """The first suggestions of a run over the documents, none of them for itself."""
+        return run.without(self.own).top(depth)
+
+
+def scored(name: str, most: int | None = None, part: str = "dev") -> Scored:
+    """The documents of a part that have a label to find, or so many of them, drawn with seed 0, in their order."""
+    vocabulary, every = labels(name), documents(name, part)
+    own = own_labels(name, vocabulary, every)
+    gold = vocabulary.gold(every, unknown="ignore").without(own)
+    drawn = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:most])
+    return Scored(vocabulary, [every[i] for i in drawn], gold.take(drawn), own[drawn])
+
+
+def parser(
+    name: str, about: str | None, among: Sequence[str] = NAMES, corpora: Sequence[str] = (), *, work: bool = False
+) -> argparse.ArgumentParser:
+    """What every benchmark accepts: a file of results, and where it is asked for, corpora and a folder of work.
+
+    among: the corpora that may be asked for, if any; corpora: those that are measured by default, if not all.
+    """
+    made = argparse.ArgumentParser(prog=f"python -m benchmarks {name}", description=about)
+    if among:
+        made.add_argument("--corpora", nargs="+", choices=among, default=corpora or among)
+    if work:
+        made.add_argument("--work", type=Path, required=True, help="a folder for what is kept of each row")
+    results = figures.RESULTS / f"{name.replace('_', '-')}.json"
+    made.add_argument("--output", type=Path, default=results, help="a JSON file, added to where it exists")
+    return made

@@ -10,25 +10,22 @@ are written as they come.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks import corpora, figures
-from numpy.typing import NDArray
 
-from tagwright.auto import combine, plan
+from tagwright.auto import combine
 from tagwright.auto.combiner import Examples, fit_combiner
+from tagwright.data.gold import excludes_self
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import compare
 from tagwright.tagger import zero_shot
-from tagwright.types import Document, Longs, Run
+from tagwright.types import Document, Doubles, Longs, Run
 
-NAMES = ("mdn", "tib", "epmc", "arxiv", "kirja")
 SIZES = (10, 20, 50, 100, 300, 1000, 3000)
 DRAWS = 5
 UNLABELLED = combine.Config.corpus
@@ -39,8 +36,6 @@ LARGE = 1000
 
 LEVEL = 0.05
 "A difference is significant below this p."
-
-RESULT = figures.RESULTS / "curve.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +56,11 @@ class Task:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks curve")
-    parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
+    parser = corpora.parser("curve", __doc__, corpora.WITH_KIRJA)
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="labelled documents")
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--documents", type=int, help="score only N dev documents, drawn with seed 0")
     parser.add_argument("--unlabelled", type=int, default=UNLABELLED, help="train documents that are known")
-    parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     settings = {"documents": options.documents, "unlabelled": options.unlabelled}
@@ -90,8 +83,8 @@ def prepare(name: str, most: int | None, known: int, labelled: int) -> Task:
     train = sampled(corpora.corpus(name, "train"), max(known, 2 * labelled))
     unlabelled = [replace(each, labels=()) for each in train[:known]]
     plain = zero_shot.fit(vocabulary, documents=unlabelled[: combine.BATCH])
-    holdings = plan.survey(dev, vocabulary, vocabulary.gold(dev, unknown="ignore"), "")
-    tagger, config = combine.with_more_stages(plain), combine.Config(exclude_self=holdings.exclude_self)
+    excluded = excludes_self(vocabulary.own(dev), vocabulary.gold(dev, unknown="ignore"))
+    tagger, config = combine.with_more_stages(plain), combine.Config(exclude_self=excluded)
     described = combine.describe_corpus(tagger, unlabelled, config)
 
     def examples(documents: Sequence[Document]) -> Examples:
@@ -112,7 +105,7 @@ def measure(task: Task, size: int, draw: int) -> dict[str, Any]:
     drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
     test = task.scored(drawn)
     start, clock = time.perf_counter(), time.process_time()
-    fitted = fit_combiner(task.pool.take(np.sort(drawn)), combine.ndcg_at_5)
+    fitted = fit_combiner(task.pool.take(np.sort(drawn)))
     seconds, cpu = time.perf_counter() - start, time.process_time() - clock
     ranked = test.run
     if fitted.ranker:
@@ -134,22 +127,28 @@ def significance(run: Run, other: Run, gold: Run) -> float:
     return found.measures["nDCG@5"].p
 
 
-def measures(run: Run, gold: Run) -> NDArray[np.float64]:
-    """nDCG@5, P@1, P@5 and R@100."""
+MEASURES = ("nDCG@5", "P@1", "P@5", "R@100")
+
+
+def by_document(run: Run, gold: Run) -> dict[str, Doubles]:
+    """Measure -> (documents,) its values."""
     hits = Hits.of(run, gold, 100)
-    return np.array(
-        [each.mean() for each in (ndcg(hits, 5), precision(hits, 1), precision(hits, 5), recall(hits, 100))]
-    )
+    values = ndcg(hits, 5), precision(hits, 1), precision(hits, 5), recall(hits, 100)
+    return dict(zip(MEASURES, values, strict=True))
+
+
+def measures(run: Run, gold: Run) -> dict[str, float]:
+    """Measure -> its mean over the documents."""
+    return {name: float(values.mean()) for name, values in by_document(run, gold).items()}
 
 
 def summary(draws: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Means and deviations over the draws."""
     row: dict[str, Any] = {}
     for key in ("zero_shot", "auto"):
-        values = np.stack([each[key] for each in draws])
-        row[key] = dict(zip(("nDCG@5", "P@1", "P@5", "R@100"), values.mean(axis=0).round(4).tolist(), strict=True))
-        row[key]["deviation"] = round(float(values[:, 0].std()), 4)
-    gains = [each["auto"][0] - each["zero_shot"][0] for each in draws]
+        row[key] = {name: round(float(np.mean([each[key][name] for each in draws])), 4) for name in draws[0][key]}
+        row[key]["deviation"] = round(float(np.std([each[key]["nDCG@5"] for each in draws])), 4)
+    gains = [each["auto"]["nDCG@5"] - each["zero_shot"]["nDCG@5"] for each in draws]
     row["p"] = [round(each["p"], 4) for each in draws]
     row["above"] = int(sum(p < LEVEL and gain > 0 for p, gain in zip(row["p"], gains, strict=True)))
     row["below"] = int(sum(p < LEVEL and gain < 0 for p, gain in zip(row["p"], gains, strict=True)))

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, curve_plot, figures
-from benchmarks.curve import NAMES, UNLABELLED, measures, sampled
+from benchmarks.curve import UNLABELLED, measures, sampled
 
 from tagwright import auto
 from tagwright.core.steps import Steps
@@ -32,10 +32,6 @@ from tagwright.papers import svm
 from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.types import Document, Ints, Run
-
-RESULT = figures.RESULTS / "curve-methods.json"
-
-MEASURES = ("nDCG@5", "P@1", "P@5", "R@100")
 
 SIZES = ("0", "10", "20", "50", "100", "300", "1000", "3000", "all")
 
@@ -91,8 +87,7 @@ class Task:
 
     def own(self, documents: Sequence[Document]) -> Ints:
         """(documents,) the label that each is, -1 for none."""
-        found = self.labels.own(documents) if self.name == "mdn" else np.full(len(documents), -1)
-        return found.astype(np.int32)
+        return corpora.own_labels(self.name, self.labels, documents).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -157,14 +152,12 @@ WITHOUT_LABELS = ("zero_shot",)
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks curve_methods", description=__doc__)
-    parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
+    parser = corpora.parser("curve_methods", __doc__, corpora.WITH_KIRJA)
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=SIZES, help="labelled documents")
     parser.add_argument("--methods", nargs="+", choices=[*METHODS], default=[*METHODS])
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--documents", type=int, help="score only N dev documents, drawn with seed 0")
     parser.add_argument("--unlabelled", type=int, default=UNLABELLED, help="train documents that are known")
-    parser.add_argument("--output", type=Path, default=RESULT)
     parser.add_argument("--plots", action="store_true", help="draw what has been measured")
     options = parser.parse_args(arguments)
     result = figures.read(options.output)
@@ -208,10 +201,9 @@ def measure(method: str, draw: Draw) -> dict[str, Any]:
     fitted = time.process_time()
     own, gold = draw.task.own(draw.scored), draw.task.gold(draw.scored)
     run = tagger.tag(draw.scored, DEPTH).without(own)
-    values = dict(zip(MEASURES, measures(run, gold).round(4).tolist(), strict=True))
     kept = tagger.training.get("auto", {}).get("kept")
     return {
-        **values,
+        **{name: round(value, 4) for name, value in measures(run, gold).items()},
         "labelled": len(draw.labelled),
         "documents": len(draw.scored),
         "processor seconds": round(fitted - clock, 1),

@@ -7,12 +7,10 @@ the most common direction), weighted by idf: real text with its clusters and nea
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import os
 import random
-import resource
 import sys
 import tempfile
 import time
@@ -20,11 +18,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import faiss
 import numpy as np
 from benchmarks import corpora, figures
+from benchmarks.machine import peak_mb, timed
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
@@ -35,13 +34,11 @@ from tagwright.types import Floats, Run
 
 NAMES = ("tib", "mdn", "epmc")
 QUERIES = 512
-Result = TypeVar("Result")
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks dense", description=__doc__)
+    parser = corpora.parser("dense", __doc__, ())
     parser.add_argument("size", type=int, nargs="?", default=1_000_000)
-    parser.add_argument("--output", type=Path, default=figures.RESULTS / "dense.json")
     options = parser.parse_args(arguments)
     corpora.require(NAMES)
     size = options.size
@@ -61,14 +58,14 @@ def main(arguments: list[str]) -> None:
     }
     name = str(index_name("ivf", size))
     report[name] = measure(vectors, name, queries, exact, efforts=[8, 16, 32, 64, 128, 256])
-    report["peak memory GB"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 1)
+    report["peak memory GB"] = round(peak_mb() / 2**10, 1)
     print(json.dumps(report, indent=1))
     figures.write(options.output, report)
 
 
 def measure(vectors: Vectors, name: str, queries: Floats, exact: Run, efforts: list[int]) -> dict[str, object]:
     """Build (all cores), save, memory-map, and search (one core) with the chosen effort and with others."""
-    seconds, built = timed(lambda: Index.build(vectors, name))
+    seconds, _, built = timed(lambda: Index.build(vectors, name))
     with tempfile.TemporaryDirectory() as folder:
         built.save(Path(folder))
         size = (Path(folder) / "index.faiss").stat().st_size
@@ -95,12 +92,6 @@ def searched(search: Callable[[Floats], Run], queries: Floats) -> dict[str, floa
         result[f"ms, batches of {batch}"] = round((time.process_time() - start) / len(queries) * 1000, 2)
     faiss.omp_set_num_threads(os.cpu_count() or 1)
     return result
-
-
-def timed(function: Callable[[], Result]) -> tuple[float, Result]:
-    start = time.perf_counter()
-    result = function()
-    return time.perf_counter() - start, result
 
 
 def word_vectors() -> Callable[[Sequence[str]], Floats]:

@@ -7,19 +7,17 @@ the labels as they are and over those. No gold label is read but for the scores.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, figures, rows
+from benchmarks import corpora, rows
 
-from tagwright.data.descriptions import with_keywords
 from tagwright.data.gold import confident
+from tagwright.data.keywords import with_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.papers import depl, svm
@@ -28,7 +26,6 @@ from tagwright.types import Document, Run
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "R@100", "macro-F1@5")
 TESTED = ("P@1", "P@5", "nDCG@5", "R@100", "macro-F1@5")
-RESULT = figures.RESULTS / "descriptions.json"
 
 KEYWORDS = 20
 
@@ -72,12 +69,9 @@ def fit(task: Task, row: str) -> Tagger:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks descriptions", description=__doc__)
-    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["tib", "epmc"])
+    parser = corpora.parser("descriptions", __doc__, corpora=["tib", "epmc"], work=True)
     parser.add_argument("--documents", type=int, default=10_000, help="train documents whose labels are guessed")
     parser.add_argument("--most", type=int, default=1, help="guesses of a document, of which the surer half is kept")
-    parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
-    parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     for name in options.corpora:

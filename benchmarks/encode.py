@@ -14,34 +14,28 @@ import argparse
 import json
 import os
 import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from benchmarks import corpora, figures, machine
-from benchmarks.zeroshot import own_labels, without
 
-from tagwright.data.vocabulary import Vocabulary
-from tagwright.encoders import precision as trial
+from tagwright.encoders import precision as number_formats
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.device import threads
-from tagwright.encoders.precision import GAIN, Precision, resolve
-from tagwright.evaluation.metrics import labelled
+from tagwright.encoders.compiled import Computed
+from tagwright.encoders.device import Precision, threads
+from tagwright.encoders.precision import resolve
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
 from tagwright.tagger import zero_shot
-from tagwright.types import Document, Floats, Run
+from tagwright.types import Floats
 
-DEFAULT = figures.RESULTS / "encode.json"
-NAMES = (*corpora.NAMES, "kirja")
 THEIRS = "sentence-transformers"
 ONE_THREAD = "speed, one thread"
 
-FAST: tuple[Precision, ...] = ("int8", "bfloat16")
+FAST: tuple[Computed, ...] = ("int8", "bfloat16")
 
 WAYS: Mapping[str, zero_shot.Config] = {
     "zero_shot": zero_shot.Config(),
@@ -51,13 +45,11 @@ WAYS: Mapping[str, zero_shot.Config] = {
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks encode", description=__doc__)
+    parser = corpora.parser("encode", __doc__, corpora.WITH_KIRJA)
     parser.add_argument("job", choices=("speed", "here", "quality"), nargs="?", default="speed")
     parser.add_argument("--documents", type=int, help="of each corpus: 16 for speed, 1000 for quality")
     parser.add_argument("--labels", type=int, default=150, help="speed: of mdn and of tib")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
-    parser.add_argument("--output", type=Path, default=DEFAULT)
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     if options.job == "here":  # in a process of its own, for `speed`
@@ -83,7 +75,7 @@ def here(options: argparse.Namespace) -> dict[str, Any]:
         "labels": [label.text for name in options.corpora[:2] for label in corpora.labels(name)[:labels]],
     }
     encoders = {each: BiEncoder.load(precision=each, cached=False) for each in precisions()}
-    found: dict[str, Any] = {"auto": resolve("auto"), "trial": trial.speeds(), "rounds": rounds}
+    found: dict[str, Any] = {"auto": resolve("auto"), "formats": number_formats.formats(), "rounds": rounds}
     return {**found, **{kind: times_as_fast(encoders, some, rounds) for kind, some in texts.items()}}
 
 
@@ -93,7 +85,7 @@ def times_as_fast(encoders: Mapping[Precision, BiEncoder], texts: Sequence[str],
     ways: dict[str, Callable[[], Floats]] = {THEIRS: partial(model.encode, list(texts), show_progress_bar=False)}
     ways |= {precision: partial(encoder.encode, texts) for precision, encoder in encoders.items()}
     vectors = {way: encode() for way, encode in ways.items()}
-    runs = [{way: timed(encode) for way, encode in ways.items()} for _ in range(rounds)]
+    runs = [{way: machine.timed(encode)[0] for way, encode in ways.items()} for _ in range(rounds)]
     ids = model.tokenizer(list(texts), truncation=True, max_length=encoders["float32"].max_length)["input_ids"]
     tokens = sum(map(len, ids))
     found: dict[str, Any] = {"texts": len(texts), "tokens": tokens}
@@ -107,22 +99,14 @@ def times_as_fast(encoders: Mapping[Precision, BiEncoder], texts: Sequence[str],
     return found
 
 
-def timed(encode: Callable[[], Floats]) -> float:
-    """Seconds on the clock."""
-    start = time.perf_counter()
-    encode()
-    return time.perf_counter() - start
-
-
 def quality(name: str, documents: int) -> dict[str, Any]:
     """nDCG@5 of each way in each precision, and what the test says of it against float32."""
-    vocabulary, dev = corpora.labels(name), corpora.documents(name, "dev")
-    gold, own = vocabulary.gold(dev, unknown="ignore"), own_labels(dev, vocabulary, name == "mdn")
-    kept = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:documents])
-    dev, gold, own = [dev[i] for i in kept], gold.take(kept), own[kept]
-    found: dict[str, Any] = {"documents": len(dev), "labels": len(vocabulary), "load": round(os.getloadavg()[0], 1)}
+    dev = corpora.scored(name, documents)
+    gold, load = dev.gold, round(os.getloadavg()[0], 1)
+    found: dict[str, Any] = {"documents": len(dev.documents), "labels": len(dev.labels), "load": load}
     for way, config in WAYS.items():
-        runs = {key: without(tag(vocabulary, dev, replace(config, precision=key)), own) for key in precisions()}
+        taggers = {key: zero_shot.fit(dev.labels, replace(config, precision=key)) for key in precisions()}
+        runs = {key: dev.without_self(tagger.tag(dev.documents, 11), 10) for key, tagger in taggers.items()}
         found[way] = {key: evaluate(run, gold, measures=("nDCG@5",)).to_json()["measures"] for key, run in runs.items()}
         for key in precisions()[1:]:
             compared = compare(runs[key], runs["float32"], gold, measures=("nDCG@5",))
@@ -130,14 +114,9 @@ def quality(name: str, documents: int) -> dict[str, Any]:
     return found
 
 
-def tag(vocabulary: Vocabulary, documents: Sequence[Document], config: zero_shot.Config) -> Run:
-    """The suggestions of a tagger; on mdn a document is a label too, which is taken out of them."""
-    return zero_shot.fit(vocabulary, config).tag(documents, 11)
-
-
 def precisions() -> list[Precision]:
     """float32, and those that this machine computes fast."""
-    return ["float32", *(name for name in FAST if trial.speeds().get(name, 0) >= GAIN)]
+    return ["float32", *(name for name in FAST if number_formats.formats().get(name))]
 
 
 def write(output: Path, job: str, name: str, found: Mapping[str, Any]) -> None:

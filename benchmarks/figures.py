@@ -31,12 +31,10 @@ ZERO_SHOT = (
     *("combining", "data", "encoders", "stages", "tagger", "text", "translation", "types"),
     *MEASURES,
 )
-FORMULAS = (
-    *("clusters", "cross_encoder", "in_batch", "label_objectives", "losses", "maclr_stage1", "metadata_pairs", "pairs"),
-)
+FORMULAS = (*("label_objectives", "losses", "maclr_stage1", "metadata_pairs", "pairs"),)
 TRAINING = ("training", *(f"papers/{name}" for name in FORMULAS))
 TRAINED = (*ZERO_SHOT, *TRAINING, "papers/svm")
-OF_DEPL = ("papers/descriptions", "papers/dual_encoder")
+OF_DEPL = ("papers/descriptions",)
 AUTO = (*TRAINED, "auto", *OF_DEPL, "papers/depl", "papers/rts")
 SERVED = (*ZERO_SHOT, "readers", "review", "server")
 BATCHES = tuple(f"batch/{name}" for name in ("batch", "local_processes", "output_folder", "shard_tagging", "shards"))
@@ -53,9 +51,9 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
         *TRAINED,
         "graph",
         "papers/futex",
-        *(f"papers/{name}" for name in ("forest", "full_text", "label_trees")),
+        *(f"papers/{name}" for name in ("full_text", "label_trees")),
     ),
-    "linear": (*MEASURES, "data", "stages/linear", "papers/forest", "papers/label_trees", "text", "stages/linear/svm"),
+    "linear": (*MEASURES, "data", "stages/linear", "papers/label_trees", "text", "stages/linear/svm"),
     "metadata": (*TRAINED, "graph", "papers/micol", "papers/meta_path_selection"),
     "million": (*ZERO_SHOT, "core", "readers", *BATCHES),
     "monitor": ("tagger/acceptance", "monitoring", "text"),

@@ -6,7 +6,6 @@ Quality is that of the zero-shot method on dev documents. Needs the packaged Min
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -19,11 +18,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from benchmarks import corpora, figures, machine
-from benchmarks.zeroshot import own_labels, without
 
-from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
 from tagwright.stages.dense import Dense
@@ -36,11 +32,9 @@ TIMED = ("epmc", "mdn")
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks first", description=__doc__)
-    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=list(corpora.NAMES))
+    parser = corpora.parser("first", __doc__)
     parser.add_argument("--documents", type=int, default=500, help="of each corpus, for the quality")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--output", type=Path, default=figures.RESULTS / "first.json")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     found: dict[str, Any] = {"seconds": {}, "quality": {}}
@@ -57,10 +51,10 @@ def main(arguments: list[str]) -> None:
 def seconds(name: str, variables: Mapping[str, str], rounds: int) -> dict[str, float]:
     """The whole process on one dev document, with an empty cache each time: median, least and most."""
     times = []
+    first = corpora.documents(name, "dev", 1)[0]
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             document = Path(folder) / "document.jsonl"
-            first = corpora.documents(name, "dev", 1)[0]
             document.write_text(json.dumps(asdict(first), ensure_ascii=False) + "\n", encoding="utf-8")
             command = [sys.executable, "-m", "tagwright", "suggest", str(document), "--labels"]
             start = time.perf_counter()
@@ -76,15 +70,10 @@ def seconds(name: str, variables: Mapping[str, str], rounds: int) -> dict[str, f
 
 def quality(name: str, most: int) -> dict[str, Any]:
     """The rule, and every label compared."""
-    vocabulary, documents = corpora.labels(name), corpora.documents(name, "dev")
-    gold, own = vocabulary.gold(documents, unknown="ignore"), own_labels(documents, vocabulary, name == "mdn")
-    gold = without(gold, own)
-    kept = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:most])
-    documents, gold, own = [documents[i] for i in kept], gold.take(kept), own[kept]
-    tagger = zero_shot.fit(vocabulary)
-    quick = without(tagger.tag(documents, 101), own)
-    full = without(comparing_all(tagger).tag(documents, 101), own)
-    found: dict[str, Any] = {"documents": len(documents)}
+    dev = corpora.scored(name, most)
+    tagger, gold = zero_shot.fit(dev.labels), dev.gold
+    quick, full = (dev.without_self(each.tag(dev.documents, 101), 100) for each in (tagger, comparing_all(tagger)))
+    found: dict[str, Any] = {"documents": len(dev.documents)}
     for way, run in (("quick", quick), ("full", full)):
         scores = evaluate(run, gold, measures=MEASURES).measures
         found[way] = {measure: round(scores[measure].value, 4) for measure in MEASURES}

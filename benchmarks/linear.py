@@ -8,25 +8,22 @@ and of the processors (which other work on the machine lengthens less), the most
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks import corpora, figures
-from benchmarks.machine import in_own_process
+from benchmarks.machine import CHILDREN, SELF, in_own_process, processor_seconds, timed
 
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.evaluation.scores import evaluate
-from tagwright.papers.label_trees import LabelTreeOptions, fit_trees
+from tagwright.papers.label_trees import fit_trees
 from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.types import Run
 
@@ -51,8 +48,7 @@ class Task:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks linear", description=__doc__)
-    parser.add_argument("--output", type=Path, default=figures.RESULTS / "linear.json")
+    parser = corpora.parser("linear", __doc__, ())
     parser.add_argument("--subsets", nargs="*", choices=[*SUBSETS, "all"], default=[*SUBSETS, "all"])
     parser.add_argument("--row", nargs=2, help="measure one row in this process: subset and name")
     options = parser.parse_args(arguments)
@@ -74,15 +70,15 @@ def rows(subset: str) -> dict[str, Fit]:
     """What is compared on a subset."""
     if subset != "all":
         return {"SVM": partial(svm, options=SvmOptions(cost=1, workers=1)), "scikit-learn": scikit_learn}
-    return {"SVM": partial(svm, options=SvmOptions()), "Parabel": partial(trees, options=LabelTreeOptions())}
+    return {"SVM": partial(svm, options=SvmOptions()), "Parabel": trees}
 
 
 def svm(features: Matrix, gold: Run, labels: int, options: SvmOptions) -> Callable[[Matrix, int], Run]:
     return fit_svm(features, gold, labels, options).scores
 
 
-def trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOptions) -> Callable[[Matrix, int], Run]:
-    return fit_trees(features, gold, labels, options).predict
+def trees(features: Matrix, gold: Run, labels: int) -> Callable[[Matrix, int], Run]:
+    return fit_trees(features, gold, labels).predict
 
 
 def scikit_learn(features: Matrix, gold: Run, labels: int) -> Callable[[Matrix, int], Run]:
@@ -130,12 +126,10 @@ def only(gold: Run, labels: Any) -> Run:
 
 
 def measure(given: Task, fit: Fit) -> dict[str, Any]:
-    start, processor = time.perf_counter(), processor_seconds()
-    scores = fit(given.train, given.gold, given.labels)
-    trained, used = time.perf_counter() - start, processor_seconds() - processor
-    start = time.perf_counter()
-    run = scores(given.dev, DEPTH)
-    tagged = time.perf_counter() - start
+    before = processor_seconds(*WHO)
+    trained, _, scores = timed(lambda: fit(given.train, given.gold, given.labels))
+    used = processor_seconds(*WHO) - before
+    tagged, _, run = timed(lambda: scores(given.dev, DEPTH))
     found = evaluate(run, given.dev_gold, measures=("P@1", "P@3", "P@5", "R@100"), samples=1).measures
     return {
         "documents": given.train.shape[0],
@@ -150,11 +144,7 @@ def measure(given: Task, fit: Fit) -> dict[str, Any]:
     }
 
 
-WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-
-
-def processor_seconds() -> float:
-    return sum(resource.getrusage(who).ru_utime + resource.getrusage(who).ru_stime for who in WHO)
+WHO = (SELF, CHILDREN)
 
 
 def ratios(slow: dict[str, Any], fast: dict[str, Any]) -> dict[str, float]:

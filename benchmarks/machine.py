@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 LEVELS: Mapping[str, Mapping[str, str]] = {
     "as it is": {},
@@ -48,6 +53,41 @@ def processor() -> str:
     found = {key.strip(): value.strip() for key, value in fields.items()}
     flags = [flag for flag in ("amx_bf16", "avx512_bf16", "avx512_vnni") if flag in found.get("flags", "").split()]
     return f"{found.get('model name', platform.processor())}{f' ({chr(44).join(flags)})' if flags else ''}"
+
+
+def timed(function: Callable[[], Result]) -> tuple[float, float, Result]:
+    """Seconds on the clock and of the processor, which other work on the machine changes less; and what it gives."""
+    clock, processor = time.perf_counter(), time.process_time()
+    result = function()
+    return time.perf_counter() - clock, time.process_time() - processor, result
+
+
+SELF, CHILDREN = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+
+
+def processor_seconds(*who: int) -> float:
+    """Of this process, of its children that have ended, or of both."""
+    return sum(resource.getrusage(each).ru_utime + resource.getrusage(each).ru_stime for each in who)
+
+
+def peak_mb() -> float:
+    """The most memory of this process. What getrusage says includes, on Linux, that of the process that started it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        fields = dict(line.split(":", 1) for line in status.read_text(encoding="ascii").splitlines())
+        return int(fields["VmHWM"].split()[0]) / 2**10
+    return resource.getrusage(SELF).ru_maxrss / 2**20
+
+
+def family(pid: int) -> list[int]:
+    """A process and those below it (Linux)."""
+    found, todo = [], [pid]
+    while todo:
+        found.append(todo.pop())
+        for children in Path(f"/proc/{found[-1]}").glob("task/*/children"):
+            with suppress(OSError):  # it has ended meanwhile
+                todo += map(int, children.read_text(encoding="ascii").split())
+    return found
 
 
 def in_own_process(name: str, *arguments: str, variables: Mapping[str, str] | None = None) -> Any:

@@ -11,7 +11,6 @@ beside EDA and UDA with the static encoder, as a table of its own.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import corpora, figures, rows
+from benchmarks import corpora, rows
 from benchmarks.augmentation import eda_pairs, near_words, uda_pairs
 
 from tagwright.combining.weighted_sum import WeightedSum
@@ -27,8 +26,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError
 from tagwright.papers import micol
-from tagwright.papers.cross_encoder import with_negatives
-from tagwright.papers.metadata_pairs import mixed
+from tagwright.papers.metadata_pairs import mixed, with_negatives
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
 from tagwright.types import Run
@@ -36,7 +34,6 @@ from tagwright.types import Run
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "nDCG@10")
 PROPENSITY = ("PSP@1", "PSP@3", "PSP@5", "PSnDCG@3", "PSnDCG@5")
 TESTED = ("P@1", "P@3", "P@5", "nDCG@5")
-RESULT = figures.RESULTS / "metadata.json"
 
 STARTS = ("static", "minilm", "cross")
 UNTRAINED, MIXED, EDA, UDA = "untrained", "mixed", "EDA", "UDA"
@@ -154,14 +151,11 @@ OF_PATHS = tuple(f"static: {what}" for what in (*BASELINES, *PATHS) if what != "
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks metadata")
-    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["epmc", "mdn", "arxiv", "tib"])
+    parser = corpora.parser("metadata", __doc__, corpora=["epmc", "mdn", "arxiv", "tib"], work=True)
     parser.add_argument("--rows", nargs="+", choices=[*ROWS], default=[*ROWS], metavar="ROW")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs that a transformer is trained on")
     parser.add_argument("--without-dev", action="store_true", help="learn from train alone, so that keywords are new")
     parser.add_argument("--paths", action="store_true", help="the rows of every meta-path, static")
-    parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
-    parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     for name in options.corpora:

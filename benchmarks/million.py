@@ -17,13 +17,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 from benchmarks import corpora, figures
+from benchmarks.machine import family
 
-RESULTS = figures.RESULTS / "million.json"
 CHANGED = 0.1
 "The share of words that are exchanged."
 SAMPLE = 2000
@@ -33,13 +34,11 @@ POLL = 2.0
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks million", description=__doc__)
+    parser = corpora.parser("million", __doc__, (), work=True)
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--shard-size", type=int, default=20_000)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--work", type=Path, required=True, help="a folder for documents, model and output")
-    parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
     corpora.require(("arxiv", "tib"))
     options.work.mkdir(parents=True, exist_ok=True)
@@ -147,14 +146,9 @@ def different(one: Path, other: Path) -> list[str]:
 
 def memory(process: int) -> float:
     """MB of a process and its children, what they share counted in parts."""
-    total, found = 0.0, [process]
-    while found:
-        place = Path(f"/proc/{found.pop()}")
-        try:
-            lines = (place / "smaps_rollup").read_text(encoding="ascii").splitlines()
+    total = 0.0
+    for pid in family(process):
+        with suppress(OSError, StopIteration):
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
             total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 2**10
-            for children in place.glob("task/*/children"):
-                found += map(int, children.read_text(encoding="ascii").split())
-        except (OSError, StopIteration):
-            continue
     return total

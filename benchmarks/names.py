@@ -6,31 +6,26 @@ names made up of the vocabulary's own words.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
 import statistics
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TypeVar
 
 import Stemmer
 from benchmarks import corpora, figures
+from benchmarks.machine import timed
 
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.text.words import ANALYSIS, words
 from tagwright.types import Document, Label, Run
 
 RUNS = 3
-Result = TypeVar("Result")
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks names", description=__doc__)
-    parser.add_argument("--output", type=Path, default=figures.RESULTS / "names.json")
+    parser = corpora.parser("names", __doc__, ())
     parser.add_argument("--made-up", type=int, default=1_000_000, help="names that are made up, at most")
     options = parser.parse_args(arguments)
     corpora.require(("epmc",))
@@ -52,18 +47,14 @@ def main(arguments: list[str]) -> None:
 def measure(
     build: Callable[[], Callable[[Sequence[Document]], object]], documents: Sequence[Document]
 ) -> dict[str, float]:
-    """Seconds to build; UTF-8 megabytes per second of the first run, with cold caches, and the median of the rest."""
-    seconds, stage = timed(build)
+    """Seconds to build; UTF-8 megabytes per second of the first run, with cold caches, and the median of the rest.
+
+    Seconds are those of the processor, which other work on the machine changes less.
+    """
+    _, seconds, stage = timed(build)
     megabytes = sum(len(document.text.encode()) for document in documents) / 1e6
-    first, *rest = (megabytes / timed(lambda: stage(documents))[0] for _ in range(1 + RUNS))
+    first, *rest = (megabytes / timed(lambda: stage(documents))[1] for _ in range(1 + RUNS))
     return {"build s": round(seconds, 2), "first MB/s": round(first, 1), "MB/s": round(statistics.median(rest), 1)}
-
-
-def timed(function: Callable[[], Result]) -> tuple[float, Result]:
-    """Seconds of processor time: other work on the machine counts as little as possible."""
-    start = time.process_time()
-    result = function()
-    return time.process_time() - start, result
 
 
 def n_grams(labels: Sequence[Label]) -> Callable[[Sequence[Document]], Run]:

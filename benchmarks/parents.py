@@ -10,12 +10,10 @@ place of labels.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,8 +28,6 @@ from tagwright.tagger.acceptance import Arrangement, SuggestOptions
 from tagwright.tagger.parents import parent_confidences
 from tagwright.types import Document, Doubles, Mask, Run
 
-RESULT = figures.RESULTS / "parents.json"
-
 LABELLED, UNLABELLED, K = 300, 700, 5
 
 SHARES = (0.5, 0.7, 0.9)
@@ -45,10 +41,9 @@ MODES: Sequence[Arrangement] = ("ranked", "parents")
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks parents", description=__doc__)
+    parser = corpora.parser("parents", __doc__, ())
     parser.add_argument("--draws", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--stages", nargs="+", default=list(auto.Config().stages))
-    parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
     corpora.require(("epmc",))
     vocabulary, draws = corpora.labels("epmc"), list[dict[str, dict[str, float]]]()

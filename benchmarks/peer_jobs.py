@@ -18,9 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from benchmarks import curve_methods, peer_environments
+from benchmarks import corpora, curve_methods, peer_environments
 from benchmarks.curve import measures
+from benchmarks.machine import CHILDREN, processor_seconds
 
 from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import Vocabulary
@@ -82,10 +82,9 @@ class Task:
     def scores(self, predictions: Path) -> dict[str, float]:
         """The measures of a run file. On mdn the document itself is no suggestion."""
         run = read_run(predictions, [each.id for each in self.test], self.labels.index)
-        own = self.labels.own(self.test) if self.name == "mdn" else np.full(len(self.test), -1)
+        own = corpora.own_labels(self.name, self.labels, self.test)
         gold = self.labels.gold(self.test, unknown="ignore").without(own)
-        values = measures(run.without(own), gold)
-        return dict(zip(("nDCG@5", "P@1", "P@5", "R@100"), values.round(4).tolist(), strict=True))
+        return {name: round(value, 4) for name, value in measures(run.without(own), gold).items()}
 
 
 def prepare(name: str, size: int | None, draw: int, documents: int, known: int) -> Task:
@@ -114,7 +113,7 @@ def ask(
     job = folder / "job.json"
     job.write_text(json.dumps(_job(peer, folder, action, name)), encoding="utf-8")
     command = [str(peer_environments.python(peer.environment)), "-m", peer.runner]
-    start, used = time.perf_counter(), _processor_seconds()
+    start, used = time.perf_counter(), processor_seconds(CHILDREN)
     with (folder / "errors.txt").open("w", encoding="utf-8") as errors:
         process = subprocess.Popen(
             [*command, str(job)],
@@ -132,7 +131,7 @@ def ask(
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             process.returncode = -signal.SIGXCPU
-    seconds, used = time.perf_counter() - start, _processor_seconds() - used
+    seconds, used = time.perf_counter() - start, processor_seconds(CHILDREN) - used
     if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return {"outcome": f"did not finish in {minutes:g} minutes"}
     if process.returncode:
@@ -163,12 +162,6 @@ def _limit(minutes: float) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     seconds = max(1, round(60 * minutes))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
-
-
-def _processor_seconds() -> float:
-    """Of the processes that were started here and have ended, with those that they started."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _reason(errors: str) -> str:

@@ -9,12 +9,10 @@ from statistics import mean
 from typing import Any
 
 from benchmarks import figures
+from benchmarks.corpora import WITH_KIRJA
+from benchmarks.curve import MEASURES
 from benchmarks.markdown import conditions, percent, result, table
 from benchmarks.peers import PEERS
-
-CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
-
-MEASURES = ("nDCG@5", "P@1", "P@5", "R@100")
 
 OURS = ("zero_shot", "zero_shot, static encoder", "zero_shot, no encoder", "auto")
 
@@ -54,7 +52,7 @@ def quality(corpus: str) -> Iterator[str]:
 
 def needed() -> Iterator[str]:
     """At how many labelled documents each peer reaches what ours has with 0, 50 and 300."""
-    found = {corpus: rows_of(corpus) for corpus in CORPORA if corpus in result("peers")["quality"]}
+    found = {corpus: rows_of(corpus) for corpus in WITH_KIRJA if corpus in result("peers")["quality"]}
     names = dict.fromkeys(name for rows in found.values() for name, _ in _sorted(rows) if name not in OURS)
     body = [[f"**`auto` with {', '.join(GOALS)}**", *(_shown(goals(rows)) for rows in found.values())]]
     body += [[name, *(_needed(rows, name) for rows in found.values())] for name in names]

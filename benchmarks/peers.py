@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import corpora, curve_plot, figures, peer_environments
-from benchmarks.curve import NAMES
 from benchmarks.peer_jobs import Peer, Task, ask, measure, prepare
 
 OURS = peer_environments.OURS
@@ -48,8 +47,6 @@ PEERS: Mapping[str, Peer] = {
     "Annif nn_ensemble": Peer("annif", RUNNERS + "annif_project", "nn_ensemble"),
     "SetFit": Peer("setfit", RUNNERS + "few_shot", most=1000),
 }
-
-RESULT = figures.RESULTS / "peers.json"
 
 
 def main(arguments: list[str]) -> None:
@@ -81,9 +78,8 @@ def main(arguments: list[str]) -> None:
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="benchmarks peers")
+    parser = corpora.parser("peers", __doc__, corpora.WITH_KIRJA)
     parser.add_argument("--install", nargs="*", choices=[*peer_environments.ENVIRONMENTS], help="make environments")
-    parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument(
         "--sizes", nargs="+", type=_size, default=(0, 50, 300, None), help='labelled documents, or "all"'
     )
@@ -95,7 +91,6 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=10, help="of the processor, for each peer and draw")
     parser.add_argument("--speed", action="store_true", help="time to the first suggestion, memory and disk")
     parser.add_argument("--rounds", type=int, default=3, help="of --speed")
-    parser.add_argument("--output", type=Path, default=RESULT)
     parser.add_argument("--plots", action="store_true", help="draw the quality that has been measured")
     return parser.parse_args(arguments)
 

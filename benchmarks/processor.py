@@ -11,9 +11,7 @@ the first. train: auto with 50 labelled documents, and with all. retrain: the fo
 
 from __future__ import annotations
 
-import argparse
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -23,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import corpora, figures
+from benchmarks.machine import CHILDREN, processor_seconds
 from benchmarks.peer_jobs import ONE_THREAD, prepare
 
 HERE = Path(__file__).resolve().parents[1]
@@ -78,12 +77,11 @@ CASES: Mapping[str, Case] = {
 
 def main(arguments: list[str]) -> None:
     names = [f"{name} {method}" for name, case in CASES.items() for method in case.methods]
-    parser = argparse.ArgumentParser(prog="python -m benchmarks processor", description=__doc__)
+    parser = corpora.parser("processor", __doc__, ())
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"one of {', '.join(names)}, or its first word")
     parser.add_argument("--beside", type=Path, action="append", default=[], help="another checkout of the project")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--documents", type=int, default=300, help="dev documents, for the pace")
-    parser.add_argument("--output", type=Path, default=figures.RESULTS / "processor.json")
     options = parser.parse_args(arguments)
     if unknown := [case for case in options.cases if case not in (*names, *CASES)]:
         parser.error(f"no case {unknown[0]!r}; expected {', '.join(names)}, or the first word of one")
@@ -141,7 +139,7 @@ def run(checkout: Path, folder: Path, code: str, cache: str = "") -> tuple[float
         threads = dict.fromkeys(ONE_THREAD, "1")
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment = {**kept, **threads, "PYTHONPATH": paths, "TAGWRIGHT_CACHE": cache or empty}
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        before = processor_seconds(CHILDREN)
         done = subprocess.run(
             [sys.executable, "-c", BEGIN + code],
             cwd=folder,
@@ -151,5 +149,4 @@ def run(checkout: Path, folder: Path, code: str, cache: str = "") -> tuple[float
             text=True,
             check=True,
         )
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, done.stdout
+    return processor_seconds(CHILDREN) - before, done.stdout

@@ -8,12 +8,9 @@ from statistics import mean
 from typing import Any
 
 from benchmarks import figures
+from benchmarks.corpora import WITH_KIRJA as CORPORA
 from benchmarks.curve_plot import number, points
 from benchmarks.markdown import LEVEL, change, conditions, interval, percent, probability, result, slashed, table
-
-CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
-COSTS = {"ECE@5": 3, "seconds to fit": 1, "seconds to score 1000": 2, "kilobytes": 0}
-"What is shown of each ranker besides its quality, with so many digits."
 
 TRAINED = ("svm", "knn", "knn_dense", "depl_cls", "rts")
 "The stages that `train auto` trains."
@@ -21,8 +18,6 @@ TRAINED = ("svm", "knn", "knn_dense", "depl_cls", "rts")
 SIZES = {"0": "none", "50": "50", "300": "300", "all": "all"}
 "Labelled documents of the table in brief."
 
-RANKERS = ("LambdaMART in numpy", "logistic regression", "HistGradientBoosting", "LightGBM")
-"Rankers of the combiner that are compared."
 
 ELSEWHERE = "debtags"
 "The corpus that `python -m benchmarks debtags` makes, measured with `--folder`."
@@ -37,17 +32,13 @@ SAID: Mapping[str, str] = {
     "languages": "and the language recognised",
     "trust": "and the encoder trusted by language",
     "titles": "**and title match: the default**",
-    "names, tfidf": "exact match and TF-IDF alone",
     "exact_match, tfidf": "exact match and TF-IDF alone",
-    "names": "exact match",
     "exact_match": "exact match",
     "bm25 title_and_abstract": "BM25, title and abstract",
-    "bm25 head": "BM25, title and abstract",
     "bm25 text": "BM25, whole text",
     "tfidf": "TF-IDF",
     "tfidf, described": "TF-IDF, with keywords",
     "tfidf title_and_abstract": "TF-IDF, title and abstract",
-    "tfidf head": "TF-IDF, title and abstract",
     "tfidf text": "TF-IDF, whole text",
     "dense": "encoder",
     "dense, described": "encoder, with keywords",
@@ -73,7 +64,7 @@ _PARTS: Mapping[str, str] = {
 def said(row: str) -> str:
     """A row's name for readers.
 
-    >>> said("tfidf head"), said("RTS")
+    >>> said("tfidf title_and_abstract"), said("RTS")
     ('TF-IDF, title and abstract', 'RTS')
     """
     if row in SAID:
@@ -149,16 +140,6 @@ def side_by_side(
     yield from table([" / ".join(measures) + unit, *columns], [*before, *body])
 
 
-def choice(name: str) -> Iterator[str]:
-    """How configurations did on the test without gold labels, best first."""
-    found = result(name)
-    columns = [*_corpora(found), "all"]
-    rows = sorted(found["all"], key=lambda row: -found["all"][row])
-    body = [[_weights(row), *(percent(_ndcg(found[column].get(row))) for column in columns)] for row in rows]
-    yield from table(["nDCG@5", *columns], body)
-    yield from ("", conditions(found, name))
-
-
 def unsupervised() -> Iterator[str]:
     """Without labels: the rows of both corpora, and RTS on MiniLM."""
     found = result("unsupervised")
@@ -232,13 +213,6 @@ def label_free() -> Iterator[str]:
     yield from table(["ECE@5", *corpora], body)
 
 
-def score_maps() -> Iterator[str]:
-    """ECE@5 of confidences from labels, by how many documents they were learnt from."""
-    found = result("calibration")["maps"]
-    body = ([*key.split(), percent(row["platt"]), percent(row["isotonic"])] for key, row in found.items())
-    yield from table(["ECE@5", "labelled documents", "logistic curve", "isotonic regression"], body)
-
-
 def combiner_confidence() -> Iterator[str]:
     """ECE@5 and ECE@10 of the learned combiner: the mean of the draws, and the greatest."""
     found = result("calibration")["combiner"]
@@ -287,31 +261,6 @@ def few_labels() -> Iterator[str]:
     yield from table(["", *heads], body)
 
 
-def rankers() -> Iterator[str]:
-    """nDCG@5 with each ranker in the combiner; an asterisk where it differs from that with our trees, p < 0.05."""
-    rows = result("rankers")["rows"]
-    names, body = _rankers(rows), []
-    for cell, row in rows.items():
-        found = (row.get(name) for name in names)
-        body.append([cell, *(percent(each["nDCG@5"]) + "*" * (each["p"] < LEVEL) if each else "" for each in found)])
-    yield from table(["nDCG@5, %", *names], body)
-
-
-def _rankers(rows: Mapping[str, Any]) -> list[str]:
-    return [name for name in RANKERS if any(name in row for row in rows.values())]
-
-
-def costs_of_rankers() -> Iterator[str]:
-    """How well confidences are calibrated, seconds of the processor, and size; means of cells with every ranker."""
-    names = _rankers(result("rankers")["rows"])
-    rows = [row for row in result("rankers")["rows"].values() if len(row) == len(names)]
-    body = []
-    for name in names if rows else ():
-        means = {key: mean(row[name][key] for row in rows) for key in COSTS}
-        body.append([name, *(f"{value:.{COSTS[key]}f}" for key, value in means.items())])
-    yield from table([f"means of {len(rows)} rows", *COSTS], body)
-
-
 def labelled_in_brief() -> Iterator[str]:
     """`train auto` by how many documents are labelled, means of the draws."""
     found = result("auto-draws")["rows"]
@@ -333,8 +282,7 @@ def auto_draws() -> Iterator[str]:
             now, before = row["now"], row.get("before", {})
             mark = "*" * (row.get("p", 1.0) < LEVEL)
             figures = (slashed(each, ("nDCG@5", "P@1", "P@5", "R@100")) if each else "" for each in (before, now))
-            seconds = now["seconds"]
-            took = f"{seconds['predicted']:.0f}, {seconds['of the processor']:.0f}"
+            took = ", ".join(f"{each:.0f}" for each in now["seconds"].values())
             former, present = figures
             body.append([f"{cell}, {draw}", former, present + mark, percent(now.get("ECE@5")), now["kept"], took])
     head = ["labelled, draw", "before", "now", "ECE@5", "kept", "seconds predicted, used"]
@@ -439,21 +387,6 @@ def _supervised(row: Mapping[str, Any]) -> Sequence[str]:
     return [slashed(row, ("P@1", "P@3", "P@5")), *map(percent, map(row.get, measures)), percent(unseen), _seconds(row)]
 
 
-def _ndcg(found: Any) -> Any:
-    return found["nDCG@5"] if isinstance(found, dict) else found
-
-
-def _weights(row: str) -> str:
-    """A configuration, such as "evidence: 0.5 names, 1.0 tfidf head", in the words of today."""
-    kind, colon, parts = row.rpartition(": ")
-    return f"{kind}{colon}{', '.join(map(_weighted, parts.split(', ')))}"
-
-
-def _weighted(part: str) -> str:
-    weight, _, stage = part.partition(" ")
-    return f"{weight} {said(stage)}" if weight.replace(".", "").isdigit() else said(part)
-
-
 def _headings(name: str) -> list[str]:
     content = figures.read(figures.RESULTS / f"{name}.json")
     return [heading for heading, found in content.items() if isinstance(found, dict) and _rows(found)]
@@ -482,13 +415,10 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "overview": overview,
     "zero-shot": zero_shot,
     "stages": stages,
-    "zero-shot choice": partial(choice, "zeroshot-choice"),
-    "fused choice": partial(choice, "fuse-choice"),
     "unsupervised": unsupervised,
     "metadata": metadata,
     "descriptions": descriptions,
     "label-free": label_free,
-    "score maps": score_maps,
     "combiner confidence": combiner_confidence,
     "parents": parents,
     "few labels": few_labels,
@@ -496,7 +426,5 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "auto draws": auto_draws,
     "auto means": auto_means,
     "auto stages": auto_stages,
-    "rankers": rankers,
-    "costs of rankers": costs_of_rankers,
     "labelled, in brief": labelled_in_brief,
 }

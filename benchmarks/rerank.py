@@ -9,18 +9,16 @@ rates do not; rates per second of processor time suffer less.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from benchmarks import corpora, figures
+from benchmarks.machine import timed
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -35,18 +33,16 @@ from tagwright.types import Document, Floats, Run
 if TYPE_CHECKING:
     import torch
 
-RESULTS = figures.RESULTS / "rerank.json"
 BATCH, LENGTH = 16, 256
 WANTED = {"bi": 50, "cross": 6}
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks rerank", description=__doc__)
+    parser = corpora.parser("rerank", __doc__, ())
     parser.add_argument("--documents", type=int, default=32)
     parser.add_argument("--pairs", type=int, default=400, help="that the cross-encoder ranks, and the bi-encoder all")
     parser.add_argument("--published", type=int, default=32, help="pairs that the published way is given")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
 
     corpora.require(("epmc",))
@@ -156,7 +152,7 @@ def compare(
 ) -> dict[str, Any]:
     """Both in turn, after a first run of each that is not counted."""
     ours(), theirs()
-    runs = [(timed(ours), timed(theirs)) for _ in range(rounds)]
+    runs = [(timed(ours)[:2], timed(theirs)[:2]) for _ in range(rounds)]
     rate = {
         name: {
             "pairs_per_second": statistics.median(count / run[way][0] for run in runs),
@@ -175,10 +171,3 @@ def compare(
             "of_processor_time": statistics.median(ratios[1]),
         },
     }
-
-
-def timed(rank: Callable[[], Floats]) -> tuple[float, float]:
-    """Seconds on the clock and of the processor."""
-    clock, processor = time.perf_counter(), time.process_time()
-    rank()
-    return time.perf_counter() - clock, time.process_time() - processor

@@ -18,21 +18,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import figures, machine
-from benchmarks.scale_measures import FIXED, MEASURES, Clock, peak_memory
+from benchmarks import corpora, figures, machine
+from benchmarks.scale_measures import FIXED, MEASURES, Clock
 from benchmarks.scale_texts import texts
 
-RESULTS = figures.RESULTS / "scale.json"
 SIZES = (10_000, 100_000, 1_000_000)
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
 ENVIRONMENT = {**ONE_THREAD, "TAGWRIGHT_CACHE_LIMIT": "0"}
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks scale", description=__doc__)
+    parser = corpora.parser("scale", __doc__, ())
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--only", nargs="+", choices=sorted(MEASURES), default=list(MEASURES))
-    parser.add_argument("--output", type=Path, default=RESULTS)
     parser.add_argument("--work", type=Path, help="a folder for texts, which may be used again")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -98,4 +96,4 @@ def measured(name: str, work: Path, size: int) -> dict[str, Any]:
     )
     clock = Clock()
     measure(documents, labels, clock)
-    return {**clock.rounded, "peak_mb": round(peak_memory(), 1)}
+    return {**clock.rounded, "peak_mb": round(machine.peak_mb(), 1)}

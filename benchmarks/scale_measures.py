@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -43,15 +42,6 @@ class Clock:
         return {what: round(seconds, 3) for what, seconds in self.seconds.items()}
 
 
-def peak_memory() -> float:
-    """MB of this process. What getrusage says includes, on Linux, the memory of the process that started it."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        fields = dict(line.split(":", 1) for line in status.read_text(encoding="ascii").splitlines())
-        return int(fields["VmHWM"].split()[0]) / 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
 def reading(documents: Path, _: Path, clock: Clock) -> None:
     """JSON lines into a corpus on disk."""
     from tagwright.data.corpus import Corpus
@@ -68,11 +58,10 @@ def tagging(documents: Path, labels: Path, clock: Clock) -> None:
     from tagwright.batch.output_folder import BatchOptions
     from tagwright.batch.shard_tagging import ShardTagger
     from tagwright.batch.shards import cut
-    from tagwright.core.scratch import scratch_folder
-    from tagwright.data.vocabulary import Vocabulary
+    from tagwright.core.atomic import scratch_folder
     from tagwright.readers.documents.files import open_sources
 
-    tagger = ShardTagger(_words(Vocabulary.read(labels)), BatchOptions())
+    tagger = ShardTagger(_words(_vocabulary(labels)), BatchOptions())
     clock("")
     with scratch_folder() as folder:
         for shard in cut(open_sources(documents), tagger.options.shard_size, lambda _: True, folder):
@@ -83,10 +72,7 @@ def tagging(documents: Path, labels: Path, clock: Clock) -> None:
 
 def static_tagging(documents: Path, labels: Path, clock: Clock) -> None:
     """Names, words and static vectors, each stage by itself: it reads, finds, and scores what the others found."""
-    from tagwright.data.corpus import Corpus
-    from tagwright.data.vocabulary import Vocabulary
-
-    tagger, corpus = _static(Vocabulary.read(labels), labels.parent), Corpus.read(documents)
+    tagger, corpus = _static(_vocabulary(labels), labels.parent), _corpus(documents)
     tagger.tag(first_documents(documents, 10))  # what is built when it is first needed
     clock("")
     _by_stage(tagger, corpus, clock)
@@ -94,9 +80,7 @@ def static_tagging(documents: Path, labels: Path, clock: Clock) -> None:
 
 def static_labels(documents: Path, labels: Path, clock: Clock) -> None:
     """The same over labels, all of which are encoded and indexed before."""
-    from tagwright.data.vocabulary import Vocabulary
-
-    vocabulary, batch = Vocabulary.read(labels), first_documents(documents, FIXED["labels"])
+    vocabulary, batch = _vocabulary(labels), first_documents(documents, FIXED["labels"])
     tagger = _static(vocabulary, labels.parent)
     _indexed(tagger, len(vocabulary))
     tagger.tag(batch[:10])
@@ -130,12 +114,10 @@ def _by_stage(tagger: Any, documents: Iterable[Any], clock: Clock) -> None:
 def learned_combiner(documents: Path, labels: Path, clock: Clock) -> None:
     """A combiner trained on 500 documents, whose labels are made up: the first that their texts name."""
     from tagwright.auto import combine
-    from tagwright.data.corpus import Corpus
-    from tagwright.data.vocabulary import Vocabulary
     from tagwright.tagger import batches
 
-    corpus = Corpus.read(documents)
-    tagger = _static(Vocabulary.read(labels), labels.parent)
+    corpus = _corpus(documents)
+    tagger = _static(_vocabulary(labels), labels.parent)
     named = tagger.retrievers["exact_match"](corpus[:LABELLED]).top(3)
     labelled = [
         replace(document, labels=tuple(tagger.vocabulary.ids[label] for label in named[row][0].tolist()))
@@ -155,12 +137,11 @@ def learned_combiner(documents: Path, labels: Path, clock: Clock) -> None:
 
 def encoding(documents: Path, _: Path, clock: Clock) -> None:
     """Texts into static vectors."""
-    from tagwright.data.corpus import Corpus
     from tagwright.encoders.bi_encoder import BiEncoder
     from tagwright.tagger import batches
 
     encoder = BiEncoder.load(str(_static_encoder(documents.parent)), cached=False)
-    corpus = Corpus.read(documents)
+    corpus = _corpus(documents)
     encoder.encode(["a"])  # reads it
     clock("")
     for batch in batches(corpus):
@@ -170,12 +151,10 @@ def encoding(documents: Path, _: Path, clock: Clock) -> None:
 
 def rts(documents: Path, labels: Path, clock: Clock) -> None:
     """RTS trains a static encoder, one epoch."""
-    from tagwright.data.corpus import Corpus
-    from tagwright.data.vocabulary import Vocabulary
     from tagwright.papers import rts as method
     from tagwright.training.config import TrainingConfig
 
-    corpus, vocabulary = Corpus.read(documents), Vocabulary.read(labels)
+    corpus, vocabulary = _corpus(documents), _vocabulary(labels)
     config = method.Config(encoder="static", training=TrainingConfig(epochs=1))
     clock("")
     method.fit(corpus, vocabulary, config)
@@ -254,12 +233,11 @@ def hnsw_search(documents: Path, labels: Path, clock: Clock) -> None:
 
 
 def _search(documents: Path, labels: Path, clock: Clock, kind: Any) -> None:
-    from tagwright.data.vocabulary import Vocabulary
     from tagwright.encoders.bi_encoder import BiEncoder
     from tagwright.stages.dense import Dense, DenseOptions
     from tagwright.stages.dense.index import recall
 
-    vocabulary, batch = Vocabulary.read(labels), first_documents(documents, FIXED["labels"])
+    vocabulary, batch = _vocabulary(labels), first_documents(documents, FIXED["labels"])
     encoder = BiEncoder.load(str(_static_encoder(labels.parent)), cached=False)
     encoder.encode(["a"])  # reads it
     clock("")
@@ -307,7 +285,8 @@ def saving(documents: Path, labels: Path, clock: Clock) -> None:
 LOADING = """
 import json, sys, time
 from pathlib import Path
-from benchmarks.scale_measures import Clock, FIXED, first_documents, peak_memory
+from benchmarks.machine import peak_mb
+from benchmarks.scale_measures import Clock, FIXED, first_documents
 batch = first_documents(Path(sys.argv[2]), FIXED["labels"])
 clock = Clock()
 from tagwright.tagger import Tagger
@@ -319,10 +298,10 @@ clock.seconds["load, by the clock on the wall"] = time.perf_counter() - began
 tagger.suggest(batch[0])
 clock("first tag")
 clock.seconds["from start to first tag"] = time.process_time()
-clock.seconds["first tag, MB"] = peak_memory()
+clock.seconds["first tag, MB"] = peak_mb()
 tagger.tag(batch)
 clock("tag 1,000")
-clock.seconds["tagging process, MB"] = peak_memory()
+clock.seconds["tagging process, MB"] = peak_mb()
 print(json.dumps(clock.rounded))
 """
 "A process that loads a saved tagger. Seconds of the processor; start-up includes all imports."
@@ -349,15 +328,26 @@ MEASURES: Mapping[str, tuple[str, Callable[[Path, Path, Clock], None]]] = {
 
 
 def _stage(documents: Path, labels: Path, clock: Clock, build: Callable[[Any], Any]) -> None:
-    from tagwright.data.vocabulary import Vocabulary
 
-    vocabulary, batch = Vocabulary.read(labels), first_documents(documents, FIXED["labels"])
+    vocabulary, batch = _vocabulary(labels), first_documents(documents, FIXED["labels"])
     clock("")
     stage = build(vocabulary)
     stage(batch[:1])  # an index is built when it is first needed
     clock("build")
     stage(batch)
     clock("find")
+
+
+def _corpus(path: Path) -> Any:
+    from tagwright.data.corpus import Corpus
+
+    return Corpus.read(path)
+
+
+def _vocabulary(path: Path) -> Any:
+    from tagwright.data.vocabulary import Vocabulary
+
+    return Vocabulary.read(path)
 
 
 def _words(vocabulary: Any) -> Any:

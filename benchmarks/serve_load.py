@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from benchmarks.machine import family
+
 FORM, JSON = {"Content-Type": "application/x-www-form-urlencoded"}, {"Content-Type": "application/json"}
 
 
@@ -141,16 +143,6 @@ def milliseconds(took: Sequence[float]) -> dict[str, float]:
     if not ordered:
         return {}
     return {f"p{share} ms": round(1000 * ordered[(share * len(ordered) + 99) // 100 - 1], 1) for share in (50, 95, 99)}
-
-
-def family(pid: int) -> list[int]:
-    """A process and those below it (Linux)."""
-    found, todo = [], [pid]
-    while todo:
-        found.append(todo.pop())
-        children = Path(f"/proc/{found[-1]}/task/{found[-1]}/children")
-        todo += [int(child) for child in children.read_text(encoding="utf-8").split()] if children.exists() else []
-    return found
 
 
 def processor_seconds(pid: int) -> float:

@@ -6,15 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from benchmarks import figures
-from benchmarks.encode import ONE_THREAD
+from benchmarks.corpora import NAMES, WITH_KIRJA
+from benchmarks.encode import FAST, ONE_THREAD, WAYS
 from benchmarks.markdown import conditions, percent, probability, result, table
 from benchmarks.scale_tables import batches
-
-CORPORA = ("mdn", "tib", "epmc", "arxiv")
-
-FAST = ("int8", "bfloat16")
-
-WAYS = ("zero_shot", "encoder alone")
 
 VNNI = "AVX-512 with VNNI"
 
@@ -256,7 +251,7 @@ def precision() -> Iterator[str]:
     body = (
         [corpus, f"{found[corpus]['documents']:,}", f"{found[corpus]['labels']:,}"]
         + [cell for way in WAYS for cell in _lower(found[corpus][way])]
-        for corpus in (*CORPORA, "kirja")
+        for corpus in WITH_KIRJA
         if corpus in found
     )
     ways = [f"{way}{key}" for way in ("", "encoder alone, ") for key in ("float32", *FAST)]
@@ -278,7 +273,7 @@ def first_tag_quality() -> Iterator[str]:
             f"{percent(found[corpus]['quick'][m])} ({_against(found[corpus]['quick against full'][m])})"
             for m in measures
         ]
-        for corpus in CORPORA
+        for corpus in NAMES
         if corpus in found
     )
     yield from table(["proposed labels encoded (less all)", "documents", *measures], body)

@@ -8,15 +8,14 @@ seconds they do not count.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from benchmarks import corpora, figures, rows
+from benchmarks import corpora, rows
 
 from tagwright import auto
 from tagwright.core.steps import Steps
@@ -24,15 +23,12 @@ from tagwright.papers import depl, svm
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
 
-C = TypeVar("C", bound=depl.ClassifierConfig)
-
 K = 5
 MEASURES = (
     *("P@1", "P@3", "P@5", "nDCG@5", "R@10", "R@100"),
     *("PSP@1", "PSP@3", "PSP@5", "macro-F1@5", "macro-F1-tail@5"),
 )
 TESTED = ("P@1", "P@3", "P@5", "nDCG@5", "R@100", "PSP@1", "PSP@3", "PSP@5", "macro-F1@5", "macro-F1-tail@5")
-RESULT = figures.RESULTS / "supervised.json"
 
 
 @dataclass(frozen=True)
@@ -68,9 +64,9 @@ class Task(rows.Task):
         encoder = "linear" if row in LINEAR else self.encoder + (f" {self.max_length}" if self.max_length else "")
         return self.work / f"{encoder} {self.documents or 'all'}" / self.name / row
 
-    def config(self, kind: type[C], **options: Any) -> C:
+    def config(self, **options: Any) -> depl.Config:
         """The configuration of a row."""
-        return kind(encoder=self.encoder, max_length=self.max_length, **options)
+        return depl.Config(encoder=self.encoder, max_length=self.max_length, **options)
 
     def tagger(self, row: str) -> Tagger:
         """The tagger of a row, made if need be."""
@@ -87,21 +83,21 @@ def linear(task: Task, folder: Path) -> Tagger:
 
 
 def classifier(task: Task, folder: Path) -> Tagger:
-    config = task.config(depl.ClassifierConfig)
+    config = task.config(variant="classifier")
     return depl.fit(task.material, task.labels, config, Steps(folder, resume=True), gold=task.known)
 
 
-def retrieval(task: Task, folder: Path, kind: type[depl.DeRetConfig] = depl.Config, **options: Any) -> Tagger:
+def retrieval(task: Task, folder: Path, **options: Any) -> Tagger:
     """DEPL or DE-ret, with the SVM and, unless it starts untrained, the classifier of this table."""
-    config = task.config(kind, **options)
+    config = task.config(**options)
     start = task.tagger(CLASSIFIER) if config.trained_start else None
     parts: dict[str, Any] = {"gold": task.known, "svm": task.tagger(SVM), "classifier": start}
     return depl.fit(task.material, task.labels, config, Steps(folder, resume=True), **parts)
 
 
-def as_in_the_paper(task: Task, folder: Path, paper: Callable[[], depl.DeRetConfig] = depl.paper) -> Tagger:
+def as_in_the_paper(task: Task, folder: Path, **options: Any) -> Tagger:
     """The settings of the paper, with SVM and classifier of their own, but for the encoder and how much it reads."""
-    config = replace(paper(), encoder=task.encoder, max_length=task.max_length)
+    config = replace(depl.paper(), encoder=task.encoder, max_length=task.max_length, **options)
     return depl.fit(task.material, task.labels, config, Steps(folder, resume=True), gold=task.known)
 
 
@@ -129,14 +125,14 @@ ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
     SVM: (linear, ()),
     TREES: (trees, (SVM,)),
     CLASSIFIER: (classifier, (SVM, TREES)),
-    DE_RET: (partial(retrieval, kind=depl.DeRetConfig), (SVM, CLASSIFIER)),
+    DE_RET: (partial(retrieval, variant="de_ret"), (SVM, CLASSIFIER)),
     DEPL: (partial(retrieval, tokens=16), (SVM, TREES, CLASSIFIER, DE_RET)),
     "DEPL, 8 tokens": (partial(retrieval, tokens=8), (SVM, DEPL)),
     "DEPL, 32 tokens": (partial(retrieval, tokens=32), (SVM, DEPL)),
-    CLS: (partial(retrieval, kind=depl.ClsConfig), (SVM, TREES, CLASSIFIER, DEPL)),
-    "DEPL+cls, Eq. 4": (partial(retrieval, kind=depl.ClsConfig, apart=False), (CLS, DEPL)),
+    CLS: (partial(retrieval, variant="depl_cls"), (SVM, TREES, CLASSIFIER, DEPL)),
+    "DEPL+cls, Eq. 4": (partial(retrieval, variant="depl_cls", apart=False), (CLS, DEPL)),
     "DEPL, as in the paper": (as_in_the_paper, (SVM, DEPL)),
-    "DEPL+cls, as in the paper": (partial(as_in_the_paper, paper=depl.cls_paper), (SVM, CLS)),
+    "DEPL+cls, as in the paper": (partial(as_in_the_paper, variant="depl_cls"), (SVM, CLS)),
     "DEPL, no hard negatives": (partial(retrieval, hard_negatives=0), (DEPL,)),
     "DEPL, 5 hard negatives": (partial(retrieval, hard_negatives=5), (DEPL,)),
     "DEPL, no trained start": (partial(retrieval, trained_start=False), (DEPL,)),
@@ -148,14 +144,11 @@ ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks supervised")
-    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["tib", "mdn"])
+    parser = corpora.parser("supervised", __doc__, corpora=["tib", "mdn"], work=True)
     parser.add_argument("--rows", nargs="*", choices=tuple(ROWS), default=list(ROWS), metavar="ROW")
     parser.add_argument("--encoder", default="static", help="what is trained")
     parser.add_argument("--max-length", type=int, help="tokens that a transformer reads of a document")
     parser.add_argument("--documents", type=int, default=0, help="learn from so many train documents; 0: all")
-    parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
-    parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     for name in options.corpora:

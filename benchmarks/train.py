@@ -7,7 +7,6 @@ process of its own; our static training draws its pairs meanwhile, the plain loo
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -41,10 +40,9 @@ Figures = dict[str, float]
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks train", description=__doc__)
+    parser = corpora.parser("train", __doc__, ())
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kind", choices=BATCH, action="append", help="what to train; both by default")
-    parser.add_argument("--output", type=Path, default=figures.RESULTS / "train.json")
     parser.add_argument("--loop", choices=LOOPS, help="do one measurement in this process")
     options = parser.parse_args(arguments)
     corpora.require(("mdn",))

@@ -8,14 +8,12 @@ interrupted goes on there, and row by row can be added.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from benchmarks import corpora, figures, rows
+from benchmarks import corpora, rows
 
 from tagwright.data.gold import sample_labels, sample_pairs
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -39,7 +37,6 @@ TRAINED_LENGTH = 128
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "R@10", "R@100")
 TESTED = ("P@1", "P@5", "nDCG@5", "R@100")
-RESULT = figures.RESULTS / "unsupervised.json"
 
 
 @dataclass(frozen=True)
@@ -154,13 +151,10 @@ ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks unsupervised")
-    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["mdn", "tib"])
+    parser = corpora.parser("unsupervised", __doc__, corpora=["mdn", "tib"], work=True)
     parser.add_argument("--rows", nargs="+", choices=tuple(ROWS), default=list(ROWS), metavar="ROW")
     parser.add_argument("--encoder", default="static", help="what is trained")
     parser.add_argument("--steps", type=int, default=STEPS, help="batches of a trained row")
-    parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
-    parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     for name in options.corpora:

@@ -5,36 +5,30 @@ Every stage alone and the default, on the dev documents, with intervals and pair
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 from benchmarks import corpora, figures
+from benchmarks.machine import timed
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.evaluation.metrics import label_counts, labelled
+from tagwright.evaluation.metrics import label_counts
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import batches, zero_shot
-from tagwright.types import Document, Longs, Retriever, Run
+from tagwright.types import Document, Retriever, Run
 
 DEPTH = 100
-RESULT = figures.RESULTS / "zeroshot.json"
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "nDCG@10", "R@10", "R@100")
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks zeroshot")
-    parser.add_argument("--documents", type=int, help="only the first N dev documents of each corpus")
-    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=corpora.NAMES)
-    parser.add_argument("--output", type=Path, default=RESULT)
+    parser = corpora.parser("zeroshot", __doc__)
+    parser.add_argument("--documents", type=int, help="only so many of each corpus, drawn with seed 0")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     result: dict[str, Any] = {}
@@ -58,16 +52,14 @@ def all_stages(vocabulary: Vocabulary) -> dict[str, Retriever]:
 
 def table(name: str, most: int | None) -> dict[str, Any]:
     """Every stage alone and the default configuration on the dev documents, the default tested against each stage."""
-    vocabulary, documents = corpora.labels(name), corpora.documents(name, "dev", most)
+    dev = corpora.scored(name, most)
+    vocabulary, gold = dev.labels, dev.gold
     train = vocabulary.gold((d for d in corpora.documents(name, "train") if d.labels), unknown="ignore")
-    gold, own = vocabulary.gold(documents, unknown="ignore"), own_labels(documents, vocabulary, name == "mdn")
-    kept = np.flatnonzero(labelled(gold))
-    documents, gold, own = [documents[i] for i in kept], gold.take(kept), own[kept]
-    runs = {key: without(tag_with(stage, documents), own) for key, stage in all_stages(vocabulary).items()}
-    start = time.perf_counter()
-    runs["zeroshot"] = without(zero_shot.fit(vocabulary).tag(documents, DEPTH + 1), own)
-    seconds = time.perf_counter() - start
-    found: dict[str, Any] = {"documents": len(documents), "labels": len(vocabulary), "seconds": round(seconds, 1)}
+    stages = all_stages(vocabulary)
+    runs = {key: dev.without_self(tag_with(stage, dev.documents), DEPTH) for key, stage in stages.items()}
+    seconds, _, run = timed(lambda: zero_shot.fit(vocabulary).tag(dev.documents, DEPTH + 1))
+    runs["zeroshot"] = dev.without_self(run, DEPTH)
+    found: dict[str, Any] = {"documents": len(dev.documents), "labels": len(vocabulary), "seconds": round(seconds, 1)}
     for key, run in runs.items():
         scores = evaluate(run, gold, train=train, measures=(*MEASURES, "PSP@1", "PSP@5"))
         found[key] = scores.to_json()["measures"]
@@ -83,12 +75,3 @@ def table(name: str, most: int | None) -> dict[str, Any]:
 
 def tag_with(stage: Retriever, documents: Sequence[Document]) -> Run:
     return Run.concat([stage(batch).top(DEPTH + 1) for batch in batches(documents)])
-
-
-def own_labels(documents: Sequence[Document], vocabulary: Vocabulary, exclude: bool) -> Longs:
-    """The label that is the document itself, -1 where there is none: on mdn a page is a label too."""
-    return vocabulary.own(documents) if exclude else np.full(len(documents), -1)
-
-
-def without(run: Run, own: Longs) -> Run:
-    return run.keep(run.labels != own[run.rows]).top(DEPTH)

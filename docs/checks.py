@@ -146,6 +146,13 @@ def compose() -> dict[str, Any]:
     return options
 
 
+def check_nginx(source: str) -> None:
+    """Check that each line ends as a directive or a block of nginx does. Raises AssertionError for another."""
+    assert source.count("{") == source.count("}"), source
+    for line in filter(None, map(str.strip, source.splitlines())):
+        assert line.endswith((";", "{", "}")), line
+
+
 CHECKS = {
     "sh": check_shell,
     "bash": check_shell,
@@ -153,5 +160,6 @@ CHECKS = {
     "yaml": check_yaml,
     "ini": check_ini,
     "bibtex": check_citation,
+    "nginx": check_nginx,
 }
 "Language of a block that is not run -> how it is checked."

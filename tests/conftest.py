@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tagwright.encoders import precision
-from tagwright.encoders.compiled import is_installed
+from tagwright.encoders.device import is_held_before_bfloat16
 from tagwright.errors import TagwrightError
 
 # A deadline would be a timed test, and so would be the check that examples are made quickly: on a busy machine a first
@@ -42,13 +41,7 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 def _exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every machine computes in float32, whatever is fastest there; tests about int8 ask for `with_int8`."""
     if "with_int8" not in request.fixturenames:
-        monkeypatch.setattr(precision, "speeds", lambda: {name: 1.0 for name in _right() if name == "bfloat16"})
-
-
-@cache
-def _right() -> Collection[str]:
-    """The formats in which this machine multiplies right, found out once and not kept."""
-    return precision._tried() if is_installed() else ()
+        monkeypatch.setattr(precision, "formats", lambda: {} if is_held_before_bfloat16() else {"bfloat16": False})
 
 
 @pytest.fixture
@@ -64,15 +57,14 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def quick_auto() -> Iterator[None]:
-    """`train auto` does not measure how fast the machine is, and its combiner has 30 trees instead of 120."""
-    from tagwright.auto import combiner, speed
+    """The combiner of `train auto` has 30 trees instead of 120."""
+    from tagwright.auto import combiner
     from tagwright.combining.ranking_trees import BoostedTrees, BoostingOptions, grow
 
     def grow_few(features: Any, scores: Any, gradients: Any, options: BoostingOptions, seed: int) -> BoostedTrees:
         return grow(features, scores, gradients, replace(options, trees=30), seed)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(speed, "calibrate", lambda *_, **__: speed.Rates())
         patch.setattr(combiner, "grow", grow_few)
         yield
 
@@ -80,7 +72,7 @@ def quick_auto() -> Iterator[None]:
 @pytest.fixture
 def with_int8() -> None:
     """Products in 8 bits are tried; the test is skipped, saying so, where they are not right."""
-    if "int8" not in precision.speeds():
+    if "int8" not in precision.formats():
         pytest.skip("no 8-bit product here")
 
 

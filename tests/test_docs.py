@@ -11,9 +11,9 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from tagwright.api.options import METHODS
 from tagwright.app.cli import app
 from tagwright.llm.options import LlmOptions
+from tagwright.registry import METHODS
 from tagwright.training.config import TrainingConfig
 
 ROOT = Path(__file__).resolve().parents[1]

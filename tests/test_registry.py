@@ -32,10 +32,9 @@ def blocks(language: str) -> list[str]:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder where the package of the page is installed."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
-    stage, reader = (
-        next(code for code in blocks("python") if name in code) for name in ("class Author", "def read_srt")
-    )
-    (source / "archive_tags.py").write_text(f"{stage}\n\n{reader}", encoding="utf-8")
+    names = ("class Author", "def read_srt", "AUTHORS = ")
+    codes = (next(code for code in blocks("python") if name in code) for name in names)
+    (source / "archive_tags.py").write_text("\n\n".join(codes), encoding="utf-8")
     (source / "pyproject.toml").write_text(blocks("toml")[0], encoding="utf-8")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps", "--no-index"]
     subprocess.run([*pip, "--no-build-isolation", "--target", str(target), str(source)], check=True)
@@ -107,6 +106,27 @@ print([(each.id, each.abstract) for each in tw.Corpus.read("notes", format="srt"
     assert "second.srt: cannot be read by the package archive-tags ('utf-8' codec can't decode" in log
 
 
+@needs_pip
+def test_the_method_and_the_command_of_a_package_are_used_by_name(installed: Path, tmp_path: Path) -> None:
+    papers = [{"id": each, "title": "A duty", "keyword": ["Bees"], "labels": ["Bees"]} for each in "12"]
+    (tmp_path / "papers.jsonl").write_text("\n".join(map(json.dumps, papers)))
+    program = """
+import sys, tagwright as tw
+from tagwright.app import cli
+tagger = tw.train("authors", tw.Corpus.read("papers.jsonl"), ["Bees", "Tax law"], progress=False)
+print(tagger.training["method"], [each.name for each in tagger.suggest(tw.Corpus.read("papers.jsonl")[0])])
+for arguments in (["count", "papers.jsonl"], ["--help"]):
+    sys.argv = ["tagwright", *arguments]
+    try:
+        cli.main()
+    except SystemExit as end:
+        assert not end.code
+"""
+    trained, counted, *shown = run(program, tmp_path, installed).splitlines()
+    assert (trained, counted) == ("authors ['Bees']", "2")
+    assert any("Print how many documents there are." in line for line in shown)
+
+
 def written_package(folder: Path, name: str, group: str, entry: str) -> None:
     """What pip leaves of an installed package with one entry point."""
     (folder / f"{name}-1.dist-info").mkdir(parents=True)
@@ -152,14 +172,14 @@ def test_a_saved_tagger_names_no_module_and_no_option_of_pip(kind: object, tmp_p
 
 
 def test_a_stage_of_another_package_by_the_same_name_is_not_taken(packages: Path, tmp_path: Path) -> None:
-    written_package(packages, "theirs", plugins.STAGES, "stage = none_such:Stage")
+    written_package(packages, "theirs", "tagwright.stages", "stage = none_such:Stage")
     folder = saved_with(tmp_path / "tagger", {"entry_point": "stage", "package": "ours"})
     with pytest.raises(tw.ModelError, match="of the package ours, which is not installed"):
         tw.load(folder)
 
 
 def test_a_package_that_cannot_be_imported_is_named(packages: Path, tmp_path: Path) -> None:
-    written_package(packages, "Broken.Tags", plugins.STAGES, "stage = no_such_module:Stage")
+    written_package(packages, "Broken.Tags", "tagwright.stages", "stage = no_such_module:Stage")
     folder = saved_with(tmp_path / "tagger", {"entry_point": "stage", "package": "broken-tags"})
     said = r"the package Broken.Tags registers stage .* cannot be imported \(No module named 'no_such_module'\)"
     with pytest.raises(tw.TagwrightError, match=said):
@@ -169,7 +189,7 @@ def test_a_package_that_cannot_be_imported_is_named(packages: Path, tmp_path: Pa
 
 
 def test_what_fails_in_the_code_of_a_package_is_said_with_its_name(packages: Path, tmp_path: Path) -> None:
-    written_package(packages, "numbers-stage", plugins.STAGES, "stage = decimal:Decimal")
+    written_package(packages, "numbers-stage", "tagwright.stages", "stage = decimal:Decimal")
     folder = saved_with(tmp_path / "tagger", {"entry_point": "stage", "package": "numbers-stage"})
     with pytest.raises(
         tw.ModelError, match=r"exact_match: cannot be loaded by stage of the package numbers-stage \(.*load"
@@ -211,7 +231,7 @@ class Best:
 
 
 def test_a_combiner_of_a_package_is_saved_and_loaded(packages: Path, tmp_path: Path) -> None:
-    written_package(packages, "best-score", plugins.COMBINERS, "best = best_of_tests:Best")
+    written_package(packages, "best-score", "tagwright.combiners", "best = best_of_tests:Best")
     (packages / "best_of_tests.py").write_text(BEST)
     combiner = import_module("best_of_tests").Best(3.0)
     plain = tw.zero_shot(LABELS, stages=["exact_match"], language="en")
@@ -252,7 +272,7 @@ def test_a_format_that_no_package_registers_is_refused(packages: Path, tmp_path:
     (tmp_path / "a.srt").write_text("Bees")
     with pytest.raises(tw.ConfigError, match="unknown format 'srt' of documents; the formats are jsonl, annif"):
         tw.Corpus.read(tmp_path / "a.srt", format="srt")
-    written_package(packages, "numbers", plugins.READERS, "srt = decimal:Decimal")
+    written_package(packages, "numbers", "tagwright.readers", "srt = decimal:Decimal")
     plugins.registered.cache_clear()
     with pytest.raises(tw.InputError, match=r"a\.srt: cannot be read by the package numbers"):
         tw.Corpus.read(tmp_path / "a.srt")

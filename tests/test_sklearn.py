@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MultiLabelBinarizer
@@ -43,14 +42,6 @@ def test_zero_shot_predicts_what_the_tagger_suggests() -> None:
     np.testing.assert_array_equal(predicted, indicator())
 
 
-def test_a_method_may_be_spelled_with_a_hyphen() -> None:
-    classifier = clone(TaggerClassifier("zero-shot", labels=NAMES, stages=["exact-match"], language="english"))
-    assert classifier.get_params()["method"] == "zero-shot"  # cloning compares it with what was given
-    fitted = classifier.fit(TEXTS)
-    assert list(fitted.tagger_.stages) == ["exact_match"]
-    np.testing.assert_array_equal(fitted.predict(TEXTS), indicator())
-
-
 def _squashed(score: float) -> float:
     return (1 + score / (1 + abs(score))) / 2
 
@@ -62,15 +53,6 @@ def test_probabilities_are_confidences_where_they_are_estimated(tmp_path: Path) 
     for row, suggested in enumerate(tw.zero_shot(names, **options).suggest(TEXTS, k=5)):
         found = {names[label]: probable[row][label] for label in np.flatnonzero(probable[row])}
         assert found == pytest.approx({each.name: each.confidence for each in suggested})
-
-
-def test_a_trained_method_predicts_what_its_tagger_suggests(tmp_path: Path) -> None:
-    tiny = str(tiny_encoder(tmp_path / "tiny"))
-    options: dict[str, Any] = {"encoder": tiny, "steps": 2, "batch": 4, "seed": 1}
-    texts = ["The bees make honey. Bees fly to a flower.", "The bank keeps money. A stock market."] * 4
-    found = TaggerClassifier("simcse", ["Bee", "Bank"], max_labels=1, **options).fit(texts).predict(texts)
-    tagger = tw.train("simcse", texts, ["Bee", "Bank"], **options)
-    assert found.argmax(axis=1).tolist() == tagger.tag(texts, k=1).labels.tolist()
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix, lambda _: Y, lambda _: np.array(Y, object)])
@@ -141,13 +123,6 @@ def test_parameters_are_those_of_the_constructor_and_the_method() -> None:
     assert is_classifier(classifier)
 
 
-def test_min_score_cuts_what_is_predicted() -> None:
-    none = TaggerClassifier(labels=NAMES, min_score=1e9, **WORDS).fit(TEXTS)
-    assert not none.predict(TEXTS).any()
-    with pytest.raises(NotFittedError):
-        clone(none).predict(TEXTS)
-
-
 def test_it_is_the_end_of_a_pipeline_and_is_cross_validated() -> None:
     # every label is named in its documents, so every fold is predicted without an error
     lower = FunctionTransformer(lambda texts: [text.lower() for text in texts])
@@ -172,13 +147,6 @@ def test_a_grid_finds_the_better_parameter() -> None:
         TaggerClassifier(labels=NAMES, **WORDS), {"max_labels": [1, 2], "candidates": np.array([50])}, cv=2
     )
     assert named.fit(TEXTS, indicator()).best_params_ == {"max_labels": 2, "candidates": 50}
-
-
-@pytest.mark.parametrize("scoring", ["average_precision", "roc_auc_ovr"])
-def test_measures_of_ranking_take_the_probabilities(scoring: str) -> None:
-    # every document names its labels and no others, so that all right labels are before all wrong ones
-    found = cross_val_score(TaggerClassifier(labels=NAMES, **WORDS), TEXTS, indicator(), cv=2, scoring=scoring)
-    assert found.tolist() == [1.0, 1.0]
 
 
 def test_sparse_matrices_hold_the_same() -> None:

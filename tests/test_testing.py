@@ -20,16 +20,15 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.papers.descriptions import DescriptionRetriever
 from tagwright.papers.full_text import FullText, FullTextOptions
-from tagwright.papers.label_trees import LabelTreeOptions, Trees, fit_trees
+from tagwright.papers.label_trees import Trees, fit_trees
+from tagwright.registry import STAGES
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, fit_svm
-from tagwright.stages.names.exact_match import ExactMatch
-from tagwright.stages.names.title_match import TitleMatch
+from tagwright.stages.names.exact_match import ExactMatch, TitleMatch
 from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.stages.reranker import CrossEncoderReranker
-from tagwright.tagger import STAGES
 from tagwright.testing import check_stage
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run, Section, Stage
 
@@ -232,7 +231,7 @@ def own(name: str, folder: Path) -> Stage:
     if name == "Trees":
         if find_spec("omikuji") is None:  # imported here, it would print into this process
             pytest.skip("omikuji is not installed")
-        return Trees(TOPICS, BAG, fit_trees(FEATURES, gold, size, LabelTreeOptions(leaf=2, workers=1)))
+        return Trees(TOPICS, BAG, fit_trees(FEATURES, gold, size, leaf=2, workers=1))
     if name == "NearestLabelled":
         return NearestLabelled(TOPICS, BAG, FEATURES, gold)
     if name in ("ExactMatch", "TitleMatch"):

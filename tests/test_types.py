@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.errors import InputError
@@ -118,14 +118,6 @@ def test_keep_leaves_an_empty_row_for_a_document_that_loses_everything() -> None
     assert rows_of(run.keep(run.labels == 3)) == [[], [(3, 0.25)]]
 
 
-def test_rescored_sorts_anew() -> None:
-    assert rows_of(Run.from_rows([{5: 2.0, 6: 1.0}]).rescored(np.array([0.1, 0.7], np.float32)))[0][0][0] == 6
-
-
-def test_no_runs_make_the_empty_run() -> None:
-    assert len(Run.concat([])) == 0
-
-
 def test_a_document_outside_the_run_is_an_index_error() -> None:
     run = Run.from_rows([{1: 0.5}, {2: 0.5}])
     assert run[-1][0].tolist() == [2]
@@ -148,10 +140,6 @@ def test_arrays_that_are_no_run_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=problem):
         Run.of(np.array(indptr), np.array(labels), np.array(scores))
-
-
-def test_the_same_label_in_two_rows_is_no_twin() -> None:
-    assert len(Run.of(np.array([0, 1, 2]), np.array([3, 3]), np.array([0.5, 0.5]))) == 2
 
 
 def test_an_input_error_starts_with_its_place() -> None:
@@ -185,13 +173,6 @@ def test_scores_of_any_sign_and_size_are_ordered_and_ties_broken_by_label() -> N
     scores = [0.0, -0.0, 1e-40, -1e-40, np.inf, -np.inf, 3.5, -3.5, 3.5]
     run = Run.of(np.array([0, 9]), np.arange(9)[::-1], np.array(scores))
     assert run.labels.tolist() == [4, 0, 2, 6, 7, 8, 5, 1, 3]
-
-
-@settings(deadline=None)
-@given(st.lists(st.dictionaries(st.integers(0, 50), st.floats(width=32, allow_nan=False)), max_size=5))
-def test_rows_are_in_the_order_of_sorted_pairs(rows: list[dict[int, float]]) -> None:
-    expected = [label for row in rows for label, _ in sorted(row.items(), key=lambda pair: (-pair[1], pair[0]))]
-    assert Run.from_rows(rows).labels.tolist() == expected
 
 
 def test_rows_are_read_as_they_come_and_not_kept() -> None:

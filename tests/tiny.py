@@ -20,20 +20,8 @@ DIM, LAYERS, HEADS, INNER, POSITIONS = 16, 2, 2, 32, 128
 
 _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = (
-    "bee",
-    "bees",
-    "wasp",
-    "honey",
-    "flower",
-    "wing",
-    "market",
-    "stock",
-    "money",
-    "bank",
-    "river",
-    "water",
-    "stone",
-    "rain",
+    *("bee", "bees", "wasp", "honey", "flower", "wing", "market"),
+    *("stock", "money", "bank", "river", "water", "stone", "rain"),
 )
 _CHARACTERS = [*string.ascii_lowercase, *string.digits, *string.punctuation]
 VOCABULARY = [*_SPECIAL, *WORDS, *_CHARACTERS, *(f"##{character}" for character in _CHARACTERS)]

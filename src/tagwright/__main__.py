@@ -3,7 +3,7 @@
 import os
 import sys
 
-from tagwright.core.terminal import INTERRUPTED, interrupted
+from tagwright.core.display import INTERRUPTED, interrupted
 
 
 def main() -> None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 
-_on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
+_commands = list[bool]()
+"An item for each command that this process is running: its messages go to one reader."
 
 
 class TagwrightError(Exception):
@@ -35,11 +35,11 @@ class ModelError(TagwrightError):
 @contextmanager
 def on_command_line() -> Iterator[None]:
     """Inside this block, messages name options as on the command line instead of as in Python."""
-    token = _on_command_line.set(True)
+    _commands.append(True)
     try:
         yield
     finally:
-        _on_command_line.reset(token)
+        _commands.pop()
 
 
 def option(name: str, value: str = "", *, flag: str = "", python: str = "") -> str:
@@ -53,7 +53,7 @@ def option(name: str, value: str = "", *, flag: str = "", python: str = "") -> s
     ...     option("share_of_labels"), option("columns", "title=Name")
     ('--share-of-labels', '--columns title=Name')
     """
-    if not _on_command_line.get():
+    if not _commands:
         return python or f"{name}={value or '...'}"
     return f"--{flag or name.replace('_', '-')} {value}".rstrip()
 
@@ -70,7 +70,7 @@ def setting(name: str, value: str, *, table: str = "") -> str:
     '--set training.batch=64'
     """
     place = f"{table}." if table else ""
-    return f"--set {place}{name}={value}" if _on_command_line.get() else f"{name}={value}"
+    return f"--set {place}{name}={value}" if _commands else f"{name}={value}"
 
 
 def one_line_of(error: Exception, longest: int = 100) -> str:

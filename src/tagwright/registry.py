@@ -1,35 +1,130 @@
-"""Find the stages, combiners and readers that other installed packages register as entry points.
+"""What is found by name: methods, stages, combiners and commands; and what other installed packages add to them.
 
-Only the code of installed packages is imported, and only what they register: a saved tagger or an option can name an
-entry point, never a module. They are looked up when a name is not one of ours, which costs nothing otherwise.
+Ours stand in one table a kind, with the module of each, which is imported when it is used: importing all of them takes
+longer than loading a tagger. Other packages register theirs as entry points of the groups tagwright.methods,
+tagwright.stages, tagwright.combiners, tagwright.readers and tagwright.commands. These are looked up when a name is not
+one of ours. Only installed packages are imported, and of them only what they register: a saved tagger or an option can
+name an entry point, never a module.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from tagwright.core.checked import canonical
-from tagwright.errors import TagwrightError, one_line_of
+from tagwright.core.checked import canonical, shown
+from tagwright.errors import ConfigError, ModelError, TagwrightError, one_line_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+    from pathlib import Path
 
-STAGES, COMBINERS, READERS = "tagwright.stages", "tagwright.combiners", "tagwright.readers"
-"The groups of entry points."
+    from tagwright.types import Label, Retriever, Stage
+
+Kind: TypeAlias = Literal["methods", "stages", "combiners", "readers", "commands"]
+
+STAGES: Mapping[str, str] = {
+    "ExactMatch": "tagwright.stages.names.exact_match",
+    "TitleMatch": "tagwright.stages.names.exact_match",
+    "Lexical": "tagwright.stages.lexical",
+    "Dense": "tagwright.stages.dense.retriever",
+    "DescriptionRetriever": "tagwright.papers.descriptions",
+    "FullText": "tagwright.papers.full_text",
+    "Linear": "tagwright.stages.linear.stage",
+    "Trees": "tagwright.papers.label_trees",
+    "NearestByMeaning": "tagwright.stages.nearest_labelled",
+    "NearestLabelled": "tagwright.stages.nearest_labelled",
+    "CrossEncoderReranker": "tagwright.stages.reranker",
+    "LlmKeywords": "tagwright.stages.llm",
+    "LlmRanking": "tagwright.stages.llm",
+}
+COMBINERS: Mapping[str, str] = {
+    "WeightedSum": "tagwright.combining.weighted_sum",
+    "AppendLabels": "tagwright.combining.weighted_sum",
+    "LearnedCombiner": "tagwright.combining.learned_combiner",
+    "Reranked": "tagwright.combining.reranked",
+}
+"Our own parts of a saved tagger: class -> module. Each class has a `load(folder, labels)`."
+
+COMMANDS = (
+    "suggest", "batch", "train", "evaluate", "compare", "describe", "labels", "serve", "reviews", "enrich", "models",
+    "monitor", "read", "cache", "demo",
+)  # fmt: skip
+"""Our commands, in the order of `tagwright --help`: each is the function of its name in the module of its name in
+`tagwright.app.commands`."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: the module of its recipe, and what its training needs.
+
+    The module has `Config`, the class of its options; `fit(documents, labels, config, steps, **arguments)`, which
+    returns a tagger; and `paper()`, the settings of its paper, if there is one. names: of these three, where they are
+    others. learns: from nothing, texts, labels, or either texts or labels; methods that learn from labels get `gold`.
+    accepts: the other arguments of a training that it accepts, see `api.options.ARGUMENTS`. needs: packages that are no
+    dependencies.
+    """
+
+    module: str
+    learns: Literal["nothing", "texts", "labels", "either"] = "labels"
+    accepts: frozenset[str] = frozenset()
+    needs: tuple[str, ...] = ()
+    names: tuple[str, str, str] = ("Config", "fit", "paper")
+
+    @property
+    def config(self) -> type[Any]:
+        """The class of its options."""
+        kind: type[Any] = getattr(import_module(self.module), self.names[0])
+        return kind
+
+    @property
+    def fit(self) -> Callable[..., Any]:
+        """Its training."""
+        train: Callable[..., Any] = getattr(import_module(self.module), self.names[1])
+        return train
+
+    @property
+    def paper(self) -> Callable[[], Any] | None:
+        """The settings of its paper."""
+        return getattr(import_module(self.module), self.names[2], None)
+
+
+_FUSED = frozenset({"fuse", "fuse_with"})  # the stages alone determine the ranking, so fusing is possible
+_TORCH = ("torch", "accelerate")
+_LIBRARY = (*_TORCH, "sentence_transformers")  # also of a static encoder; of others whoever loads one asks for it
+
+METHODS: Mapping[str, Method] = {
+    "zero_shot": Method("tagwright.tagger.zero_shot", "nothing", names=("Config", "train", "paper")),
+    "auto": Method("tagwright.auto", "either", frozenset({"reviews", "minutes", "synthetic", "model"})),
+    "rts": Method("tagwright.papers.rts", "texts", _FUSED, _TORCH),
+    "maclr": Method("tagwright.papers.maclr", "texts", _FUSED, _TORCH),
+    "micol": Method("tagwright.papers.micol", "texts", needs=_TORCH),
+    "futex": Method("tagwright.papers.futex", "texts", needs=_LIBRARY),
+    "finetune": Method(
+        *("tagwright.papers.maclr", "labels", _FUSED | {"model", "share_of_labels", "share_of_pairs"}, _TORCH),
+        names=("FewShot", "fit_few_shot", "few_shot_paper"),
+    ),
+    "svm": Method("tagwright.papers.svm", "labels", _FUSED | {"guesses"}),
+    "depl": Method("tagwright.papers.depl", "labels", _FUSED | {"guesses", "keywords"}, _LIBRARY),
+}
+"Our methods by name."
 
 
 @cache
-def registered(group: str) -> tuple[EntryPoint, ...]:
-    """All entry points of a group, searched once in a process."""
+def registered(kind: Kind) -> tuple[EntryPoint, ...]:
+    """All entry points of a kind, searched once in a process."""
     from importlib.metadata import entry_points
 
-    return tuple(entry_points(group=group))
+    return tuple(entry_points(group=f"tagwright.{kind}"))
 
 
-def find(group: str, name: str, package: str = "") -> EntryPoint | None:
+def find(kind: Kind, name: str, package: str = "") -> EntryPoint | None:
     """The entry point of this name, of this package if one is given; None where there is none."""
-    fits = (point for point in registered(group) if canonical(point.name) == canonical(name))
+    fits = (point for point in registered(kind) if canonical(point.name) == canonical(name))
     return next((point for point in fits if not package or _same(package_of(point), package)), None)
 
 
@@ -47,6 +142,88 @@ def load(point: EntryPoint) -> Any:
             f"the package {package_of(point)} registers {point.name} in {point.group}, but it cannot be imported "
             f"({one_line_of(error)}); repair or uninstall it"
         ) from error
+
+
+def command(name: str) -> Callable[..., None] | None:
+    """The function of a command, ours or that of another package; None where there is none."""
+    if name in COMMANDS:
+        ours: Callable[..., None] = getattr(import_module(f"tagwright.app.commands.{name}"), name)
+        return ours
+    return load(point) if (point := find("commands", name)) else None
+
+
+def method(name: str) -> Method | None:
+    """The method of this name: ours, or a `Method` that another package registers; None where there is none."""
+    if name in METHODS:
+        return METHODS[name]
+    return load(point) if (point := find("methods", name)) else None
+
+
+def saved_kind(part: Any, kind: Literal["stages", "combiners"]) -> str | dict[str, str]:
+    """How a manifest names the class of a stage or combiner: ours by its name, others by entry point and package.
+
+    Raises ConfigError for a class that is neither ours nor registered, since it could not be loaded again.
+    """
+    made_by, ours = type(part), STAGES if kind == "stages" else COMBINERS
+    if ours.get(made_by.__name__) == made_by.__module__:
+        return made_by.__name__
+    for point in registered(kind):
+        if point.attr == made_by.__qualname__ and load(point) is made_by:
+            return {"entry_point": point.name, "package": package_of(point)}
+    raise ConfigError(
+        f"{made_by.__module__}.{made_by.__qualname__} cannot be saved, because no installed package registers it, so "
+        f'that it could not be loaded; add an entry point of the group "tagwright.{kind}" to a package that holds it'
+    )
+
+
+def load_part(kind: Literal["stages", "combiners"], saved: object, folder: Path, labels: Sequence[Label]) -> Any:
+    """A stage or combiner from its own folder. saved: its class, as a manifest names it.
+
+    Raises ModelError, which names the package that is to be installed.
+    """
+    ours = STAGES if kind == "stages" else COMBINERS
+    if isinstance(saved, str) and saved in ours:
+        return getattr(import_module(ours[saved]), saved).load(folder, labels)
+    names = (saved.get("entry_point"), saved.get("package")) if isinstance(saved, dict) else ()
+    if not names or not all(isinstance(name, str) and re.fullmatch(r"(?a:\w[\w.+-]{0,99})", name) for name in names):
+        raise ModelError(f"{folder}: is a part of kind {shown(saved, 100)}, expected one of {', '.join(ours)}")
+    name, package = map(str, names)
+    point = find(kind, name, package)
+    if point is None:
+        raise ModelError(
+            f"{folder}: is a part of kind {name} of the package {package}, which is not installed; "
+            f"install it if you trust it: pip install {package}"
+        )
+    part = load(point)
+    try:
+        return part.load(folder, labels)
+    except TagwrightError:
+        raise
+    except Exception as error:  # the code of another package may fail in any way
+        raise ModelError(
+            f"{folder}: cannot be loaded by {name} of the package {package} ({one_line_of(error)}); "
+            f"install the version of {package} that saved it"
+        ) from error
+
+
+def load_retriever(saved: object, folder: Path, labels: Sequence[Label]) -> Retriever:
+    """Load a stage that must find candidates, see `load_part`."""
+    stage: Retriever = load_part("stages", saved, folder, labels)
+    if not hasattr(stage, "find"):
+        raise ModelError(f"{folder}: {type(stage).__name__} finds no candidates, expected a retriever; save it again")
+    return stage
+
+
+def made_by_name(name: str, labels: Sequence[Label]) -> Stage:
+    """The stage that a package registers under this name, made over the labels. Raises ConfigError if it is not one."""
+    point = find("stages", name)
+    if point is None:
+        raise ConfigError(f"no installed package registers a stage {name}; install the one that does")
+    try:
+        stage: Stage = load(point)(labels)
+    except TypeError as error:
+        raise ConfigError(f"{name}: cannot be made of labels alone ({error}); make it in Python") from error
+    return stage
 
 
 def _same(one: str, other: str) -> bool:

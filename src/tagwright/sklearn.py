@@ -22,7 +22,7 @@ from tagwright.core.steps import digest
 from tagwright.data.in_memory import Texts, is_indicator, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError
-from tagwright.stages.linear.classifiers import BOUNDARY
+from tagwright.stages.linear.stage import BOUNDARY
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.acceptance import Arrangement, SuggestOptions
 from tagwright.types import Run

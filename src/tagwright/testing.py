@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from tagwright.data.in_memory import Texts, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import TagwrightError, one_line_of
-from tagwright.registry import STAGES
-from tagwright.tagger.parts import saved_kind
+from tagwright.registry import saved_kind
 from tagwright.types import Distribution, Document, Longs, Retriever, Run, Stage
 
 _METHODS = {
@@ -221,7 +220,7 @@ def _saved(case: _Case) -> Iterator[str]:
 def _registered(stage: Stage) -> Iterator[str]:
     """An installed package registers the class."""
     try:
-        saved_kind(stage, STAGES)
+        saved_kind(stage, "stages")
     except TagwrightError as error:
         yield str(error)
 

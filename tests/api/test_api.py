@@ -14,7 +14,7 @@ import pytest
 from tests.tiny import tiny_encoder
 
 import tagwright as tw
-from tagwright.encoders.precision import speeds
+from tagwright.encoders.precision import formats
 from tagwright.sklearn import TaggerClassifier
 
 NAMES = ["Bees", "Orchards", "Tax law"]
@@ -48,7 +48,8 @@ def test_loading_a_tagger_loads_no_method_and_no_evaluation(words: tw.Tagger, tm
     command = [sys.executable, "-c", program, str(tmp_path / "saved")]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert "tagwright.tagger.pipeline" in loaded
-    unneeded = ("tagwright.papers", "tagwright.training", "tagwright.evaluation", "tagwright.api.job", "tagwright.review")
+    rooms = ("papers", "training", "evaluation", "api.job", "review")
+    unneeded = tuple(f"tagwright.{room}" for room in rooms)
     assert not [name for name in loaded if name.startswith(unneeded)]
 
 
@@ -268,7 +269,7 @@ def test_nothing_is_fetched_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(tw.TagwrightError, match="nothing is fetched while offline"):
         tw.zero_shot(NAMES, stages=["dense"], **options)
     with pytest.raises(tw.TagwrightError, match="nothing is fetched while offline"):
-        tw.train("ict", [{"title": "Bees", "abstract": "They fly."}] * 9, NAMES, **options)
+        tw.train("maclr", [{"title": "Bees", "abstract": "They fly."}] * 9, NAMES, **options)
     assert asked == []
     with pytest.raises(tw.TagwrightError, match="no safetensors"):
         tw.zero_shot(NAMES, stages=["dense"], encoder="somebody/not-here")
@@ -277,7 +278,7 @@ def test_nothing_is_fetched_offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_saved_tagger_computes_in_the_precision_that_is_asked_for(tiny: str, tmp_path: Path) -> None:
     tw.zero_shot(NAMES, stages=["dense"], encoder=tiny, precision="float32").save(tmp_path / "saved")
-    for precision in (None, *(name for name in ("bfloat16",) if name in speeds())):
+    for precision in (None, *(name for name in ("bfloat16",) if name in formats())):
         dense = tw.load(tmp_path / "saved", precision=precision).stages["dense"]  # type: ignore[arg-type]
         assert dense.encoder.precision == (precision or "float32")  # type: ignore[attr-defined]
     with pytest.raises(tw.TagwrightError, match="precision is 'half', expected one of"):

@@ -13,7 +13,7 @@ import tagwright as tw
 from tagwright.api.job import Job
 from tagwright.api.options import configuration
 from tagwright.app.cli import app
-from tagwright.core.owned import OccupiedError
+from tagwright.core.atomic import OccupiedError
 from tagwright.data.corpus import ids_of
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.server.review.refit import refit_combiner
@@ -97,7 +97,7 @@ def in_between(folder: Path, *, overwrite: bool) -> tw.Tagger:
         return DOCUMENTS
 
     config = configuration("svm", {})
-    return Job(method="svm", config=config, documents=read, labels=LABELS, folder=folder, overwrite=overwrite).run()
+    return Job(method="svm", config=config, documents=read, labels=LABELS, output=folder, overwrite=overwrite).run()
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -121,7 +121,7 @@ def test_a_file_put_into_the_folder_during_a_training_stays_and_what_was_trained
         (tmp_path / "model" / "notes.md").write_text("mine")
         return DOCUMENTS
 
-    job = Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, folder=tmp_path / "model")
+    job = Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, output=tmp_path / "model")
     with pytest.raises(OccupiedError, match=r"is not a saved tagger; .*; what was trained is saved in .*model-2"):
         job.run()
     assert (tmp_path / "model" / "notes.md").read_text() == "mine"
@@ -144,7 +144,7 @@ def test_an_output_that_cannot_be_renamed_fails_before_documents_are_read(
 
     monkeypatch.setattr(os, "replace", mounted)
     with pytest.raises(TagwrightError, match=r"volume: cannot be written .*, perhaps a mount point"):
-        Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, folder=tmp_path / "volume")
+        Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, output=tmp_path / "volume")
 
 
 def test_resuming_needs_a_folder() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tagwright import auto
-from tagwright.api.options import METHODS, configuration, method_name, nested, options_of
+from tagwright.api.options import configuration, method_name, named, nested, options_of
 from tagwright.errors import ConfigError
 from tagwright.papers import contrastive, depl, futex, maclr, micol, rts, svm
+from tagwright.registry import METHODS
 from tagwright.tagger import zero_shot
 from tagwright.training.config import TrainingConfig
 
@@ -33,12 +36,44 @@ def test_in_python_options_of_the_training_may_stand_beside_the_others(
 
 
 @pytest.mark.parametrize(
-    ("spelled", "name"),
-    [("zero-shot", "zero_shot"), ("de-ret", "de_ret"), ("depl+cls", "depl_cls"), ("depl-cls", "depl_cls")],
+    ("old", "new", "options"),
+    [
+        ("de-ret", "depl", {"variant": "de_ret"}),
+        ("depl+cls", "depl", {"variant": "depl_cls"}),
+        ("depl-cls", "depl", {"variant": "depl_cls"}),
+        ("classifier", "depl", {"variant": "classifier"}),
+        ("combine", "auto", {"corpus": 10_000}),
+        ("zero-shot", "zero_shot", {}),
+    ],
 )
-def test_a_method_may_be_spelled_with_hyphens_or_a_plus(spelled: str, name: str) -> None:
-    assert method_name(spelled) == method_name(name) == name
-    assert configuration(spelled, {}) == configuration(name, {})
+def test_an_old_name_means_the_new_one_with_options_and_warns(old: str, new: str, options: dict[str, Any]) -> None:
+    assert method_name(old) == new
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert configuration(old, {}) == configuration(new, options)
+    assert [each.category for each in said] == [DeprecationWarning] * bool(options)
+
+
+def test_a_baseline_of_the_benchmarks_is_a_method_until_it_goes() -> None:
+    with pytest.warns(DeprecationWarning, match="simcse is only a baseline"):
+        assert configuration("simcse", {}) == contrastive.Config()
+    assert named("simcse").fit is contrastive.fit_simcse
+    assert "simcse" not in METHODS
+
+
+def test_options_that_are_gone_are_ignored_with_a_warning() -> None:
+    for options in ({"log_every": 5}, {"training": {"evaluations": 5}}):
+        with pytest.warns(DeprecationWarning, match="is ignored since 0.10"):
+            assert configuration("rts", nested("rts", options)) == rts.Config()
+
+
+def test_old_options_of_depl_are_those_of_a_variant() -> None:
+    with pytest.warns(DeprecationWarning, match="ClsConfig is depl.Config with variant=depl_cls"):
+        assert depl.ClsConfig(tokens=8) == depl.Config(variant="depl_cls", tokens=8)  # type: ignore[attr-defined]
+    with pytest.warns(DeprecationWarning, match="de_ret_paper is"):
+        assert depl.de_ret_paper() == replace(depl.paper(), variant="de_ret")  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        depl.Nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_methods_are_named_like_functions() -> None:
@@ -60,15 +95,15 @@ def test_a_stage_in_two_spellings_is_named_twice() -> None:
 
 def test_every_method_has_the_settings_of_its_paper() -> None:
     for name, method in METHODS.items():
-        assert (method.paper is None) == (name in ("zero_shot", "auto", "combine"))
+        assert (method.paper is None) == (name in ("zero_shot", "auto"))
         assert method.paper is None or type(method.paper()) is method.config
 
 
 def test_what_is_recorded_of_a_training_is_what_a_resumed_one_may_not_change() -> None:
-    options = options_of(rts.Config(encoder="static", training=TrainingConfig(log_every=1, checkpoint_seconds=0)))
+    options = options_of(rts.Config(encoder="static", training=TrainingConfig(checkpoint_seconds=0)))
     assert options["encoder"] == "static"
     assert options["training"]["seed"] == 0
-    assert {"log_every", "checkpoint_seconds"}.isdisjoint(options["training"])
+    assert "checkpoint_seconds" not in options["training"]
 
 
 def test_rts_table_3_and_4_2_3() -> None:
@@ -136,13 +171,12 @@ def test_depl_a_1_3() -> None:
     first, then = (config.training.over(plan).learning_rate for plan in (recipe.classifier, recipe.dual))
     assert (
         first,
-        first * recipe.classifier_rates.poolers,
-        first * recipe.classifier_rates.classifiers,
+        first * recipe.classifier_rates[0],
+        first * recipe.classifier_rates[1],
     ) == pytest.approx((5e-5, 1e-4, 2e-3))
-    assert (then, then * recipe.dual_rates.poolers) == pytest.approx((1e-5, 1e-4))
-    assert depl.cls_paper().apart is False
-    assert depl.de_ret_paper().options.names_only
-    assert depl.classifier_paper().sampled_labels == 300
+    assert (then, then * recipe.dual_rates[0]) == pytest.approx((1e-5, 1e-4))
+    assert config.apart is False
+    assert replace(config, variant="de_ret").options.names_only
 
 
 def test_the_svm_of_depl_3_2() -> None:

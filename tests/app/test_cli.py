@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
 import re
 import subprocess
 import sys
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.app.conftest import DOCUMENTS, Command, write
@@ -19,11 +15,11 @@ from tests.tiny import tiny_encoder
 from tagwright import __version__
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.stages.dense import Dense, DenseOptions, trust
+from tagwright.registry import COMMANDS
+from tagwright.stages.dense import Dense, DenseOptions, retriever
 from tagwright.tagger import zero_shot
 from tagwright.types import Label
 
-DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
 WORDS = ("--set", 'stages=["exact_match", "tfidf"]', "--set", "weights=[0.5, 1.0]")
 "Settings that need no encoder."
@@ -36,15 +32,6 @@ def answer(run: Command, *arguments: str) -> str:
     outcome = run(*arguments)
     assert (outcome.code, outcome.err) == (0, "")
     return outcome.out
-
-
-def assert_scores(found: dict[str, Any], documents: int) -> None:
-    """The shape that programs rely on."""
-    assert found["documents"] == documents
-    for measures in (found["measures"], *found["slices"].values()):
-        for name, measure in measures.items():
-            assert re.fullmatch(r"(P|R|F1|nDCG|PSP|PSnDCG|macro-F1(-tail)?|coverage)@\d+|answered", name)
-            assert 0 <= measure["low"] <= measure["value"] <= measure["high"] <= 1
 
 
 def test_without_arguments_the_help_is_printed(run: Command) -> None:
@@ -63,23 +50,57 @@ def test_a_choice_that_does_not_exist_is_refused_in_plain_words(run: Command) ->
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        (("train", "svn", "docs.jsonl"), "svm"),
-        (("options", "micoll"), "micol"),
-        (("train", "omikuji", "docs.jsonl"), "svm"),  # backends and commands of Annif
-        (("index", "docs.jsonl"), "suggest"),
-        (("run",), "serve"),
-        (("suggest", "docs.jsonl", "--format", "json"), "jsonl"),
-        (("evalute",), "evaluate"),
-        (("suggest", "docs.jsonl", "--format", "run"), ""),
-        (("train", "index"), ""),
+        (("train", "svn", "docs.jsonl"), 'no method "svn"; did you mean "svm"?'),
+        (("train", "micoll", "--options"), 'did you mean "micol"?'),
+        (("train", "omikuji", "docs.jsonl"), 'did you mean "svm"?'),  # backends and commands of Annif
+        (("train", "index"), 'no method "index"; there are zero_shot, auto, rts,'),
+        (("index", "docs.jsonl"), "did you mean suggest?"),
+        (("run",), "did you mean serve?"),
+        (("evalute",), "Did you mean 'evaluate'?"),
+        (("xyz",), "No such command 'xyz'. (tagwright --help)"),
     ],
 )
 def test_of_a_name_that_does_not_exist_the_nearest_one_is_said(
     run: Command, arguments: tuple[str, ...], meant: str
 ) -> None:
     found = run(*arguments)
-    assert found.code == 2
-    assert re.findall(r" Did you mean '(.*?)'\? \(", found.err) == [meant] * bool(meant)
+    assert (found.code, found.err.count("\n")) == (2, 1)
+    assert meant in found.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("options", "svm"), ("train", "--options", "svm")),
+        (("graph", "papers.jsonl"), ("describe", "--graph", "papers.jsonl")),
+        (("candidates", *ON, *WORDS), ("describe", "--candidates", *ON, *WORDS)),
+        (("sample", "papers.jsonl"), ("reviews", "--sample", "papers.jsonl")),
+        (("verify", *ON[1:], "M"), ("labels", "--verify", *ON[1:], "--model", "M")),
+        (("synthesise", *ON, "--model", "m"), ("labels", *ON, "--synthesise", "m")),
+        (("describe-labels", *ON[1:], "--model=m"), ("labels", *ON[1:], "--describe=m")),
+    ],
+)
+def test_an_old_command_does_what_the_new_one_does_and_says_so(
+    run: Command, old: tuple[str, ...], new: tuple[str, ...]
+) -> None:
+    write("papers.jsonl", [{"id": str(row), "title": "Bees", "metadata": {"author": "Ann"}} for row in range(3)])
+    zero_shot.fit(Vocabulary.read("labels.jsonl"), zero_shot.Config(stages=("exact_match",))).save("M")
+    before, now = run(*old), run(*new)
+    said, *rest = before.err.splitlines(keepends=True)
+    assert said.startswith(f"tagwright: {old[0]} is `tagwright ")
+    assert said.endswith("` since 0.10; the old name goes with 0.11\n")
+    assert (before.code, before.out, "".join(rest)) == now
+    assert old[0] not in COMMANDS
+
+
+def test_old_methods_are_options_of_new_ones_and_say_so(run: Command, caplog: pytest.LogCaptureFixture) -> None:
+    for method in ("classifier", "de-ret", "depl+cls", "combine", "ict"):
+        assert run("train", method, "--options").code == 0
+    assert run("train", "de_ret", *ON, "--output", "M", "--set", "training.log_every=9", "--set", "tokens=x").code == 2
+    assert caplog.messages == [
+        "the method de_ret is depl with variant=de_ret since 0.10; the old name goes with 0.11",
+        "training.log_every is ignored since 0.10, and is unknown from 0.11 on",
+    ]
 
 
 def test_suggest_prints_documents_and_their_labels(run: Command, tiny: str) -> None:
@@ -87,11 +108,6 @@ def test_suggest_prints_documents_and_their_labels(run: Command, tiny: str) -> N
     assert lines[0] == "1  Honey of the bees"
     assert re.fullmatch(r" +\d+\.\d{3}  Bees  \[bee\]", lines[1])
     assert [line.split("  ")[0] for line in lines[::2]] == ["1", "2", "3"]
-
-
-def test_suggest_says_when_there_is_nothing_to_suggest(run: Command) -> None:
-    write("empty.jsonl", [{"id": "e", "title": ""}])
-    assert answer(run, "suggest", "empty.jsonl", "--labels", "labels.jsonl", *WORDS) == "e\n  (no suggestion)\n"
 
 
 def test_an_explanation_names_the_section(run: Command, tmp_path: Path) -> None:
@@ -107,21 +123,6 @@ def test_suggest_explains_with_pieces_of_the_text(run: Command, tiny: str) -> No
     assert re.search(r'^ +\+\d+\.\d\d  exact_match #1: "bees" 13-17, "bee" 20-23$', text, re.MULTILINE)
     assert re.search(r'^ +\+\d+\.\d\d  tfidf #1: .*"Honey" 0-5', text, re.MULTILINE)
     assert re.search(r"^ +\+\d+\.\d\d  dense #\d: ", text, re.MULTILINE)
-
-
-def test_suggest_explains_with_what_the_title_names(run: Command, tiny: str) -> None:
-    """A name of six words, each of one of two labels: 6 log2(1 + 2) = 9.51 bits; "quartz" makes it 11.09, so 1.09."""
-    write(
-        "stones.jsonl",
-        [{"id": "1", "names": ["Amber basalt coral diamond emerald flint quartz"]}, {"id": "2", "names": ["Granite"]}],
-    )
-    write("title.jsonl", [{"id": "d", "title": "Amber basalt coral diamond emerald flint quartz"}])
-    text = answer(
-        run, "suggest", "title.jsonl", "--labels", "stones.jsonl", "--set", tiny, "--set", "trust=false", "--explain"
-    )
-    assert re.search(
-        r'^ +\+\d+\.\d\d  title_match #1: "Amber basalt coral diamond emerald flint quartz" 0-47$', text, re.MULTILINE
-    )
 
 
 def test_suggested_run_files_can_be_scored(run: Command, desk: Path) -> None:
@@ -215,25 +216,26 @@ def test_one_option_sets_the_language_of_names_and_endings_or_it_is_recognised(
 def test_quiet_leaves_out_the_hint_that_the_encoder_does_not_know_the_language(
     run: Command, tiny: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    trust._warned.clear()
+    retriever._warned.clear()
     write("finnish.jsonl", [{"id": "1", "title": "Hunajan hinta", "text": "Kukasta kukkaan lentävät ahkerat."}])
     command = ("suggest", "finnish.jsonl", "--labels", "labels.jsonl", "--set", tiny)
     run(*command, "--quiet")
     assert "does not know the language" not in caplog.text
-    trust._warned.clear()
+    retriever._warned.clear()
     run(*command)
     assert "does not know the language" in caplog.text
 
 
 def test_evaluate_prints_every_measure_with_its_interval(run: Command) -> None:
-    lines = answer(run, "evaluate", *ON, "--run", "right.jsonl").splitlines()
+    lines = answer(run, "evaluate", *RIGHT).splitlines()
     assert lines[0].strip() == "3 documents"
     assert "100.0 to 100.0" in next(line for line in lines if line.split()[:1] == ["P@1"])
-
-
-def test_evaluate_as_json(run: Command) -> None:
-    found = json.loads(answer(run, "evaluate", *ON, "--run", "right.jsonl", "--train", "docs.jsonl", "--json"))
-    assert_scores(found, documents=3)
+    found = json.loads(answer(run, "evaluate", *RIGHT, "--train", "docs.jsonl", "--json"))
+    assert found["documents"] == 3
+    for measures in (found["measures"], *found["slices"].values()):  # the shape that programs rely on
+        for name, measure in measures.items():
+            assert re.fullmatch(r"(P|R|F1|nDCG|PSP|PSnDCG|macro-F1(-tail)?|coverage)@\d+|answered", name)
+            assert 0 <= measure["low"] <= measure["value"] <= measure["high"] <= 1
     assert {"P@1", "P@5", "F1@5", "nDCG@5", "R@10", "R@100", "PSP@1"} <= set(found["measures"])
 
 
@@ -252,19 +254,6 @@ def test_evaluate_writes_a_page_and_a_table_of_labels(run: Command, desk: Path) 
     assert ["bee", "Bees"] in [row[:2] for row in rows]
 
 
-def test_a_page_and_a_table_of_labels_have_notations(run: Command, desk: Path) -> None:
-    labels = [{"id": "bee", "name": "Bees", "notation": "595.79"}, {"id": "bank", "name": "Banks", "notation": "332"}]
-    write("classes.jsonl", [*labels, {"id": "rain", "name": "Rain"}])
-    on = ("evaluate", "docs.jsonl", "--labels", "classes.jsonl")
-    answer(run, *on, "--run", "wrong.jsonl", "--report", "page.html", "--per-label", "labels.tsv")
-    page = (desk / "page.html").read_text()
-    assert "Missed: Banks 332" in page
-    assert "</b> Bees 595.79</li>" in page
-    assert '<th scope="row">Banks 332</th>' in page
-    rows = csv.DictReader((desk / "labels.tsv").read_text().splitlines(), delimiter="\t")
-    assert {row["label"]: row["notation"] for row in rows} == {"bee": "595.79", "bank": "332", "rain": ""}
-
-
 @pytest.mark.parametrize("command", [("evaluate", *RIGHT), ("compare", *RIGHT, "--run", "wrong.jsonl")])
 def test_a_report_draws_quality_by_frequency_where_there_are_training_documents(
     command: tuple[str, ...], run: Command, desk: Path
@@ -272,12 +261,6 @@ def test_a_report_draws_quality_by_frequency_where_there_are_training_documents(
     for train, drawn in (((), False), (("--train", "docs.jsonl"), True)):
         answer(run, *command, *train, "--report", "page.html")
         assert ("by rank of label frequency" in (desk / "page.html").read_text()) == drawn
-
-
-def test_documents_without_gold_labels_can_be_left_out(run: Command) -> None:
-    write("some.jsonl", [*DOCUMENTS, {"id": "4", "title": "Bees"}])
-    found = answer(run, "evaluate", "some.jsonl", "--labels", "labels.jsonl", *WORDS, "--skip-unlabelled", "--json")
-    assert json.loads(found)["documents"] == 3
 
 
 def test_gold_labels_that_the_vocabulary_lacks_do_not_stop_an_evaluation(
@@ -293,25 +276,11 @@ def test_gold_labels_that_the_vocabulary_lacks_do_not_stop_an_evaluation(
         "4 documents: too few for the intervals to say much; score 10 or more",
     ]
     caplog.clear()
-    answer(run, "candidates", *on, "--unknown-labels", "ignore")
+    answer(run, "describe", "--candidates", *on, "--unknown-labels", "ignore")
     assert caplog.messages == ["1 of 5 documents have no other label and are not scored"]
     strict = run("evaluate", *on, "--unknown-labels", "error")
     assert strict.code == 2
     assert strict.err.startswith('tagwright: document "4" has the label "tax", which is not in the vocabulary')
-
-
-def test_compare_prints_the_differences(run: Command, desk: Path) -> None:
-    on = ("compare", *ON, "--run", "right.jsonl", "--run", "wrong.jsonl")
-    lines = answer(run, *on, "--report", "page.html", "--quiet").splitlines()
-    assert lines[:2] == ["A  right.jsonl", "B  wrong.jsonl"]
-    row = next(line.split() for line in lines if "P@1" in line.split())
-    assert row[:3] == ["P@1", "100.0", "66.7"]
-    assert "wrong.jsonl" in (desk / "page.html").read_text()
-    found = json.loads(answer(run, *on, "--json"))
-    assert found["runs"] == {"a": "right.jsonl", "b": "wrong.jsonl"}
-    measures = found["measures"]
-    assert measures["P@1"]["a"] == 1
-    assert measures["P@1"]["b"] == pytest.approx(2 / 3)
 
 
 def test_compare_takes_any_number_of_runs_and_says_what_the_test_is(run: Command, desk: Path) -> None:
@@ -319,11 +288,16 @@ def test_compare_takes_any_number_of_runs_and_says_what_the_test_is(run: Command
     out = answer(run, *on, "--report", "page.html", "--quiet")
     assert out.splitlines()[:3] == ["A  right.jsonl", "B  wrong.jsonl", "C  right.jsonl"]
     assert [heading in out for heading in ("A - B", "A - C", "B - C")] == [True] * 3
+    assert ["P@1", "100.0", "66.7"] in [line.split()[:3] for line in out.splitlines()]
     page = (desk / "page.html").read_text()
+    assert "wrong.jsonl" in page
     for text in (" ".join(out.split()), page):
         assert "randomisation test: how often the difference is as large" in text
     found = json.loads(answer(run, *on, "--json"))
+    assert found["runs"] == {"a": "right.jsonl", "b": "wrong.jsonl", "c": "right.jsonl"}
     assert [(each["a"], each["b"]) for each in found["comparisons"]] == [("A", "B"), ("A", "C"), ("B", "C")]
+    differences = found["comparisons"][0]["measures"]["P@1"]
+    assert (differences["a"], differences["b"]) == (1, pytest.approx(2 / 3))
 
 
 def test_tables_fit_a_terminal_of_80_columns(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,46 +315,32 @@ def test_tables_fit_a_terminal_of_80_columns(run: Command, monkeypatch: pytest.M
 def test_a_terminal_is_told_what_the_default_is(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     told = "no --model, so the zero-shot method, which needs no training: stages and weights exact_match 0.5, tfidf 1"
-    for command in ("suggest", "evaluate", "candidates"):
-        assert told in run(command, *ON, *WORDS).err
-        assert run(command, *ON, *WORDS, "--quiet").err == ""
+    for command in (("suggest",), ("evaluate",), ("describe", "--candidates")):
+        assert told in run(*command, *ON, *WORDS).err
+        assert run(*command, *ON, *WORDS, "--quiet").err == ""
 
 
 def test_the_version_is_printed(run: Command) -> None:
     assert answer(run, "--version") == f"tagwright {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["suggest", "evaluate", "compare", "candidates", "train", "describe", "read", "graph", "labels", "demo"],
-)
-def test_every_command_can_be_quiet(command: str, run: Command) -> None:
-    assert "--quiet" in answer(run, command, "--help")
-
-
 def test_candidates_counts_what_each_stage_reaches(run: Command) -> None:
     """Names: the first document holds "bees", the second "bank", the third "rain" but no bee. So 3 of 4 are found."""
-    found = json.loads(answer(run, "candidates", *ON, *WORDS, "--json"))
+    found = json.loads(answer(run, "describe", "--candidates", *ON, *WORDS, "--json"))
     assert found["documents"] == 3
     assert (found["stages"]["exact_match"]["R@10"], found["stages"]["exact_match"]["mean_size"]) == (0.75, 1)
     assert found["missed"] == [{"label": "bee", "times": 1}]
     assert set(found["stages"]) == {"exact_match", "tfidf", "union"}
 
 
-def test_candidates_counts_retrievers_only(run: Command, tiny: str) -> None:
-    """What titles name is scored among the candidates of the others."""
-    found = json.loads(answer(run, "candidates", *ON, "--set", tiny, "--json"))
-    assert set(found["stages"]) == {"exact_match", "tfidf", "dense", "union"}
-
-
 def test_candidates_prints_what_no_stage_reaches(run: Command) -> None:
-    text = answer(run, "candidates", *ON, *WORDS)
+    text = answer(run, "describe", "--candidates", *ON, *WORDS)
     assert "No stage reaches 1 gold label, 1 time in all; most often:\n      1 x Bees  [bee]" in text
 
 
 def test_a_table_that_is_piped_keeps_its_columns(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
-    text = answer(run, "candidates", *ON, *WORDS)
+    text = answer(run, "describe", "--candidates", *ON, *WORDS)
     assert "…" not in text
     assert [line.split()[0] for line in text.splitlines() if "75.0" in line] == ["exact_match", "tfidf", "union"]
 
@@ -389,42 +349,37 @@ def test_a_table_that_is_piped_keeps_its_columns(run: Command, monkeypatch: pyte
     ("method", "some", "none"),
     [
         ("zero_shot", {"stages", "weights", "encoder"}, {"training.epochs"}),
-        ("svm", {"candidates", "seed", "cost"}, {"tokens", "encoder", "training.validation", "training.epochs"}),
-        ("depl_cls", {"tokens", "apart", "encoder", "training.dropout", "training.warmup"}, {"pooling", "training"}),
-        ("simcse", {"temperature"}, {"pairs", "segmentation"}),
+        (
+            "svm",
+            {"candidates", "seed", "cost"},
+            {"tokens", "encoder", "training.validation", "training.epochs"},
+        ),
+        ("depl", {"variant", "apart", "encoder", "training.dropout", "training.warmup"}, {"pooling", "training"}),
         ("finetune", {"training.epochs", "temperature"}, {"encoder"}),
     ],
 )
 def test_options_are_printed_with_what_they_mean(method: str, some: set[str], none: set[str], run: Command) -> None:
-    found = {each["name"]: each for each in json.loads(answer(run, "options", method, "--json"))["options"]}
+    found = {each["name"]: each for each in json.loads(answer(run, "train", method, "--options", "--json"))["options"]}
     assert some <= set(found)
     assert none.isdisjoint(found)
     assert all(each["meaning"] for each in found.values())
-    assert f"{next(iter(some))} = " in answer(run, "options", method)
+    assert f"{next(iter(some))} = " in answer(run, "train", method, "--options")
 
 
-@pytest.mark.parametrize(("spelled", "shown"), [("zero-shot", "zero_shot"), ("depl+cls", "depl_cls")])
-def test_a_method_may_be_spelled_with_hyphens_or_a_plus_and_is_shown_in_one_way(
-    spelled: str, shown: str, run: Command
-) -> None:
-    assert answer(run, "options", spelled) == answer(run, "options", shown)
-    assert shown in answer(run, "train", "--help").replace("\n", "")
+def test_a_method_may_be_spelled_with_a_hyphen(run: Command) -> None:
+    assert answer(run, "train", "zero-shot", "--options") == answer(run, "train", "zero_shot", "--options")
 
 
 def test_options_are_printed_with_those_of_the_paper(run: Command) -> None:
-    said = answer(run, "options", "maclr", "--paper")
+    said = answer(run, "train", "maclr", "--options", "--paper")
     assert "training.steps = none (not set); paper: 100000\n" in said
     assert "pseudo_labels = 3\n" in said
     found = {
         each["name"]: each["paper"]
-        for each in json.loads(answer(run, "options", "rts", "--paper", "--json"))["options"]
+        for each in json.loads(answer(run, "train", "rts", "--options", "--paper", "--json"))["options"]
     }
     assert (found["groups"], found["temperature"], found["training.learning_rate"]) == ("false", "0.05", "5e-05")
-    assert "--paper is accepted by rts" in run("options", "auto", "--paper").err
-
-
-def test_the_help_of_train_says_where_the_options_are(run: Command) -> None:
-    assert "tagwright options METHOD" in " ".join(answer(run, "train", "--help").split())
+    assert "--paper is accepted by rts" in run("train", "auto", "--options", "--paper").err
 
 
 def test_describe_says_what_the_data_hold(run: Command) -> None:
@@ -447,32 +402,6 @@ def test_documents_come_from_standard_input_too(desk: Path) -> None:
     assert found.stdout.splitlines()[1].startswith("1\t1\tbee\t\tBees\t")
 
 
-@pytest.mark.parametrize("quiet", [True, False])
-def test_the_demo_can_be_quiet(run: Command, monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
-    from tagwright.app import demo
-    from tagwright.core import progress
-
-    silent: list[bool] = []
-    monkeypatch.setattr(demo, "run", lambda: silent.append(progress._silent.get()))
-    answer(run, "demo", *(["--quiet"] if quiet else []))
-    assert silent == [quiet]
-
-
-@pytest.mark.corpora
-def test_real_pages_are_scored_from_end_to_end(run: Command, desk: Path) -> None:
-    corpus = DATA / "mdn"
-    if not corpus.is_dir():
-        pytest.skip(f"needs the corpora at {DATA}")
-    with gzip.open(corpus / "dev.jsonl.gz", "rt", encoding="utf-8") as dev:
-        (desk / "first.jsonl").write_text("".join(islice(dev, 100)), encoding="utf-8")
-    train = ("--train", str(corpus / "train.jsonl.gz"))
-    on = ("first.jsonl", "--labels", str(corpus / "labels.jsonl.gz"), "--exclude-self", *train)
-    found = json.loads(answer(run, "evaluate", *on, *WORDS, "--json"))
-    assert_scores(found, documents=100)
-    assert {"head", "tail", "seen", "unseen"} & set(found["slices"])
-    assert found["measures"]["R@100"]["value"] > 0.5
-
-
 def test_a_vocabulary_can_be_encoded_beforehand(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = tiny_encoder(tmp_path / "tiny")
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
@@ -484,7 +413,7 @@ def test_a_vocabulary_can_be_encoded_beforehand(run: Command, tmp_path: Path, mo
     assert Dense(Vocabulary.read("many.jsonl"), BiEncoder.load(str(encoder)), proposed).missing == 0
 
 
-@pytest.mark.parametrize("command", ["suggest", "evaluate", "candidates", "train", "labels"])
+@pytest.mark.parametrize("command", ["suggest", "evaluate", "train", "labels"])
 def test_no_encoder_is_fetched_offline(run: Command, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     import huggingface_hub
@@ -494,7 +423,7 @@ def test_no_encoder_is_fetched_offline(run: Command, command: str, monkeypatch: 
 
     monkeypatch.setattr(huggingface_hub, "model_info", refused)
     monkeypatch.delenv("HF_HUB_OFFLINE")
-    first = {"train": ["train", "ict", "--output", "model"], "labels": ["labels", "--encode"]}.get(command, [command])
+    first = {"train": ["train", "rts", "--output", "model"], "labels": ["labels", "--encode"]}.get(command, [command])
     documents = [] if command == "labels" else ["docs.jsonl"]
     found = run(*first, *documents, "--labels", "labels.jsonl", "--set", "encoder=somebody/not-here", "--offline")
     assert found.code == 2

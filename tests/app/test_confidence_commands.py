@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.app.conftest import DOCUMENTS, LABELS, Command, write
+from tests.app.conftest import LABELS, Command, write
 
 WORDS = ("likely", "possible", "unlikely")
 MORE = [{"id": f"x{row}", "names": [f"Stone {row}"]} for row in range(120)]
@@ -35,53 +35,6 @@ def test_a_run_file_holds_confidences(run: Command, tiny: str, many: str) -> Non
     sure = [each["confidence"] for line in lines for each in json.loads(line)["suggestions"]]
     assert len(sure) == 30
     assert all(0 < each < 1 for each in sure)
-
-
-def test_only_labels_that_are_sure_enough_are_suggested(run: Command, tiny: str, many: str) -> None:
-    def confidences(*least: str) -> list[float]:
-        lines = run("suggest", "docs.jsonl", *zero_shot(tiny, many), "--format", "jsonl", *least).out.splitlines()
-        assert len(lines) == len(DOCUMENTS)
-        return [each["confidence"] for line in lines for each in json.loads(line)["suggestions"]]
-
-    everything = confidences()
-    middle = sorted(everything)[15]
-    assert confidences("--min-confidence", str(middle)) == [each for each in everything if each >= middle]
-    assert confidences("--min-confidence", "1") == []
-
-
-def test_only_labels_with_a_high_score_are_suggested(run: Command, tiny: str, many: str) -> None:
-    def scores(*least: str) -> list[float]:
-        lines = run("suggest", "docs.jsonl", *zero_shot(tiny, many), "--format", "jsonl", *least).out.splitlines()
-        return [each["score"] for line in lines for each in json.loads(line)["suggestions"]]
-
-    everything = scores()
-    middle = sorted(everything)[15]
-    assert scores("--min-score", str(middle)) == [each for each in everything if each >= middle]
-
-
-def test_the_best_cut_of_a_document_has_the_greatest_expected_f1(run: Command, tiny: str, many: str) -> None:
-    def documents(*rule: str) -> list[list[float]]:
-        lines = run("suggest", "docs.jsonl", *zero_shot(tiny, many), "--format", "jsonl", *rule).out.splitlines()
-        return [[each["confidence"] for each in json.loads(line)["suggestions"]] for line in lines]
-
-    for everything, kept in zip(documents(), documents("--best-cut"), strict=True):
-        surest = sorted(everything, reverse=True)
-        f1 = [2 * sum(surest[:size]) / (size + sum(surest)) for size in range(1, len(surest) + 1)]
-        assert sorted(kept, reverse=True) == pytest.approx(surest[: f1.index(max(f1)) + 1])
-
-
-def test_max_labels_is_the_number_of_labels(run: Command, tiny: str, many: str) -> None:
-    short, long = (
-        run("suggest", "docs.jsonl", *zero_shot(tiny, many), name, "2").out for name in ("-k", "--max-labels")
-    )
-    assert short == long
-
-
-def test_a_least_confidence_where_none_is_estimated_is_an_error(run: Command, tiny: str) -> None:
-    found = run("suggest", "docs.jsonl", *zero_shot(tiny, "labels.jsonl"), "--min-confidence", "0.5")
-    assert found.code == 2
-    assert "does not estimate confidences (zero_shot does with the stage dense and 100 labels or more)" in found.err
-    assert "leave out the least confidence" in found.err
 
 
 def test_a_tagger_and_its_run_file_are_evaluated_with_the_same_calibration(

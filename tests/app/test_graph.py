@@ -22,7 +22,7 @@ def papers(desk: Path) -> None:
 
 
 def answer(run: Command, *arguments: str) -> str:
-    outcome = run("graph", "papers.jsonl", *arguments)
+    outcome = run("describe", "papers.jsonl", "--graph", *arguments)
     assert (outcome.code, outcome.err) == (0, "")
     return outcome.out
 
@@ -74,6 +74,6 @@ def test_the_neighbours_of_each_document_are_listed(run: Command) -> None:
     ],
 )
 def test_a_slip_is_explained(run: Command, arguments: tuple[str, ...], problem: str) -> None:
-    outcome = run("graph", *arguments)
+    outcome = run("describe", "--graph", *arguments)
     assert (outcome.code, outcome.out) == (2, "")
     assert problem in outcome.err

@@ -14,6 +14,7 @@ from tests.app.test_cli import WORDS, answer
 from tagwright.data.vocabulary import Vocabulary
 
 ON_LABELS = ("--labels", "labels.jsonl")
+COMMANDS = ("suggest", "evaluate", "describe --candidates", "describe", "read", "describe --graph")
 
 
 def test_plain_text_on_standard_input_is_one_document(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +32,7 @@ def test_plain_text_on_standard_input_is_one_document(run: Command, monkeypatch:
     [
         ("suggest",),
         ("evaluate",),
-        ("candidates",),
+        ("describe", "--candidates"),
         ("describe",),
         ("compare", "--run", "right.jsonl", "--run", "wrong.jsonl"),
         ("train", "svm", "--output", "model"),
@@ -53,28 +54,28 @@ def test_documents_are_checked_before_the_vocabulary_is_read(
     assert outcome.err.startswith("tagwright: broken.jsonl:1: is not JSON")
 
 
-@pytest.mark.parametrize("command", ["suggest", "evaluate", "candidates", "describe", "read", "graph"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_columns_and_format_are_taken_by_every_command(run: Command, command: str) -> None:
     Path("shop.data").write_text("Nr,Produkt,Art,Kunde\n1,Honey of the bees,bee,Ann\n2,Money,bank,Ann\n")
     columns = ("--columns", "id=Nr,title=Produkt,labels=Art,author=Kunde", "--input-format", "csv")
-    labels = () if command in ("read", "graph") else ON_LABELS
+    labels = () if command in ("read", "describe --graph") else ON_LABELS
     words = WORDS if command in ("suggest", "evaluate", "candidates") else ()
-    out = answer(run, command, "shop.data", *columns, *labels, *words)
-    expected = {"suggest": "1  Honey of the bees", "evaluate": "2 documents", "candidates": "2 documents",
-                "describe": "documents with labels", "read": '"bee"', "graph": "P-A-P"}  # fmt: skip
+    out = answer(run, *command.split(), "shop.data", *columns, *labels, *words)
+    expected = {"suggest": "1  Honey of the bees", "evaluate": "2 documents", "describe --candidates": "2 documents",
+                "describe": "documents with labels", "read": '"bee"', "describe --graph": "P-A-P"}  # fmt: skip
     assert expected[command] in out
 
 
-@pytest.mark.parametrize("command", ["suggest", "evaluate", "candidates", "describe", "read", "graph"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_size_of_a_document_is_an_option_of_every_command(
     run: Command, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "50")
     record = {"id": "long", "title": "Honey of the bees", "abstract": "bee " * 100, "labels": ["bee"], "author": "Ann"}
     write("long.jsonl", [record])
-    labels = () if command in ("read", "graph") else ON_LABELS
+    labels = () if command in ("read", "describe --graph") else ON_LABELS
     words = WORDS if command in ("suggest", "evaluate", "candidates") else ()
-    given = (command, "long.jsonl", *labels, *words)
+    given = (*command.split(), "long.jsonl", *labels, *words)
     left_out = "tagwright: long.jsonl: holds no documents\n"
     if command in ("suggest", "read"):  # they say why in the same line
         remedy = "to read it, raise --max-document-size or TAGWRIGHT_MAX_DOCUMENT_SIZE\n"

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import tagwright as tw
 from tagwright.app.cli import app
+from tagwright.core.atomic import OccupiedError
 from tagwright.core.outputs import Written, check_output, write_output
-from tagwright.core.owned import OccupiedError
 from tagwright.errors import TagwrightError
 from tagwright.review.file import ReviewFile
 
@@ -26,8 +26,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "compare": ["docs.jsonl", "--labels", "labels.txt", "--run", "labels.txt"],
     "batch": ["docs.jsonl", "--model", "model", "--output", "out"],
     "enrich": ["docs.jsonl", "--labels", "labels.txt"],
-    "synthesise": ["docs.jsonl", "--labels", "labels.txt", "--model", "m"],
-    "describe-labels": ["--labels", "labels.txt", "--model", "m"],
+    "labels": ["docs.jsonl", "--labels", "labels.txt", "--synthesise", "m"],
     "serve": ["--model", "model", "--labels", "labels.txt", "--reviews", "reviews.sqlite"],
 }
 "The commands that write files, with what they read; each needs its output besides."
@@ -37,7 +36,7 @@ FOLDERS = {("train", "output"), ("batch", "output"), ("serve", "save_to"), ("mod
 
 READ = {
     "labels", "model", "run", "qrels", "config", "fuse_with", "keywords", "guesses", "reviews", "synthetic", "tokens",
-    "records", "log", "file",
+    "records", "log",
 }  # fmt: skip
 "Paths that are read; serve also keeps its reviews in a file, which is opened, never replaced."
 

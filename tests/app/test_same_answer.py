@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,42 +12,51 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
-from tests.app.conftest import Command
+from tests.app.conftest import Command, write
+from tests.whole_vocabulary import ENGLISH, SKOS
 
-from tagwright import ConfigError, zero_shot
+import tagwright as tw
 from tagwright.batch.local_processes import Tagged
-from tagwright.batch.output_folder import BatchOptions
 from tagwright.batch.shard_tagging import ShardTagger
-from tagwright.batch.shards import Shard
-from tagwright.combining.confidence import squashed
+from tagwright.combining.confidence import Platt, squashed
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.errors import ConfigError
 from tagwright.server.application import application
+from tagwright.server.options import ServerOptions
+from tagwright.server.review.page import ReviewPages
 from tagwright.server.served_model import ServedModel
+from tagwright.server.serving import EVERYTHING, open_review
 from tagwright.sklearn import TaggerClassifier
 from tagwright.tagger import Tagger
-
-TEXT = "Bees and more bees make honey. Honey, bees, flowers. The bank of a river: bees."
-WORDS = zero_shot(["Bees", "Honey", "Flowers", "Banks", "Rivers"], stages=["exact_match", "tfidf"], language="en")
-TAGGERS = {
-    "with confidences": replace(WORDS, combiner=WeightedSum(confidence="fitted", curve=(1.0, 0.0))),
-    "without": WORDS,
-}
-
-REFUSED = "refused"
-Answer: TypeAlias = list[str] | str
-"The ids of the labels, best first; or that there is none, and why."
+from tagwright.tagger.acceptance import SuggestOptions
 
 Question: TypeAlias = Mapping[str, Any]
-"""Options by their names in Python."""
+"Options by their names in Python."
 
-CONFIDENCES: list[Question] = [
-    {"min_confidence": 0.3},
-    {"min_confidence": 0.5, "k": 4},
-    {"min_confidence": 1.0},
-    {"min_confidence": 0.5, "k": 1},
+Ways: TypeAlias = dict[str, Callable[[Question], list[str]]]
+"Name of a way -> the ids of the labels, best first. Raises ConfigError where it refuses."
+
+OWN_WAYS = ["suggest", "python", "classifier", "api"]
+WORDS = ("--set", 'stages=["exact_match", "tfidf"]')
+
+CASES: list[tuple[Question, str]] = [
+    ({}, "1235"),
+    ({"only": ["notation:598*"]}, "25"),
+    ({"only": ["branch:http://e/2", "http://e/3", "http://e/5"]}, "5"),
+    ({"only": ["type:http://e/Topic"], "without": ["notation:598"]}, "1"),
+    ({"only": ["collection:http://e/night"]}, "135"),
+    ({"only": ["scheme:http://e/zoo"], "without": ["branch:http://e/1"]}, "3"),
 ]
-QUESTIONS: list[Question] = [{}, {"k": 1}, {"k": 3}, {"k": 1000}, {"min_confidence": 0.0}, *CONFIDENCES]
-OWN_QUESTIONS: list[Question] = [
+"Conditions, and the labels that fulfil them."
+
+CUTS: list[Question] = [
+    {"k": 1},
+    {"k": 1000},
+    {"min_confidence": 0.0},
+    {"min_confidence": 0.5, "k": 2},
+    {"min_confidence": 1.0},
+]
+OWN_CUTS: list[Question] = [
     {"best_cut": True},
     {"best_cut": True, "k": 2, "min_confidence": 0.4},
     {"min_score": 1.0},
@@ -55,115 +65,122 @@ OWN_QUESTIONS: list[Question] = [
 ]
 "What Annif's interface cannot ask."
 
-IMPOSSIBLE: list[Question] = [{"min_confidence": 1.5}, {"min_confidence": -0.1}, {"k": -1}]
-
-
-@pytest.fixture(scope="module", params=list(TAGGERS))
-def tagger(request: pytest.FixtureRequest) -> Tagger:
-    return TAGGERS[request.param]
-
 
 @pytest.fixture(scope="module")
-def model(tagger: Tagger, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("saved") / "model"
-    tagger.save(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def client(tagger: Tagger) -> Iterator[TestClient]:
-    with TestClient(application([ServedModel("m", tagger, "Model")])) as found:
-        yield found
-
-
-def in_this_process(shards: Iterable[Shard], folder: Path, _: str, options: BatchOptions, __: int) -> Iterator[Tagged]:
-    """Tag shards as processes do: that these write the same bytes is a test of batches."""
-    tagger = ShardTagger.load(folder, options)
-    for shard in shards:
-        target = shard.path.with_suffix(".suggestions")
-        yield Tagged(shard, target, tagger.write(shard.path, target))
+def tagger(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
+    """All four labels are named in the text."""
+    path = tmp_path_factory.mktemp("zoo") / "zoo.ttl"
+    path.write_text(SKOS, encoding="utf-8")
+    return tw.zero_shot(tw.Vocabulary.read(path, language="en"), stages=["exact_match", "tfidf"], language="en")
 
 
 @pytest.fixture
-def ask(
-    tagger: Tagger, model: Path, client: TestClient, run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str, Question], Answer]:
-    """Ask one way."""
-    monkeypatch.setattr("tagwright.batch.batch.in_processes", in_this_process)
-    (tmp_path / "one.jsonl").write_text(json.dumps({"id": "1", "text": TEXT}), encoding="utf-8")
+def sure(tagger: Tagger) -> Tagger:
+    """The same with confidences."""
+    return replace(tagger, combiner=WeightedSum(confidence="fitted", curve=(1.0, 0.0)))
 
-    def flags(question: Question) -> list[str]:
-        texts = {f"--{name.replace('_', '-')}": value for name, value in question.items() if name != "k"}
-        named = [part for flag, value in texts.items() for part in ([flag] if value is True else [f"{flag}={value}"])]
-        return [*named, *(["-k", str(question["k"])] if "k" in question else [])]
 
-    def suggest(question: Question) -> Answer:
-        found = run("suggest", "one.jsonl", "--model", str(model), "--format", "jsonl", "--quiet", *flags(question))
-        return _ids(found.out) if found.code == 0 else _refused(found.code == 2, found.err)
+def ways_to_ask(tagger: Tagger, run: Command, desk: Path) -> Ways:
+    write("one.jsonl", [{"id": "1", "text": ENGLISH}])
+    tagger.save(desk / "model", overwrite=True)
 
-    def batch(question: Question) -> Answer:
-        output = tmp_path / "batch"
-        given = ("--model", str(model), "--output", str(output), "--processes", "1", "--quiet", *flags(question))
-        found = run("batch", "one.jsonl", *given)
-        return (
-            _ids((output / "shard-000000.jsonl").read_text())
-            if not found.code
-            else _refused(found.code == 2, found.err)
-        )
+    def command(name: str, question: Question, *more: str) -> str:
+        listed = {flag: each if isinstance(each, list) else [each] for flag, each in question.items()}
+        flags = [_flag(name, value) for name, values in listed.items() for value in values]
+        found = run(name, "one.jsonl", "--model", "model", "--quiet", *flags, *more)
+        if found.code:
+            raise ConfigError(found.err)
+        return found.out
 
-    def python(question: Question) -> Answer:
-        try:
-            return [each.id for each in tagger.suggest(TEXT, **question)]
-        except ConfigError as error:
-            return _refused(True, str(error))
+    def suggest(question: Question) -> list[str]:
+        return _ids(command("suggest", question, "--format", "jsonl"))
 
-    def classifier(question: Question) -> Answer:
-        names = {"k": "max_labels"}
-        given: dict[str, Any] = {names.get(name, name): value for name, value in question.items()}
+    def batch(question: Question) -> list[str]:
+        command("batch", question, "--output", "batch", "--processes", "1")
+        command("batch", question, "--output", "batch", "--processes", "1")  # continues with the same settings
+        return _ids((desk / "batch" / "shard-000000.jsonl").read_text())
+
+    def python(question: Question) -> list[str]:
+        return [each.id for each in tagger.suggest(ENGLISH, **question)]
+
+    def classifier(question: Question) -> list[str]:
+        given = {{"k": "max_labels"}.get(name, name): value for name, value in question.items()}
         fitted = TaggerClassifier(**{"max_labels": 10, **given})
         fitted.tagger_, fitted.classes_ = tagger, np.array(tagger.vocabulary.ids)
-        try:
-            predicted = {tagger.vocabulary.ids[label] for label in np.flatnonzero(fitted.predict([TEXT])[0]).tolist()}
-        except ConfigError as error:
-            return _refused(True, str(error))
-        return [each.id for each in tagger.suggest(TEXT, k=len(WORDS.vocabulary)) if each.id in predicted]
+        predicted = {fitted.classes_[place] for place in np.flatnonzero(fitted.predict([ENGLISH])[0])}
+        return [each.id for each in tagger.suggest(ENGLISH, k=100) if each.id in predicted]
 
-    def api(question: Question) -> Answer:
-        names = {"k": "limit", "min_confidence": "threshold"}
-        content = {names.get(name, name): value for name, value in question.items()}
-        answer = client.post("/api/suggest", json={"text": TEXT, **content})
-        return _over_http(answer, "suggestions", "id")
+    def api(question: Question) -> list[str]:
+        content = {"text": ENGLISH, **_over_http(question)}
+        plain = _answered(tagger, "/api/suggest", json=content)["suggestions"]
+        explained = _answered(tagger, "/api/suggest", json={**content, "evidence": True})["suggestions"]
+        assert all(each["evidence"] for each in explained)
+        return [each["id"] for each in plain]
 
-    def annif(question: Question) -> Answer:
-        names = {"k": "limit", "min_confidence": "threshold"}
-        content = {names[name]: str(value) for name, value in question.items()}
-        return _over_http(client.post("/v1/projects/m/suggest", data={"text": TEXT, **content}), "results", "uri")
+    def files(question: Question) -> list[str]:
+        sent = {"file": ("a.jsonl", json.dumps({"text": ENGLISH}))}
+        answer = _answered(tagger, "/api/files", files=sent, params=_over_http(question))
+        return [each["id"] for each in answer["documents"][0]["suggestions"]]
 
-    ways = {
-        "suggest": suggest, "batch": batch, "python": python, "classifier": classifier, "api": api, "annif": annif,
+    def annif(question: Question) -> list[str]:
+        form = {"text": ENGLISH, **_over_http(question)}
+        return [each["uri"] for each in _answered(tagger, "/v1/projects/m/suggest", data=form)["results"]]
+
+    def annif_batch(question: Question) -> list[str]:
+        sent: dict[str, Any] = {"json": {"documents": [{"text": ENGLISH}]}, "params": _over_http(question)}
+        return [each["uri"] for each in _answered(tagger, "/v1/projects/m/suggest-batch", **sent)[0]["results"]]
+
+    def served(question: Question) -> list[str]:
+        rules = SuggestOptions(**{name: value for name, value in question.items() if name != "k"})
+        content = {"text": ENGLISH, "limit": question.get("k", 10)}
+        return [each["id"] for each in _answered(tagger, "/api/suggest", rules, json=content)["suggestions"]]
+
+    return {
+        "suggest": suggest, "batch": batch, "python": python, "classifier": classifier, "api": api, "files": files,
+        "annif": annif, "annif batch": annif_batch, "served": served,
     }  # fmt: skip
-    return lambda way, question: ways[way](question)
+
+
+def _flag(name: str, value: object) -> str:
+    flag = f"--{'max-labels' if name == 'k' else name.replace('_', '-')}"
+    return flag if value is True else f"{flag}={value}"
+
+
+def _over_http(question: Question) -> dict[str, Any]:
+    return {{"k": "limit", "min_confidence": "threshold"}.get(name, name): each for name, each in question.items()}
 
 
 def _ids(line: str) -> list[str]:
     return [each["label"] for each in json.loads(line)["suggestions"]]
 
 
-def _refused(rightly: bool, why: str) -> str:
-    assert rightly, why
-    return f"{REFUSED}: {why}"
+CLIENTS = dict[tuple[int, str], TestClient]()
+"Of a tagger and its settings: a server takes longer to start than to answer."
+
+SERVERS = ExitStack()
 
 
-def _over_http(answer: Any, key: str, id_: str) -> Answer:
-    if answer.status_code == 200:
-        return [each[id_] for each in answer.json()[key]]
-    right = answer.status_code == 400 and answer.headers["content-type"] == "application/problem+json"
-    return _refused(right, answer.json()["detail"])
+@pytest.fixture(scope="module", autouse=True)
+def stopped_servers() -> Iterator[None]:
+    with SERVERS:
+        yield
+
+
+def _answered(tagger: Tagger, address: str, settings: SuggestOptions = EVERYTHING, **sent: Any) -> Any:
+    key = (id(tagger), repr(settings))
+    if key not in CLIENTS:
+        served = application([ServedModel("m", tagger, "Model", settings=settings)])
+        CLIENTS[key] = SERVERS.enter_context(TestClient(served))
+    answer = CLIENTS[key].post(address, **sent)
+    if answer.status_code == 400:
+        raise ConfigError(answer.json()["detail"])
+    assert answer.status_code == 200, answer.text
+    return answer.json()
 
 
 def _expected(tagger: Tagger, question: Question) -> list[str]:
     """Worked out from all suggestions by the meaning of each option."""
-    found = tagger.suggest(TEXT, k=100)[: question.get("k", 10)]
+    found = tagger.suggest(ENGLISH, k=100)[: question.get("k", 10)]
     if question.get("best_cut"):
         surest = sorted((each.confidence or 0.0 for each in found), reverse=True)
         f1 = [2 * sum(surest[:size]) / (size + sum(surest)) for size in range(1, len(surest) + 1)]
@@ -174,41 +191,198 @@ def _expected(tagger: Tagger, question: Question) -> list[str]:
     return [each.id for each in enough if not least or (each.confidence or 0.0) >= least]
 
 
-OWN_WAYS = ["suggest", "python", "classifier", "api"]
-
-
-@pytest.mark.parametrize(
-    ("way", "question"),
-    [
-        *((way, question) for question in QUESTIONS for way in [*OWN_WAYS, "annif"]),
-        *((way, question) for question in OWN_QUESTIONS for way in OWN_WAYS),
-        *(("batch", question) for question in (QUESTIONS[1], CONFIDENCES[1], *OWN_QUESTIONS[1:3])),
-    ],
-    ids=str,
-)
-def test_the_same_question_gets_the_same_answer(
-    ask: Callable[[str, Question], Answer], tagger: Tagger, way: str, question: Question
+@pytest.mark.parametrize("way", [*OWN_WAYS, "annif", "batch"])
+def test_the_same_cut_gets_the_same_answer(
+    tagger: Tagger, sure: Tagger, run: Command, desk: Path, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = ask(way, question)
-    asks_for_confidences = bool(question.get("min_confidence") or question.get("best_cut"))
-    if way == "annif" and asks_for_confidences and tagger is TAGGERS["without"]:
-        shown = {each.id: squashed(each.score) for each in tagger.suggest(TEXT, k=100)}
-        rest = {name: value for name, value in question.items() if name != "min_confidence"}
-        assert answer == [id_ for id_ in _expected(tagger, rest) if shown[id_] >= question["min_confidence"]]
-    elif asks_for_confidences and tagger is TAGGERS["without"]:
-        assert "this tagger does not estimate confidences (zero_shot does with the stage dense" in answer
-    else:
-        assert answer == _expected(tagger, question)
+    monkeypatch.setattr("tagwright.batch.batch.in_processes", _in_this_process)
+    ask = ways_to_ask(sure, run, desk)[way]
+    cuts = [CUTS[3]] if way == "batch" else [*CUTS, *(OWN_CUTS if way in OWN_WAYS else [])]
+    for question in cuts:
+        assert ask(question) == _expected(sure, question), question
+    for impossible in () if way == "batch" else ({"min_confidence": 1.5}, {"min_confidence": -0.1}, {"k": -1}):
+        with pytest.raises(ConfigError):
+            ask(impossible)
+    ask = ways_to_ask(tagger, run, desk)[way]
+    if way == "annif":  # its clients expect scores from 0 to 1
+        squeezed = [each.id for each in tagger.suggest(ENGLISH) if squashed(each.score) >= 0.9]
+        assert ask({"min_confidence": 0.9}) == squeezed
+    elif way != "batch":
+        with pytest.raises(ConfigError, match="this tagger does not estimate confidences"):
+            ask({"min_confidence": 0.5})
 
 
-@pytest.mark.parametrize("way", [*OWN_WAYS, "annif"])
-@pytest.mark.parametrize("question", IMPOSSIBLE, ids=str)
-def test_what_cannot_be_is_refused_by_every_way(
-    ask: Callable[[str, Question], Answer], way: str, question: Question
+def _in_this_process(shards: Any, folder: Path, _: str, options: Any, __: int) -> Any:
+    """Tag shards as processes do: that these write the same bytes is a test of batches."""
+    tagger = ShardTagger.load(folder, options)
+    for shard in shards:
+        target = shard.path.with_suffix(".suggestions")
+        yield Tagged(shard, target, tagger.write(shard.path, target))
+
+
+@pytest.mark.parametrize("way", [*OWN_WAYS, "files", "annif", "annif batch", "served"])
+def test_allowed_labels_keep_their_order_and_fill_the_cut(tagger: Tagger, run: Command, desk: Path, way: str) -> None:
+    ask, whole = ways_to_ask(tagger, run, desk)[way], [each.id for each in tagger.suggest(ENGLISH)]
+    assert len(whole) == 4
+    for conditions, allowed in CASES if way in OWN_WAYS else CASES[1:2]:
+        expected = [each for each in whole if each[-1] in allowed]
+        assert ask(conditions) == expected
+        assert ask({**conditions, "k": 1}) == expected[:1]
+    with pytest.raises(ConfigError, match=r"fits no label; did you mean notation:637\.5"):
+        ask({"only": ["notation:6375"]})
+
+
+@pytest.mark.parametrize("way", [*OWN_WAYS, "batch", "files", "annif", "annif batch", "served"])
+def test_narrow_and_broad_labels_are_the_same_by_every_way(tagger: Tagger, run: Command, desk: Path, way: str) -> None:
+    """Owls (5) are below birds (2) and animals (1); eggs (3) are at the top as well."""
+    ask, whole = ways_to_ask(tagger, run, desk)[way], [each.id for each in tagger.suggest(ENGLISH)]
+    branch = [each for each in whole if each[-1] in "125"]
+    assert ask({"hierarchy": "narrowest"}) == [each for each in whole if each[-1] in "35"]
+    if way in ("batch", "files"):  # a process reads each file
+        return
+    assert ask({"per_branch": 1}) == [each for each in whole if each not in branch[1:]]
+    assert ask({"hierarchy": "narrowest", "per_branch": 1, "without": ["http://e/3"]}) == ["http://e/5"]
+    assert set(ask({"hierarchy": "all", "only": ["branch:http://e/1"], "k": 3})) == set(branch)
+    for wrong in ({"hierarchy": "broadest"}, {"per_branch": 0}):
+        with pytest.raises(ConfigError):
+            ask(wrong)
+    with pytest.raises(ConfigError, match="hierarchy parents needs a tagger of `tagwright train auto`"):
+        ask({"hierarchy": "parents"})
+
+
+def test_sure_parents_are_the_same_by_every_way(run: Command, tagger: Tagger, desk: Path) -> None:
+    """No label is likely alone; animals and birds are, with those below them."""
+    assert isinstance(tagger.combiner, WeightedSum)
+    unsure = replace(tagger.combiner, confidence="fitted", curve=(0.5, -1.0))
+    sure = replace(tagger, combiner=unsure, parents=Platt(1.0, 0.0))
+    found = sure.suggest(ENGLISH, hierarchy="parents")
+    assert all(each.confidence and each.confidence < 0.5 for each in sure.suggest(ENGLISH))
+    assert {each.id for each in found} & {"http://e/1", "http://e/2"}
+    assert all(each.confidence and each.confidence >= 0.5 for each in found)
+    for way, ask in ways_to_ask(sure, run, desk).items():
+        assert ask({"hierarchy": "parents"}) == [each.id for each in found], way
+
+
+def test_a_request_may_ask_for_narrower_or_broader_labels_than_the_settings_of_a_served_model(tagger: Tagger) -> None:
+    settings, whole = SuggestOptions(hierarchy="narrowest"), [each.id for each in tagger.suggest(ENGLISH)]
+    for asked, expected in (({}, [each for each in whole if each[-1] in "35"]), ({"hierarchy": "ranked"}, whole)):
+        found = _answered(tagger, "/api/suggest", settings, json={"text": ENGLISH, **asked})["suggestions"]
+        assert [each["id"] for each in found] == expected
+        form = {"text": ENGLISH, **asked}
+        results = _answered(tagger, "/v1/projects/m/suggest", settings, data=form)["results"]
+        assert [each["uri"] for each in results] == expected
+
+
+def test_scores_are_of_suggestions_that_are_as_narrow_as_was_asked_for(
+    run: Command, tagger: Tagger, desk: Path
 ) -> None:
-    assert str(ask(way, question)).startswith(REFUSED)
+    """Owls and eggs are right and all four labels suggested: F1 is 4 / 6; only these two are the narrowest: F1 is 1.
+
+    With one label of each branch, the first of the three animals and eggs, F1 is 1 or 1/2.
+    """
+    tagger.save(desk / "model")
+    (desk / "zoo.ttl").write_text(SKOS, encoding="utf-8")
+    write("gold.jsonl", [{"id": "1", "text": ENGLISH, "labels": ["http://e/3", "http://e/5"]}])
+    suggested = run("suggest", "gold.jsonl", "--model", "model", "--format", "jsonl")
+    (desk / "run.jsonl").write_text(suggested.out)
+    first = next(each.id for each in tagger.suggest(ENGLISH) if each.id[-1] in "125")
+    for rules, expected in (
+        ({}, 2 / 3),
+        ({"hierarchy": "narrowest"}, 1),
+        ({"per_branch": 1}, 1 if first == "http://e/5" else 0.5),
+    ):
+        flags = [f"--{name.replace('_', '-')}={value}" for name, value in rules.items()]
+        by_run = ("--labels", "zoo.ttl", "--run", "run.jsonl", *flags, "--json")
+        found = [
+            json.loads(run("evaluate", "gold.jsonl", "--model", "model", *flags, "--json").out)["measures"],
+            json.loads(run("evaluate", "gold.jsonl", *by_run).out)["measures"],
+            json.loads(run("compare", "gold.jsonl", "--run", "run.jsonl", *by_run).out)["measures"],
+        ]
+        values = [each["F1@5"].get("value", each["F1@5"].get("a")) for each in found]
+        corpus = tw.Corpus.read("gold.jsonl")
+        python = (
+            tw.evaluate(tagger, corpus, **rules)["F1@5"].value,
+            tw.compare(tagger, tagger, corpus, **rules)["F1@5"].a,
+        )
+        assert [*values, *python] == pytest.approx([expected] * 5)
 
 
-def test_the_questions_tell_the_labels_apart() -> None:
-    found = {tuple(_expected(TAGGERS["with confidences"], question)) for question in [*QUESTIONS, *OWN_QUESTIONS]}
-    assert len(found) >= 5
+def test_a_request_narrows_what_a_served_model_may_suggest_and_never_widens_it(tagger: Tagger) -> None:
+    settings = SuggestOptions(only=["branch:http://e/1"], without=["notation:598.9"])
+
+    def ids(only: Sequence[str] = (), without: Sequence[str] = ()) -> set[str]:
+        content = {"text": ENGLISH, "only": only, "without": without}
+        return {each["id"][-1] for each in _answered(tagger, "/api/suggest", settings, json=content)["suggestions"]}
+
+    assert (ids(), ids(["http://e/3"]), ids(["notation:598*"]), ids((), ["notation:59"])) == (
+        {"1", "2"}, set(), {"2"}, {"2"},
+    )  # fmt: skip
+
+
+def test_labels_that_a_served_model_may_not_suggest_are_found_by_no_search(tagger: Tagger) -> None:
+    model = ServedModel("m", tagger, "Model", settings=SuggestOptions(without=["http://e/2"]))
+    queries = json.dumps({key: {"query": key} for key in ("Birds", "Owls", "http://e/2", "Birds at night")})
+    with TestClient(application([model])) as client:
+        found = {each: client.get(f"/api/labels?q={each}").json()["labels"] for each in ("Bird", "Owl", "e/2")}
+        answers = client.post("/reconcile", data={"queries": queries}).json()
+        typed = client.get("/reconcile/m/suggest/entity?prefix=bir").json()["result"]
+    assert {name: [each["id"] for each in labels] for name, labels in found.items()} == {
+        "Bird": [], "Owl": ["http://e/5"], "e/2": [],
+    }  # fmt: skip
+    reconciled = {each["id"] for answer in answers.values() for each in answer["result"]}
+    assert ("http://e/5" in reconciled, "http://e/2" in reconciled, typed) == (True, False, [])
+
+
+def test_the_review_page_shows_no_label_that_may_not_be_suggested(tagger: Tagger, desk: Path) -> None:
+    (desk / "birds.txt").write_text(ENGLISH)
+    model = ServedModel("m", tagger, "Model", settings=SuggestOptions(without=["notation:598*"]))
+    options = ServerOptions(reviews=desk / "reviews.sqlite", documents=[str(desk / "birds.txt")], random_share=1)
+    review = open_review(model, options)
+    assert review is not None
+    with TestClient(application([model], pages=ReviewPages(review))) as client:
+        client.post("/review/enter", data={"name": "Eva"})
+        page = client.get("/review").text
+        found = client.get("/review/documents/1/labels?q=owl").text
+    review.file.close()
+    assert ("Animals" in page, "Eggs" in page, 'value="http://e/2"' in page, "http://e/5" in found) == (
+        True, True, False, False,
+    )  # fmt: skip
+
+
+def test_a_model_is_not_served_under_conditions_that_no_label_fulfils(run: Command, desk: Path) -> None:
+    (desk / "zoo.ttl").write_text(SKOS, encoding="utf-8")
+    outcome = run("serve", "--labels", "zoo.ttl", "--only", "notation:6375", *WORDS)
+    assert outcome.code == 2
+    assert '--only "notation:6375" fits no label; did you mean notation:637.5?' in outcome.err
+
+
+def test_gold_labels_outside_the_conditions_are_left_out_and_counted(
+    run: Command, tagger: Tagger, desk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Three gold labels; two fulfil the conditions and are the first two suggestions of the first document."""
+    tagger.save(desk / "model")
+    labelled = [{"id": "1", "text": ENGLISH, "labels": ["http://e/2", "http://e/5"]},
+                {"id": "2", "text": "Eggs", "labels": ["http://e/3"]}]  # fmt: skip
+    write("gold.jsonl", labelled)
+    found = run("evaluate", "gold.jsonl", "--model", "model", "--only", "notation:598*", "--json")
+    assert (found.code, json.loads(found.out)["documents"]) == (0, 1)
+    assert "1 of 3 gold labels do not fulfil the conditions and are left out" in caplog.text
+    assert "1 of 2 documents have no other label and are not scored" in caplog.text
+    left = json.loads(found.out)["measures"]
+    assert (left["P@1"]["value"], left["nDCG@5"]["value"]) == (1, 1)
+    Path("run.jsonl").write_text(run("suggest", "gold.jsonl", "--model", "model", "--format", "jsonl").out)
+    by_run = (
+        "evaluate",
+        "gold.jsonl",
+        "--labels",
+        "zoo.ttl",
+        "--run",
+        "run.jsonl",
+        "--only",
+        "notation:598*",
+        "--json",
+    )
+    Path("zoo.ttl").write_text(SKOS, encoding="utf-8")
+    assert json.loads(run(*by_run).out)["measures"] == left
+    python = tw.evaluate(tagger, tw.Corpus.read("gold.jsonl"), only=["notation:598*"])
+    assert python["nDCG@5"].value == 1

@@ -69,9 +69,9 @@ ON = ("none.jsonl", "--labels", "labels.jsonl")
         (
             [
                 ("evaluate", *ON),
-                ("candidates", *ON),
+                ("describe", "--candidates", *ON),
                 ("describe", *ON),
-                ("graph", "none.jsonl"),
+                ("describe", "none.jsonl", "--graph"),
                 ("train", "maclr", *ON, "--output", "M"),
             ],
             "none.jsonl: no such file",
@@ -109,7 +109,7 @@ def test_unreadable_input_is_said_before_an_encoder_or_a_tagger_is_loaded(
         ("evaluate", "docs.jsonl", "--labels", "broken.jsonl"): "broken.jsonl:1: ",
         ("evaluate", *DOCS, "--run", "none.jsonl"): "none.jsonl: no such file",
         ("evaluate", *DOCS, "--train", "none.jsonl"): "none.jsonl: no such file",
-        ("candidates", "docs.jsonl", "--labels", "broken.jsonl"): "broken.jsonl:1: ",
+        ("describe", "--candidates", "docs.jsonl", "--labels", "broken.jsonl"): "broken.jsonl:1: ",
         ("train", "svm", *DOCS, "--output", "M", "--fuse-with", "none"): "none: no saved tagger here",
         ("train", "finetune", "docs.jsonl", "--labels", "broken.jsonl", "--model", "saved", "--output", "M"): (
             "broken.jsonl:1: "

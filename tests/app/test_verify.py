@@ -22,13 +22,13 @@ def test_damage_in_a_large_file_is_found_by_verify_and_not_by_loading(
     monkeypatch.setattr(saved, "CHECKED", 10)
     model = tmp_path / "model"
     zero_shot(["Bees", "Banks"], stages=["exact_match"], language="en").save(model)
-    assert run("verify", str(model)).out == f"{model}: whole, 2 labels\n"
+    assert run("labels", "--verify", "--model", str(model)).out == f"{model}: whole, 2 labels\n"
     names = model / "vocabulary" / "names.npy"
     names.write_bytes(names.read_bytes().replace(b"Banks", b"Banks".swapcase()))
     assert api.load(model).vocabulary[1].name == "bANKS"
     with pytest.raises(ModelError, match="its checksum differs"):
         api.load(model, verify=True)
-    outcome = run("verify", str(model))
+    outcome = run("labels", "--verify", "--model", str(model))
     assert (outcome.code, outcome.out) == (2, "")
     assert "names.npy: damaged (its checksum differs)" in outcome.err
 
@@ -37,13 +37,17 @@ def test_a_vocabulary_that_changed_is_noticed(run: Command, desk: Path) -> None:
     zero_shot([{"id": "bee", "names": ["Honey bees"]}, {"id": "tax", "names": ["Taxes"]}],
               stages=["exact_match"], language="en").save(desk / "model")  # fmt: skip
     said = "2 labels added (Banks, Rain), 1 gone (Taxes), 1 renamed (Honey bees -> Bees)"
-    outcome = run("verify", "model", "--labels", "labels.jsonl")
+    outcome = run("labels", "--verify", "--model", "model", "--labels", "labels.jsonl")
     assert (outcome.code, outcome.out) == (1, f"model: whole, 2 labels\ncompared with its labels: {said}\n")
-    found = json.loads(run("verify", "model", "--labels", "labels.jsonl", "--json").out)
+    found = json.loads(run("labels", "--verify", "--model", "model", "--labels", "labels.jsonl", "--json").out)
     assert (found["whole"], found["labels"], found["changes"]["added"]["count"]) == (True, 2, 2)
     assert found["changes"]["renamed"]["examples"] == [{"id": "bee", "name": "Honey bees -> Bees"}]
-    assert run("verify", "model", "--labels", "labels.jsonl", "--json").code == 1
-    assert json.loads(run("verify", "model", "--json").out) == {"model": "model", "whole": True, "labels": 2}
+    assert run("labels", "--verify", "--model", "model", "--labels", "labels.jsonl", "--json").code == 1
+    assert json.loads(run("labels", "--verify", "--model", "model", "--json").out) == {
+        "model": "model",
+        "whole": True,
+        "labels": 2,
+    }
     suggest = ("suggest", "docs.jsonl", "--labels", "labels.jsonl", "--model", "model", "--format", "jsonl")
     outcome = run(*suggest)
     assert f"tagwright: the labels differ from those of the model: {said}" in outcome.err
@@ -65,11 +69,11 @@ def test_verify_sees_what_suggest_sees(run: Command, desk: Path) -> None:
     (desk / "fi.jsonl").write_text('{"id": "1", "text": "Mehiläiset lentävät tänään, ja hunaja on hyvää."}\n')
     zero_shot(desk / "old.ttl", stages=["exact_match"], language="fi").save(desk / "model")
     said = "0 labels added, 0 gone, 1 renamed (Verot -> Maksut)"
-    outcome = run("verify", "model", "--labels", "new.ttl")
+    outcome = run("labels", "--verify", "--model", "model", "--labels", "new.ttl")
     assert (outcome.code, outcome.out.splitlines()[1]) == (1, f"compared with its labels: {said}")
     suggested = run("suggest", "fi.jsonl", "--labels", "new.ttl", "--model", "model").err
     assert f"the labels differ from those of the model: {said}" in suggested
-    assert run("verify", "model", "--labels", "old.ttl").code == 0
+    assert run("labels", "--verify", "--model", "model", "--labels", "old.ttl").code == 0
 
 
 def test_a_server_says_that_the_labels_changed(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,6 +89,6 @@ def test_the_languages_of_the_labels_that_are_compared_are_said(run: Command, de
     labels = [Label("1", ("Bees",), languages=(("en", "Bees"), ("sv", "Bin")))]
     zero_shot(labels, stages=["exact_match"], language="en").save(desk / "model")
     Vocabulary(labels).write(desk / "two.jsonl")
-    outcome = run("verify", "model", "--labels", "two.jsonl")
+    outcome = run("labels", "--verify", "--model", "model", "--labels", "two.jsonl")
     assert outcome.err == "tagwright: two.jsonl: names in en, sv; all taken; --language chooses\n"
     assert outcome.out == "model: whole, 1 label\ncompared with its labels: 0 labels added, 0 gone, 0 renamed\n"

@@ -138,14 +138,13 @@ READERS_OF_LABELS = {
     "suggest": ("docs.csv", *WORDS),
     "evaluate": ("docs.csv", *WORDS),
     "compare": ("docs.csv", "--run", "a.jsonl", "--run", "a.jsonl"),
-    "candidates": ("docs.csv",),
     "train": ("zero-shot", "--output", "M", *WORDS),
     "describe": ("docs.csv",),
     "read": ("docs.csv", "--format", "qrels"),
     "labels": (),
 }
-OTHERS = {"synthesise", "sample"}
-"These need a language model, and confidences; they read labels as the others do."
+OTHERS = {"reviews"}
+"It needs confidences, and reads labels as the others do."
 
 
 def test_every_command_that_takes_an_encoding_is_tried() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,21 +12,18 @@ import pytest
 from tests.tiny import tiny_encoder
 
 from tagwright import auto
-from tagwright.auto import combine, examples, out_of_fold, plan, recipe, speed
+from tagwright.auto import combine, examples, out_of_fold, recipe
 from tagwright.auto.combine import judged_only
 from tagwright.auto.combiner import Examples
-from tagwright.auto.plan import Holdings, Work
-from tagwright.auto.speed import CALIBRATION, Rates, calibrate
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.evaluation import advice
+from tagwright.errors import ConfigError
 from tagwright.papers import depl, rts
-from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.dense import Dense
+from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import fit_svm
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
@@ -95,7 +92,7 @@ def test_labels_of_the_scored_documents_are_hidden_from_their_svm() -> None:
     tagger = combine.with_more_stages(zero_shot.fit(LABELS, CONFIG.zero_shot))
     described = combine.describe_corpus(tagger, documents, combine.Config())
     folds = out_of_fold.Folds(documents, LABELS, LABELS.gold(documents), np.arange(60))
-    found = examples.with_trained(tagger, described, documents, iter(folds)).examples
+    found, _ = examples.with_trained(tagger, described, documents, folds, ["svm", "knn"])
     noise0 = LABELS.index["noise0"]
     for stage in ("svm", "knn"):
         scores = found.features.values[:, found.features.names.index(f"{stage}: score")]
@@ -117,13 +114,13 @@ def test_the_svm_is_not_trained_again_where_it_has_seen_all_but_one_in_twenty(
 
     monkeypatch.setattr(out_of_fold, "fit_svm", counted)
     folds = out_of_fold.Folds(documents, LABELS, LABELS.gold(documents), np.arange(scored))
-    (fold,) = folds
-    last = folds.last()
+    assert len(folds.parts) == 1
+    outside, last = folds.outside("svm", 0), folds.last(["svm", "knn"])
     assert seen == [100 - scored, 100][:trained]
     knn = last["knn"]
     assert isinstance(knn, NearestLabelled)
     assert len(knn.gold) == 100
-    assert (last["svm"] is fold.stages["svm"]) == (trained == 1)
+    assert (last["svm"] is outside) == (trained == 1)
 
 
 @pytest.mark.parametrize(("gains", "kept"), [([0.2, 0.1, 0.2, 0.1], "trained"), ([0.2, -0.1, 0.0, 0.0], "plain")])
@@ -131,17 +128,13 @@ def test_trained_stages_are_kept_where_they_are_better_by_more_than_a_standard_e
     gains: list[float], kept: str
 ) -> None:
     # means of .15 and .025, standard errors of .029 and .063
-    def trial(name: str, measured: list[float]) -> examples.Trial:
-        fitted: Any = SimpleNamespace(measured=np.array(measured))
-        return examples.Trial(name, zero_shot.fit(LABELS, CONFIG.zero_shot), fitted)
-
-    trials = [trial("plain", [0.0] * 4), trial("trained", gains)]
-    assert recipe.clearest(trials, 1.0).name == kept
-    assert recipe.clearest(trials[:1], 1.0).name == "plain"
+    measured = {"plain": np.zeros(4), "trained": np.array(gains)}
+    assert recipe.clearest(measured, 1.0) == kept
+    assert recipe.clearest({"plain": np.zeros(4)}, 1.0) == "plain"
 
 
 def test_with_many_labels_a_combiner_without_the_trained_stages_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "TRAINED_STAGES_ONLY", len(LABELLED))
+    monkeypatch.setattr(recipe, "TRAINED_STAGES_ONLY", len(LABELLED))
     record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
     assert record["nDCG@5"] == {"zero_shot": 0.0, "sum with svm and knn": 1.0}
 
@@ -189,55 +182,44 @@ def test_a_stage_without_which_the_sum_is_clearly_better_is_left_out(monkeypatch
     labels = Vocabulary([Label(name, (name,)) for name in MISLED])
     tagger = combine.with_more_stages(zero_shot.fit(labels, CONFIG.zero_shot))
     described = combine.describe_corpus(tagger, documents, combine.Config())
-    given = {"misleading": Misleading(labels)}
-    gold = labels.gold(documents)
-    folds = out_of_fold.Folds(documents, labels, gold, np.arange(60), names=(), given=given)
-    found = examples.with_trained(tagger, described, documents, iter(folds))
-    assert found.weights == {"misleading": 0.0}
+    folds = out_of_fold.Folds(documents, labels, labels.gold(documents), np.arange(60))
+    monkeypatch.setattr(out_of_fold.Folds, "outside", lambda *_: Misleading(labels))
+    found, weights = examples.with_trained(tagger, described, documents, folds, ["rts"])
+    assert weights == {"rts": 0.0}
     plain = combine.examples(tagger, described, documents)
-    assert found.examples.features.names == plain.features.names
-    assert np.array_equal(found.examples.run.labels, plain.run.labels)  # nor are there candidates that it alone found
+    assert found.features.names == plain.features.names
+    assert np.array_equal(found.run.labels, plain.run.labels)  # nor are there candidates that it alone found
 
 
-def test_rts_learns_from_texts_that_the_combiner_does_not_learn_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rts_reads_other_texts_and_the_dual_encoder_learns_with_the_svm_of_its_documents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pytest.importorskip("torch")
-    read = list[str]()
+    read, trained = list[str](), list[tuple[int, int]]()
 
-    def stood_in(documents: Any, labels: Vocabulary, config: Any, steps: Steps) -> Tagger:
+    def rts_fit(documents: Any, labels: Vocabulary, config: Any, steps: Steps) -> Tagger:
         assert config.is_static
         assert not config.label_pairs
         assert steps.folder is None
         read.extend(each.id for each in documents)
         return Tagger(labels, {"dense": ExactMatch(labels)})
 
-    monkeypatch.setattr(rts, "fit", stood_in)
-    unlabelled = [document(number, labelled=False) for number in range(1000, 2000)]
-    tagger = auto.fit([*LABELLED, *unlabelled], LABELS, CONFIG)
-    assert read == [each.id for each in unlabelled]
-    assert "rts" in tagger.training["auto"]["stages"]
-    assert isinstance(tagger.retrievers["rts"], ExactMatch)
-
-
-def test_the_dual_encoder_is_trained_with_the_svm_of_the_same_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch")
-    trained = list[tuple[int, int]]()
-
-    def stood_in(documents: Any, labels: Vocabulary, config: Any, steps: Steps, *, gold: Run, svm: Tagger) -> Tagger:
+    def depl_fit(documents: Any, labels: Vocabulary, config: Any, steps: Steps, *, gold: Run, svm: Tagger) -> Tagger:
         assert config.is_static
         assert steps.folder is None
         assert isinstance(svm.retrievers["svm"], Linear)
         trained.append((len(documents), len(gold)))
         return Tagger(labels, {"dual": ExactMatch(labels)})
 
-    monkeypatch.setattr(depl, "fit", stood_in)
-    held = Holdings(documents=6000, labelled=6000, used=3)
-    work = Work(encode_labels=0, encode_documents=0, corpus=0, examples=60, folds=1)
-    assert "depl_cls" in plan.plan(held, work, Rates(), minutes=10).stages
-    rows = [replace(row, needs={}) if row.name == "depl_cls" else row for row in advice.STAGES]
-    monkeypatch.setattr("tagwright.auto.plan.STAGES", rows)
-    record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
-    assert "depl_cls" in record["stages"]
+    monkeypatch.setattr(rts, "fit", rts_fit)
+    monkeypatch.setattr(depl, "fit", depl_fit)
+    assert [row.lacking({"labelled": 6000, "unread": 1000}) for row in out_of_fold.STAGES[4:]] == ["", ""]
+    monkeypatch.setattr(recipe, "STAGES", [replace(row, needs={"unread": 30}) for row in out_of_fold.STAGES])
+    tagger = auto.fit([*LABELLED, *UNLABELLED], LABELS, replace(CONFIG, trained=("svm", "depl_cls", "rts")))
+    assert read == [each.id for each in UNLABELLED]  # the combiner does not learn from these
     assert trained == [*[(48, 48)] * 5, (60, 60)]
+    assert tagger.training["auto"]["stages"] == ["zero_shot", "combiner", "svm", "depl_cls", "rts"]
+    assert isinstance(tagger.retrievers["rts"], ExactMatch)
 
 
 def test_the_nearest_documents_by_meaning_share_what_the_encoder_reads(
@@ -276,29 +258,15 @@ def misled(number: int) -> Document:
     return Document(f"m{number}", title=f"{names[0]} {names[1]}", abstract=f"About {names[2]} only", labels=(names[2],))
 
 
-@pytest.fixture(scope="module", name="combiner")
-def trained_where_the_text_is_right() -> Tagger:
+def test_a_combiner_is_kept_that_is_better_than_the_sum(tmp_path: Path) -> None:
     labels = Vocabulary([Label(name, (name,)) for name in MISLED])
-    return auto.fit([misled(number) for number in range(60)], labels, CONFIG)
-
-
-def test_a_combiner_is_kept_that_is_better_than_the_sum(combiner: Tagger, tmp_path: Path) -> None:
-    assert isinstance(combiner.combiner, LearnedCombiner)
+    tagger = auto.fit([misled(number) for number in range(60)], labels, CONFIG)
+    assert isinstance(tagger.combiner, LearnedCombiner)
     found = [misled(number) for number in range(100, 120)]
     right = [each.labels[0] for each in found]
-    assert [each[0].id for each in combiner.suggest(found)] == right
-    combiner.save(tmp_path / "tagger")
+    assert [each[0].id for each in tagger.suggest(found)] == right
+    tagger.save(tmp_path / "tagger")
     assert [each[0].id for each in Tagger.load(tmp_path / "tagger").suggest(found)] == right
-
-
-def test_an_explanation_says_what_each_group_of_features_added(combiner: Tagger) -> None:
-    best, *_ = combiner.explain(misled(100))
-    groups = [each.feature for each in best.contributions]
-    assert {"tfidf", "exact_match", "fixed sum"} <= set(groups)
-    assert len(set(groups)) == len(groups)
-    sizes = [abs(each.added) for each in best.contributions]
-    assert sizes == sorted(sizes, reverse=True)
-    assert not combiner.suggest(misled(100))[0].contributions
 
 
 def test_a_killed_training_goes_on_after_the_last_finished_stage(
@@ -334,44 +302,81 @@ def test_unjudged_candidates_of_a_reviewed_document_are_unknown() -> None:
     assert found.features.values[:, 0].tolist() == [0, 2, 3, 4]
 
 
-def test_the_plan_says_what_is_done_why_and_what_it_costs() -> None:
-    held = Holdings(documents=1000, labelled=20, labels=500, described=500, used=40, language="english")
-    work = Work(encode_labels=500, encode_documents=1000, corpus=1000, examples=20)
-    rates = Rates(label=0.01, document=0.02, find=0.001, describe=0.002, train=0.1, start=1.0)
-    found = plan.plan(held, work, rates, minutes=10, dim=384)
-    # a second has passed; 500 labels at 0.01 s
-    assert found.seconds["zero_shot"] == pytest.approx(1 + 5)
-    # 1000 documents at 0.02 s; candidates of 1020 at 1.5 x 0.001 s, features of 20 at 1.5 x 0.002 s; six fits, of
-    # 0.1 s x (0.76 + 20 x 0.015) each, and a fifth more to see what each group of features brought
-    assert found.seconds["combiner"] == pytest.approx(20 + 1020 * 0.0015 + 20 * 0.003 + 1.2 * 6 * 0.1 * 1.06)
-    assert found.stages == ("zero_shot", "combiner")
-    lines = found.lines()
-    assert lines[0] == ("the data: 1,000 documents, 20 with labels; 500 labels, 500 described; language english; cpu")
-    assert lines[1].startswith("zero_shot, about 6 s: ")
-    assert "without svm: from 30 labelled documents on (here 20)" in lines
-    assert lines[-1].startswith("in all about ")
+class Clock:
+    """A clock that stands still, but for the minutes that a step takes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.minutes, self.patch = 0.0, monkeypatch
+        monkeypatch.setattr(recipe, "monotonic", lambda: 60 * self.minutes)
+
+    def takes(self, owner: Any, name: str, minutes: float) -> None:
+        """Make a function take so long."""
+        function = getattr(owner, name)
+
+        def timed(*arguments: Any, **options: Any) -> Any:
+            self.minutes += minutes
+            return function(*arguments, **options)
+
+        self.patch.setattr(owner, name, timed)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "stages"), [(4.9, ["svm"]), (2.0, ["svm", "knn"]), (0.9, ["svm", "knn"]), (5.0, []), (9.0, [])]
+)
+def test_stages_begin_in_the_first_half_and_what_has_begun_is_finished(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], minutes: float, stages: list[str]
+) -> None:
+    clock = Clock(monkeypatch)
+    clock.takes(combine, "examples", minutes)
+    clock.takes(out_of_fold, "fit_svm", 0.1)
+    record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
+    assert record["stages"] == ["zero_shot", "combiner", *stages]
+    late = ", ".join(name for name in ("svm", "knn") if name not in stages)
+    said = capfd.readouterr().err
+    assert (f"without {late}: half of 10 minutes was over" in said) == bool(late)
+    assert f"again, whatever the time: trained={json.dumps(['combiner', *stages])}" in said
+    assert record["kept"] == ("sum with " + " and ".join(stages) if stages else "zero_shot")
+
+
+def test_named_stages_are_trained_however_long_they_take(learned: Tagger, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    clock.takes(combine, "describe_corpus", 60.0)
+    documents, stages = [*LABELLED, *UNLABELLED], learned.training["auto"]["stages"]
+    assert stages == ["zero_shot", "combiner", "svm", "knn"]
+    assert same(auto.fit(documents, LABELS, replace(CONFIG, trained=tuple(stages[1:]))), learned)
+    alone = auto.fit(documents, LABELS, replace(CONFIG, trained=("knn",))).training["auto"]
+    assert alone["stages"] == ["zero_shot", "combiner", "knn"]
+    with pytest.raises(ConfigError, match=r"trained has knn_dense, which cannot be: no stage has an encoder; leave it"):
+        auto.fit(documents, LABELS, replace(CONFIG, trained=("svm", "knn_dense")))
 
 
 def test_where_the_packaged_encoder_leaves_no_time_for_labels_a_lighter_one_is_taken(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     slow, quick = (str(tiny_encoder(tmp_path / name)) for name in ("slow", "quick"))
     monkeypatch.setattr(zero_shot, "PACKAGED", slow)
     monkeypatch.setattr(recipe, "STATIC", quick)
     for module in (zero_shot, recipe):
         monkeypatch.setattr(module, "has_packaged", lambda: True)
+    monkeypatch.setattr(combine, "BATCH", 32)  # the time is looked at before each batch
+    clock, candidates = Clock(monkeypatch), Tagger.candidates
 
-    def rates(tagger: Tagger, *_: object, **__: object) -> Rates:
-        return Rates(find=60.0 if encoder_of(tagger) == slow else 0.0)
+    def timed(tagger: Tagger, documents: Any) -> Any:
+        clock.minutes += 5.0 * (encoder_of(tagger) == slow)
+        return candidates(tagger, documents)
 
-    monkeypatch.setattr(speed, "calibrate", rates)
+    monkeypatch.setattr(Tagger, "candidates", timed)
     config = replace(CONFIG, stages=("exact_match", "dense"))
-    found = auto.fit(LABELLED, LABELS, config)  # candidates of 60 documents at 60 s are an hour, of ten minutes
+    found = auto.fit(LABELLED, LABELS, config, Steps(tmp_path / "steps"))
     assert "svm" in found.training["auto"]["stages"]
     assert encoder_of(found) == found.training["auto"]["encoder"] == quick
+    clock.minutes = 0.0  # the resumed training reads nothing with the slow one
+    assert same(auto.fit(LABELLED, LABELS, config, Steps(tmp_path / "steps", resume=True)), found)
+    assert clock.minutes == 0.0
     named = auto.fit(LABELLED, LABELS, replace(config, encoder=slow))
     assert encoder_of(named) == slow  # what the user named stays
-    assert "combiner" not in named.training["auto"]["stages"]
+    assert named.training["auto"]["stages"] == ["zero_shot"]
+    assert "none of the 60 labelled documents was used, without the combiner: half of 10 minutes" in caplog.text
 
 
 def encoder_of(tagger: Tagger) -> str:
@@ -379,55 +384,14 @@ def encoder_of(tagger: Tagger) -> str:
     return str(getattr(dense.encoder, "name", "")) if isinstance(dense, Dense) else ""
 
 
-def test_the_machine_is_probed_without_reading_labels(tmp_path: Path) -> None:
-    config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
-    hidden = [replace(each, labels=("no such label",)) for each in LABELLED]
-    tagger = zero_shot.fit(LABELS, config.zero_shot)
-    rates = calibrate(tagger, hidden, encoded=False)
-    assert min(rates.document, rates.describe, rates.train) > 0
-    assert rates.label == 0  # all labels are encoded
-    assert rates.find >= 0  # a difference of two times, which other programs blur
-    assert calibrate(tagger, hidden, encoded=True).document == 0
-
-
-def test_a_text_that_occurs_twice_counts_once_in_the_time_of_encoding(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    encoder, read = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny"))), list[list[str]]()
-    names = ("bees", "wasps", "honey", "market", "stock", "river")
-    labels = [Label(f"{name} {i}", (f"{name} {i}",)) for i, name in enumerate(names * 4)]
-    labels[0] = replace(labels[0], description="They fly.")  # of the others name and text are the same
-    dense = Dense(labels, encoder, DenseOptions(proposed=1))
-    assert dense.missing == len(labels)
-    monkeypatch.setattr(encoder, "encode_raw", lambda texts: read.append([*texts]))
-    calibrate(Tagger(Vocabulary(labels), {"dense": dense}), LABELLED, encoded=True, too_slow=lambda _: True)
-    [_, timed] = read
-    assert len(timed) == len({*timed}) == CALIBRATION + 1
-    assert (
-        plan.not_encoded(dense, [Document("a", abstract="Nobody read this."), Document("b", "Nobody read this.")]) == 1
-    )
-
-
-def test_where_encoding_alone_takes_too_long_no_candidates_are_asked_for(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
-    tagger, asked = zero_shot.fit(LABELS, config.zero_shot), list[Rates]()
-    monkeypatch.setattr(Tagger, "candidates", lambda *_: pytest.fail("candidates"))
-
-    def too_slow(rates: Rates) -> bool:
-        asked.append(rates)
-        return True
-
-    rates = calibrate(tagger, LABELLED, encoded=False, too_slow=too_slow)
-    assert rates == Rates(document=rates.document)
-    assert rates.document > 0
-    assert asked == [rates]
-
-
-def test_what_does_not_fit_into_the_time_is_left_out() -> None:
-    held = Holdings(documents=9000, labelled=9000, labels=5000, used=5000)
-    work = Work(encode_labels=0, encode_documents=0, corpus=100, examples=100, folds=1)
-    svm = plan.predict(held, work, Rates())["svm"]
-    assert "svm" in plan.plan(held, work, Rates(), minutes=svm / 60 + 1).stages
-    assert "svm" in plan.plan(held, work, Rates(), minutes=svm / 60 / 2).left_out
+def test_the_stages_of_a_tagger_are_combined_in_place_of_those_of_the_zero_shot_method() -> None:
+    start = replace(zero_shot.fit(LABELS, CONFIG.zero_shot), training={"method": "zero_shot"})
+    documents = [misled(number) for number in range(40)]
+    labels = Vocabulary([Label(name, (name,)) for name in MISLED])
+    start = start.with_labels(labels)
+    found = auto.fit(documents, labels, CONFIG, model=start)
+    assert same(found, combine.fit(documents, start).tagger)
+    assert found.training["before"] == {"method": "zero_shot"}
+    assert found.training["combined"]["nDCG@5"]["after"] > found.training["combined"]["nDCG@5"]["before"]
+    with pytest.raises(ConfigError, match="2 documents with labels of the vocabulary are needed"):
+        auto.fit(documents[:1], labels, CONFIG, model=start)

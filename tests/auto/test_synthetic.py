@@ -10,7 +10,7 @@ import pytest
 from tests.llm.stub import serving
 
 from tagwright import auto
-from tagwright.auto.combine import ndcg_at_5
+from tagwright.auto.combiner import ndcg_at_5
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.llm.generation import synthetic_documents

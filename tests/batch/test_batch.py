@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +22,7 @@ from tagwright.batch import batch
 from tagwright.batch.local_processes import Tagged
 from tagwright.batch.output_folder import BatchOptions, OutputFolder
 from tagwright.batch.shard_tagging import ShardTagger
-from tagwright.batch.shards import Shard, Unread
+from tagwright.batch.shards import Shard
 from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import to_vocabulary
 from tagwright.errors import ConfigError, ModelError, TagwrightError
@@ -107,39 +105,6 @@ def test_one_process_two_processes_and_shares_of_the_shards_write_the_same_bytes
     assert contents(whole) == contents(tmp_path / "two") == contents(tmp_path / "parts")
 
 
-def test_twelve_thousand_documents_keep_both_of_two_processes_busy(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A process is started only when a shard waits for one."""
-    documents, started, processes = tmp_path / "documents.jsonl", subprocess.Popen, list[int]()
-    documents.write_text("".join(f'{{"id": "{i}", "title": "Bees"}}\n' for i in range(12_000)), encoding="utf-8")
-
-    def counted(*given: Any, **options: Any) -> Any:
-        process = started(*given, **options)
-        processes.append(process.pid)
-        return process
-
-    monkeypatch.setattr(subprocess, "Popen", counted)
-    found = tag(documents, model, tmp_path / "out", BatchOptions(), processes=2)
-    assert (found.documents, found.shards, len(processes)) == (12_000, 6, 2)
-
-
-def test_jobs_that_run_at_once_on_one_folder_write_the_same_bytes_though_one_is_killed_and_started_again(
-    unchanged: Path, model: Path, whole: Path, tmp_path: Path
-) -> None:
-    parts = tmp_path / "parts"
-    first, second = (command(unchanged, model, parts, "--shard", f"{index}/2", "--processes", "1") for index in (0, 1))
-    killed = subprocess.Popen(first, stdout=subprocess.DEVNULL)
-    other = subprocess.Popen(second, stdout=subprocess.DEVNULL)
-    while killed.poll() is None and not (parts / "shard-000000.json").exists():
-        time.sleep(0.01)
-    killed.kill()
-    killed.wait()
-    tag(unchanged, model, parts, OPTIONS, "0/2", processes=1)
-    assert other.wait() == 0  # what cannot be read is in the shards of the first job
-    assert contents(parts) == contents(whole)
-
-
 def test_killed_in_the_middle_and_started_again_it_writes_the_same_bytes(
     documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,22 +158,6 @@ def test_parquet_holds_the_same_with_the_names_of_labels(
         suggested = json.loads(line)["suggestions"]
         assert [each["label"] for each in row["suggestions"]] == [each["label"] for each in suggested]
         assert all(each["name"] == each["label"] and each["confidence"] is None for each in row["suggestions"])
-
-
-def test_a_run_of_trec_holds_the_same(
-    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for options in (OPTIONS, BatchOptions(shard_size=SIZE, format="trec")):
-        here(monkeypatch, model, options)
-        tag(documents, model, tmp_path / options.format, options)
-    lines = (tmp_path / "jsonl" / "shard-000001.jsonl").read_text(encoding="utf-8").splitlines()
-    expected = [
-        (record["id"], each["label"], str(rank), str(each["score"]))
-        for record in map(json.loads, lines)
-        for rank, each in enumerate(record["suggestions"], 1)
-    ]
-    written = (tmp_path / "trec" / "shard-000001.trec").read_text(encoding="utf-8").splitlines()
-    assert [(a, c, d, e) for a, _, c, d, e, _ in map(str.split, written)] == expected
 
 
 def test_the_exit_code_says_that_documents_failed(
@@ -386,27 +335,6 @@ def test_a_folder_that_cannot_be_written_is_refused_before_documents_are_read(
         batch.run(sources, model, tmp_path / "out", OPTIONS, batch.Share())
 
 
-def test_of_two_runs_with_different_settings_one_claims_the_folder(tmp_path: Path) -> None:
-    """Before, both did in most of these races."""
-    for number in range(20):
-        folder, together, refused = tmp_path / str(number), threading.Barrier(2), list[str]()
-
-        def claim(k: int, folder: Path = folder, together: Any = together, refused: list[str] = refused) -> None:
-            together.wait()
-            try:
-                OutputFolder(folder, "jsonl").claim({"k": k})
-            except TagwrightError as error:
-                refused.append(str(error))
-
-        threads = [threading.Thread(target=claim, args=(k,)) for k in (1, 3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(refused) == 1
-        assert "holds a batch with other settings (k " in refused[0]
-
-
 def test_a_tagger_that_is_replaced_during_a_batch_tags_none_of_it(
     documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -483,28 +411,6 @@ def test_a_share_that_cannot_be_is_refused(text: str) -> None:
         batch.Share.parse(text)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is for POSIX")
-def test_a_process_that_is_killed_costs_nothing(unchanged: Path, model: Path, whole: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    started = subprocess.Popen(command(unchanged, model, out, "--processes", "1"), stdout=subprocess.DEVNULL)
-    tasks = Path(f"/proc/{started.pid}/task")
-    if not (tasks / str(started.pid) / "children").exists():
-        started.wait()
-        pytest.skip("no list of children here")
-    killed = False
-    while started.poll() is None and not killed:
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
-            for children in tasks.glob("*/children"):
-                for child in children.read_text().split():
-                    if b"ShardWorker" in Path(f"/proc/{child}/cmdline").read_bytes():
-                        os.kill(int(child), signal.SIGKILL)
-                        killed = True
-        time.sleep(0.005)
-    assert started.wait() == 3  # some documents have no suggestions
-    assert killed
-    assert contents(out) == contents(whole)
-
-
 def test_processes_that_die_before_they_are_given_work_cost_nothing(
     unchanged: Path, model: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -537,26 +443,3 @@ def test_processes_that_never_start_are_an_error(
     said = r"shard 0: 3 processes died \(.* cannot be started: Resource .*\); start again with fewer"
     with pytest.raises(TagwrightError, match=said):
         tag(documents, model, tmp_path / "out", OPTIONS, processes=1)
-
-
-def test_a_batch_that_is_whole_starts_no_process(
-    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        here(patch, model, OPTIONS)
-        tag(documents, model, tmp_path / "out", OPTIONS)
-    monkeypatch.setattr(subprocess, "Popen", None)
-    assert tag(documents, model, tmp_path / "out", OPTIONS, processes=1).skipped == 6
-
-
-def test_a_missing_confidence_is_an_error_of_the_tagger_in_one_line(
-    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, _, err = main(command(documents, model, tmp_path / "out", "--min-confidence", "0.5"), monkeypatch, capsys)
-    assert code == 2
-    assert err.count("\n") == 1
-    assert "does not estimate confidences" in err
-
-
-def test_a_shard_counts_what_cannot_be_read() -> None:
-    assert Shard(0, Path("x"), documents=2, unread=[Unread("why")]).size == 3

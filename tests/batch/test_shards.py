@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.batch.conftest import BROKEN, NAMELESS, REPEATED
+from tests.batch.conftest import BROKEN, NAMELESS
 
 from tagwright.batch.shards import Shard, Unread, cut
 from tagwright.data.document_file import DocumentFile
@@ -45,23 +45,6 @@ def test_a_shard_is_so_many_lines_readable_or_not(documents: Path) -> None:
     assert ids(found[0]) == [f"d{i}" for i in range(1, 23) if i != BROKEN]
     assert [(each.line, each.file) for each in found[0].unread] == [(BROKEN, str(documents))]
     assert [each.line for each in found[1].unread] == [NAMELESS]
-
-
-def test_a_repeated_id_within_a_shard_has_no_suggestions(documents: Path) -> None:
-    (only,) = shards(documents, size=100)
-    assert [each.line for each in only.unread] == [BROKEN, NAMELESS, REPEATED]
-    assert "is also that of an earlier document" in only.unread[-1].reason
-    assert only.unread[-1].id == f"d{REPEATED - 2}"
-
-
-def test_documents_of_several_files_follow_each_other(tmp_path: Path) -> None:
-    one, two = write(tmp_path / "1.jsonl", record("a"), record("b")), write(tmp_path / "2.jsonl", record("c"))
-    assert [ids(shard) for shard in shards(one, two, size=3)] == [["a", "b", "c"]]
-
-
-def test_input_that_ends_with_a_shard_has_no_empty_one(tmp_path: Path) -> None:
-    one = write(tmp_path / "1.jsonl", record("a"), record("b"))
-    assert [shard.size for shard in shards(one, size=1)] == [1, 1]
 
 
 def test_shards_that_are_not_wanted_are_counted_and_not_written(documents: Path) -> None:

@@ -66,12 +66,6 @@ def test_platt_is_level_where_higher_scores_are_right_less_often() -> None:
     assert found(np.array([-5.0, 5.0])) == pytest.approx([0.5, 0.5])
 
 
-def test_a_few_examples_that_are_parted_do_not_make_it_certain() -> None:
-    """Targets are 3/4 and 1/4 and are met exactly at both scores."""
-    found = fit_platt(np.array([2.0, 2.0, 1.0, 1.0]), np.array([True, True, False, False]), np.ones(4))
-    assert found(np.array([2.0, 1.0])) == pytest.approx([0.75, 0.25])
-
-
 @pytest.mark.parametrize(("documents", "kind"), [(ISOTONIC_FROM - 1, Platt), (ISOTONIC_FROM, Isotonic)])
 def test_the_map_is_chosen_by_the_number_of_documents_not_of_suggestions(documents: int, kind: type) -> None:
     rng = np.random.default_rng(2)
@@ -117,11 +111,6 @@ def test_a_damaged_map_is_refused(scores: list[float], values: list[float], tmp_
     save_score_map(Isotonic(np.array(scores), np.array(values)), tmp_path)
     with pytest.raises(ModelError, match="damaged"):
         load_score_map(tmp_path)
-
-
-def test_no_map_needs_no_folder(tmp_path: Path) -> None:
-    save_score_map(None, tmp_path / "confidence")
-    assert not (tmp_path / "confidence").exists()
 
 
 def test_a_map_of_another_kind_is_refused(tmp_path: Path) -> None:

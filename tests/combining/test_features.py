@@ -60,11 +60,7 @@ def column(found: Features, name: str) -> list[float]:
 )
 def test_features_are_those_worked_out_by_hand(found: Features, name: str, expected: list[float]) -> None:
     assert column(found, name) == pytest.approx(expected, abs=1e-3)
-
-
-def test_a_stage_that_finds_nothing_has_no_ranks_of_its_own(found: Features) -> None:
-    assert "reranker: score" in found.names
-    assert "reranker: reciprocal rank of its own" not in found.names
+    assert "reranker: reciprocal rank of its own" not in found.names  # it finds nothing
 
 
 def test_documents_are_described_by_their_lengths_and_by_what_retrievers_found() -> None:

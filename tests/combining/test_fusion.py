@@ -58,14 +58,6 @@ def test_a_stage_without_opinion_changes_nothing() -> None:
     assert standard_scores(candidates, [candidates.scores, np.full(2, 0.3)]).scores.tolist() == alone.scores.tolist()
 
 
-def test_futex_example_of_two_rankings() -> None:
-    """k = 0: label 1 is first and third, 1 + 1/3; label 2 second and first, 1/2 + 1; label 3 third and second."""
-    first, second = Run.from_rows([{1: 9.0, 2: 8.0, 3: 7.0}]), Run.from_rows([{2: 0.3, 3: 0.2, 1: 0.1}])
-    fused = reciprocal_ranks([first, second], k=0)
-    assert fused.labels.tolist() == [2, 1, 3]
-    assert fused.scores.tolist() == pytest.approx([3 / 2, 4 / 3, 5 / 6])
-
-
 def test_runs_over_different_documents_are_refused() -> None:
     with pytest.raises(ValueError, match=r"over \[1, 2\] documents"):
         reciprocal_ranks([Run.from_rows([{}]), Run.from_rows([{}, {}])])

@@ -12,7 +12,7 @@ import pytest
 from tagwright.combining.confidence import Platt
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.reranked import Reranked, RerankOptions
-from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Distribution, Document, Floats, Run, Stage
@@ -97,3 +97,9 @@ def test_a_stage_that_is_not_there_is_refused() -> None:
     with pytest.raises(ConfigError, match='"llm" is to rank again, the re-rankers are none'):
         Reranked(WeightedSum(), OPTIONS).check(["words"], [])
     Reranked(WeightedSum(), OPTIONS).check(["words"], ["llm"])
+
+
+def test_only_a_sum_or_a_learned_combiner_is_ranked_again() -> None:
+    followed = AppendLabels(WeightedSum(), AppendOptions(by="words"))
+    with pytest.raises(ConfigError, match="a language model cannot rank again what AppendLabels combines"):
+        Reranked(followed, OPTIONS).check(["words"], ["llm"])

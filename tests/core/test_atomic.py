@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -203,6 +204,7 @@ def test_a_mistake_of_our_own_is_no_full_disk(tmp_path: Path) -> None:
 
 WRITERS = """
 import sys
+import tempfile
 from pathlib import Path
 from tagwright.core.atomic import *
 from tagwright.core.saved import *
@@ -296,21 +298,6 @@ def test_saving_works_where_the_system_behaves_as_windows_does(windows: None, tm
     assert names(tmp_path) == ["box", "run.jsonl"]
 
 
-def test_a_folder_that_stays_in_use_is_an_error_in_one_line_and_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save(tmp_path / "box", 7)
-
-    def in_use(source: Any, target: Any) -> None:
-        raise PermissionError(errno.EACCES, "Access is denied")
-
-    monkeypatch.setattr(os, "replace", in_use)
-    with pytest.raises(TagwrightError, match=r"box: cannot be written \(Access is denied\)"):
-        save(tmp_path / "box", 8)
-    assert number(tmp_path / "box") == 7
-    assert names(tmp_path) == ["box"]
-
-
 def test_a_second_rename_that_fails_puts_the_old_folder_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(tmp_path / "box", 7)
     rename = atomic.replace
@@ -358,3 +345,29 @@ def test_a_kill_while_it_is_tried_whether_a_place_can_be_written_leaves_what_the
     assert left[0].startswith(f".{probed}.tmp")
     check_writable(tmp_path / path)
     assert [*tmp_path.iterdir()] == []
+
+
+SCRATCH = """
+import sys, tempfile, time
+from tagwright.core.atomic import scratch_folder
+tempfile.tempdir = sys.argv[1]
+with scratch_folder() as folder:
+    (folder / "documents.txt").touch()
+    print(folder.name, flush=True)
+    time.sleep(1000)
+"""
+
+
+def test_a_scratch_folder_is_removed_by_the_next_process_when_its_own_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with subprocess.Popen([sys.executable, "-c", SCRATCH, str(tmp_path)], stdout=subprocess.PIPE, text=True) as killed:
+        assert killed.stdout
+        folder = tmp_path / killed.stdout.readline().strip()
+        atomic.remove_abandoned()
+        assert (folder / "documents.txt").exists()  # its process lives
+        killed.kill()
+    with atomic.scratch_folder() as own:
+        assert [path for path in tmp_path.iterdir() if path.suffix == ".folder"] == [own]
+    assert list(tmp_path.iterdir()) == []

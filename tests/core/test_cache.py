@@ -191,33 +191,6 @@ def test_processes_that_write_while_it_is_cleared_go_on(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from tagwright.core.cache import Cache\n"
-        "cache = Cache(Path(sys.argv[1]))\n"
-        "for i in range(50): cache.put('rows', {f'{sys.argv[2]} {i}'.encode(): b'1'})"
-    )
-    writers = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in "ab"]
-    assert [writer.wait() for writer in writers] == [0, 0]
-    keys = [f"{name} {i}".encode() for name in "ab" for i in range(50)]
-    assert Cache(tmp_path).get("rows", keys) == dict.fromkeys(keys, b"1")
-
-
-def test_a_writer_killed_at_any_moment_leaves_a_readable_cache(tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from tagwright.core.cache import Cache\n"
-        "cache = Cache(Path(sys.argv[1]))\n"
-        "cache.put('rows', {b'first': b'1'}); print('ready', flush=True)\n"
-        "for i in range(10**9): cache.put('rows', {str(i).encode(): b'1'})"
-    )
-    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == b"ready\n"
-        time.sleep(0.05)
-        writer.kill()
-    assert Cache(tmp_path).get("rows", [b"first"]) == {b"first": b"1"}
-
-
 def test_a_damaged_database_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cache = Cache(tmp_path)
     database_of(cache).write_bytes(b"this is no database, but it is long enough to have a header" * 100)

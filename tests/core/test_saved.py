@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +9,8 @@ import pytest
 from tests.boxes import names, number, save
 
 from tagwright.core import saved
-from tagwright.core.atomic import check_replaceable, lies_in, replace_file, replace_folder
-from tagwright.core.saved import check_files, digests, read_array, read_manifest, write_arrays, write_manifest
+from tagwright.core.atomic import check_replaceable, lies_in
+from tagwright.core.saved import check_files, digests, read_array, read_manifest, write_arrays
 from tagwright.errors import ModelError, TagwrightError
 
 
@@ -25,74 +20,10 @@ def test_a_saved_folder_is_read_back(tmp_path: Path) -> None:
     assert read_array(tmp_path / "box", "values").tolist() == [7, 7, 7]
 
 
-def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    save(tmp_path / "box", 7)
-    save(tmp_path / "box", 8)
-    assert read_manifest(tmp_path / "box", "box")["number"] == 8
-    assert names(tmp_path) == ["box"]
-
-
-def test_a_failed_save_leaves_the_old_folder_whole(tmp_path: Path) -> None:
-    save(tmp_path / "box", 7)
-    with pytest.raises(RuntimeError), replace_folder(tmp_path / "box", "box") as target:
-        write_manifest(target, "box", {"number": 8})
-        raise RuntimeError
-    assert read_manifest(tmp_path / "box", "box")["number"] == 7
-    assert names(tmp_path) == ["box"]
-
-
-def test_a_full_disk_is_an_error_in_one_line_and_leaves_the_old_folder_whole(tmp_path: Path) -> None:
-    save(tmp_path / "box", 7)
-    with pytest.raises(TagwrightError, match="cannot be written"), replace_folder(tmp_path / "box", "box"):
-        raise OSError(28, "No space left on device")
-    assert read_manifest(tmp_path / "box", "box")["number"] == 7
-
-
-def test_a_replacement_cut_off_between_its_renames_is_put_back(tmp_path: Path) -> None:
-    save(tmp_path / "box", 7)
-    (tmp_path / "box").rename(tmp_path / ".box.previous")
-    assert read_manifest(tmp_path / "box", "box")["number"] == 7
-
-
 def test_reading_does_not_touch_a_folder_that_is_there(tmp_path: Path) -> None:
     save(tmp_path / "box", 7)
     save(tmp_path / ".box.previous", 6)
     assert read_manifest(tmp_path / "box", "box")["number"] == 7
-
-
-@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is for POSIX")
-def test_a_save_killed_at_any_moment_leaves_a_whole_folder(tmp_path: Path) -> None:
-    """A process saves 1, 2, 3, ... as fast as it can and is killed; what is there is one of them, complete."""
-    program = """
-import sys, numpy as np
-from pathlib import Path
-from tagwright.core.atomic import *
-from tagwright.core.saved import *
-for number in range(1, 10**9):
-    with replace_folder(Path(sys.argv[1]), "box") as target:
-        write_manifest(target, "box", {"number": number})
-        write_arrays(target, {"values": np.full(1000, number)})
-"""
-    for milliseconds in (30, 47, 71):
-        child = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "box")])
-        while not (tmp_path / "box").exists():
-            time.sleep(0.01)
-        time.sleep(milliseconds / 1000)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        number = read_manifest(tmp_path / "box", "box")["number"]
-        assert read_array(tmp_path / "box", "values").tolist() == [number] * 1000
-
-
-def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
-    with (
-        pytest.raises(TagwrightError, match="exists and is not a saved box"),
-        replace_folder(tmp_path / "thesis", "box"),
-    ):
-        pytest.fail("nothing must be written")
-    assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
 
 
 @pytest.mark.parametrize(
@@ -144,27 +75,6 @@ def test_an_empty_folder_may_be_saved_to(tmp_path: Path) -> None:
     (tmp_path / "box").mkdir()
     save(tmp_path / "box", 7)
     assert read_manifest(tmp_path / "box", "box")["number"] == 7
-
-
-def test_a_place_that_cannot_be_written_is_an_error_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(TagwrightError, match="cannot be written"), replace_folder(tmp_path / "file" / "box", "box"):
-        pytest.fail("nothing must be written")
-    with pytest.raises(TagwrightError, match="cannot be written"), replace_file(tmp_path / "file" / "run.jsonl"):
-        pytest.fail("nothing must be written")
-
-
-def test_a_failed_file_leaves_the_old_one(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    path.write_text("old")
-    with pytest.raises(RuntimeError), replace_file(path) as target:
-        target.write_text("new")
-        raise RuntimeError
-    assert path.read_text() == "old"
-    with replace_file(path) as target:
-        target.write_text("new")
-    assert path.read_text() == "new"
-    assert names(tmp_path) == ["run.jsonl"]
 
 
 @pytest.mark.parametrize(

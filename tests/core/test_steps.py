@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tagwright.core.steps import LOG, NAME, Start, State, Steps, remove, resumable
-from tagwright.errors import ConfigError, ModelError, TagwrightError
+from tagwright.core.steps import LOG, NAME, Start, State, Steps, resumable
+from tagwright.errors import ConfigError, ModelError
 
 STATE = State(
     {
@@ -52,56 +51,11 @@ def waiting(output: Path) -> Path:
     return output.with_name(f"{output.name}.training")
 
 
-def write_half(path: Path, text: str, **_: Any) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text[: len(text) // 2])
-    raise Killed
-
-
 def test_a_refused_training_leaves_nothing_behind_not_even_the_folders_above(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     with pytest.raises(ConfigError), resumable(tmp_path / "mine" / "new" / "M", START, resume=False):
         raise ConfigError("too few documents")
     assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]
-
-
-def test_a_kill_while_a_resumed_training_records_itself_costs_no_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waiting(tmp_path / "M")
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(Path, "write_text", write_half)
-        with resumable(tmp_path / "M", START, resume=True):
-            pass
-    with resumable(tmp_path / "M", START, resume=True) as steps:
-        assert same(steps.latest({}), STATE)
-
-
-def test_a_kill_while_a_training_records_itself_first_blocks_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(Path, "write_text", write_half)
-        with resumable(tmp_path / "M", START, resume=False):
-            pass
-    waiting(tmp_path / "M")
-
-
-def test_a_kill_while_a_finished_training_is_removed_blocks_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = waiting(tmp_path / "M")
-
-    def remove_first(path: Path, **_: Any) -> None:
-        if path.is_dir():
-            (path / "manifest.json").unlink()
-            raise Killed
-
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(shutil, "rmtree", remove_first)
-        remove(folder)
-    waiting(tmp_path / "M")
-    assert [each.name for each in tmp_path.iterdir() if "M" in each.name] == ["M.training"]
 
 
 def test_what_a_killed_process_was_writing_is_nothing_to_resume(
@@ -200,15 +154,6 @@ def test_a_kill_while_a_state_is_replaced_leaves_the_old_one(tmp_path: Path, mon
     (tmp_path / ".tmp-of-somebody").touch()
     steps.keep(STATE, {})
     assert {file.name for file in tmp_path.iterdir()} == {NAME, ".tmp-of-somebody"}
-
-
-def test_a_full_disk_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("safetensors.numpy.save_file", full)
-    with pytest.raises(TagwrightError, match=rf"{NAME}: cannot be written \(No space left on device\)"):
-        Steps(tmp_path).keep(STATE, {})
 
 
 def test_the_configs_of_the_steps_with_a_log_are_known(tmp_path: Path) -> None:

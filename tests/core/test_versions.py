@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from tests.boxes import number
 
-from tagwright.core.owned import OccupiedError
+from tagwright.core.atomic import OccupiedError
 from tagwright.core.saved import write_manifest
 from tagwright.core.versions import Versions, in_use
 from tagwright.errors import ConfigError, ModelError, TagwrightError
@@ -155,16 +152,3 @@ def test_the_file_is_plain_json_for_other_programs(tmp_path: Path) -> None:
     filled(tmp_path / "m", 2).promote(2)
     content = json.loads((tmp_path / "m" / "current.json").read_text())
     assert content == {"tagwright": 1, "kind": "versions", "used": ["0001", "0002"]}
-
-
-@pytest.mark.skipif(os.name != "posix", reason="fork and SIGKILL are for POSIX")
-def test_a_kill_at_any_file_operation_leaves_the_version_in_use_whole(tmp_path: Path) -> None:
-    """Every step of add, promote, rollback and prune is killed once; see `tests.kill_versions`."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.kill_versions", str(tmp_path), "--steps"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = json.loads(done.stdout)
-    assert said["damaged"] == []
-    assert said["killed"] > 40

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from tagwright.data import bags
 from tagwright.data.bags import BagOfWords, BagOptions
-from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.errors import InputError, ModelError
 from tagwright.text.words import ANALYSIS, words
 
 TEXTS = [
@@ -45,18 +44,6 @@ def test_plain_weights_are_counts_times_the_logarithm_of_how_few_hold_the_word()
 def test_a_word_at_the_largest_share_counts_and_one_above_does_not(share: float, kept: list[str]) -> None:
     bag = BagOfWords.of(TEXTS, BagOptions(min_documents=1, max_share=share))  # honey: 3 of 5
     assert [word for word in bag.words if word == "honey"] == kept
-
-
-def test_words_below_the_least_number_of_documents_do_not_count_however_often_they_stand_in_one() -> None:
-    assert "stock" not in BagOfWords.of(["stock stock stock", "money", "money"], BagOptions(max_share=1)).words
-
-
-def test_texts_are_read_once_and_one_by_one() -> None:
-    def stream() -> Iterator[str]:
-        yield from TEXTS
-
-    assert BagOfWords.of(stream()).words == BagOfWords.of(TEXTS).words
-    assert BagOfWords.of(TEXTS).transform(stream()).shape[0] == len(TEXTS)
 
 
 def test_the_size_of_the_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,12 +87,3 @@ def test_a_damaged_bag_is_an_error(tmp_path: Path, change: dict[str, object]) ->
 def test_no_word_that_counts_is_an_error() -> None:
     with pytest.raises(InputError, match="of 2 words in 2 documents none stands in at least 2"):
         BagOfWords.of(["bees", "wasps"])
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [({"min_documents": 0}, "min_documents is 0"), ({"max_share": 0.0}, "max_share is 0"), ({"weighting": "x"}, '"x"')],
-)
-def test_options_that_cannot_work_are_errors(options: dict[str, object], problem: str) -> None:
-    with pytest.raises(ConfigError, match=problem):
-        BagOptions(**options)  # type: ignore[arg-type]

@@ -82,10 +82,3 @@ def test_what_is_damaged_is_parsed_anew(tmp_path: Path, folder: Path, parsed: li
     assert list(Vocabulary.read(path)) == LABELS
     assert list(Vocabulary.read(path)) == LABELS
     assert parsed == ["a.ttl"] * 2
-
-
-def test_where_nothing_can_be_kept_everything_is_parsed(tmp_path: Path, parsed: list[str]) -> None:
-    (tmp_path / "cache").write_text("a file, no folder")
-    path = written(tmp_path, "a.ttl")
-    assert list(Vocabulary.read(path)) == list(Vocabulary.read(path)) == LABELS
-    assert len(parsed) == 2

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gc
-import gzip
 import json
 import os
 import tempfile
@@ -10,15 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tagwright.data import corpus, document_file
 from tagwright.data.corpus import Corpus
 from tagwright.errors import InputError, TagwrightError
 from tagwright.types import Document, Section
-
-CORPORA = Path(__file__).resolve().parents[2] / "../shared/data"
 
 BEES = Document(
     "bees",
@@ -76,13 +71,6 @@ def test_parts_are_taken() -> None:
         corpus[10]
 
 
-@settings(deadline=None, max_examples=30)
-@given(st.lists(st.integers(-6, 5)))
-def test_take_agrees_with_a_list(positions: list[int]) -> None:
-    many = [Document(str(number), str(number) * number) for number in range(6)]
-    assert Corpus.of(many).take(positions) == [many[position] for position in positions]
-
-
 def test_a_corpus_lives_as_long_as_it_is_iterated() -> None:
     documents = iter(Corpus.of([BEES, EMPTY]))
     gc.collect()
@@ -101,22 +89,9 @@ def test_documents_from_memory_are_cleaned_and_checked() -> None:
     assert Corpus.of([Document("a", "half \ud800")])[0].title == "half \ufffd"
 
 
-def test_sources_follow_each_other(tmp_path: Path) -> None:
-    corpus = Corpus.read(lines(tmp_path, "b.jsonl", "x", "y"), lines(tmp_path, "a.jsonl", "z"))
-    assert corpus.ids == ["x", "y", "z"]
-
-
 def test_an_id_that_stands_twice_is_refused_with_both_places(tmp_path: Path) -> None:
     first, second = lines(tmp_path, "a.jsonl", "x", "y", "z"), lines(tmp_path, "b.jsonl", "v", "z", "y")
     assert refusal(first, second) == (f'{second}:2: the id "z" is also that of {first}:3; every document needs its own')
-
-
-def test_one_text_given_twice_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("z.txt").write_text("Title")
-    assert refusal(Path("z.txt"), Path("z.txt")) == (
-        'z.txt: the id "z.txt" is also that of z.txt; every document needs its own'
-    )
 
 
 def test_ids_with_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,11 +126,6 @@ def test_a_saved_corpus_is_opened_and_read_again(tmp_path: Path) -> None:
     assert path.exists()
     with pytest.raises(InputError, match=rf'{path}:1: the id "bees" is also that of {path}:1'):
         Corpus.read(path, path)
-
-
-def test_a_saved_corpus_without_documents_is_opened(tmp_path: Path) -> None:
-    Corpus.of([]).save(tmp_path / "corpus.jsonl")
-    assert list(Corpus.open(tmp_path / "corpus.jsonl")) == []
 
 
 def test_a_corpus_that_is_cut_off_is_refused(tmp_path: Path) -> None:
@@ -214,13 +184,6 @@ def test_a_line_that_no_reader_takes_is_refused_as_readers_do(tmp_path: Path, li
     assert str(caught.value).removeprefix(f"{tmp_path}/").startswith(message)
 
 
-def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.jsonl"
-    path.write_bytes(SAVED.replace("A", "caf\xe9").encode("latin-1") + b"\n")
-    with pytest.raises(InputError, match=r"corpus\.jsonl:1: is not as Corpus\.save writes it"):
-        Corpus.open(path)
-
-
 def test_a_missing_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.jsonl: is no saved corpus.*No such file"):
         Corpus.open(tmp_path / "none.jsonl")
@@ -253,23 +216,6 @@ def test_a_hugging_face_dataset_gives_its_columns_and_names_of_classes() -> None
     ]
     with pytest.raises(InputError, match='mapping with the keys "train", "test"; give one of its values'):
         Corpus.of(datasets.DatasetDict(train=dataset, test=dataset))
-
-
-@pytest.mark.corpora
-@pytest.mark.skipif(not CORPORA.is_dir(), reason="the corpora are not beside the project")
-@pytest.mark.parametrize(("name", "count"), [("mdn", 1611), ("tib", 9451), ("epmc", 418), ("arxiv", 3000)])
-def test_nothing_of_the_corpora_is_lost(name: str, count: int) -> None:
-    path = CORPORA / name / "dev.jsonl.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        records = [json.loads(line) for line in file]
-    corpus = Corpus.read(path)
-    assert len(corpus) == count
-    for document, record in zip(corpus, records, strict=True):
-        assert (document.id, list(document.labels)) == (record["id"], record["labels"])
-        assert [(section.heading, section.level) for section in document.sections] == [
-            (section["heading"], section["level"]) for section in record["sections"]
-        ]
-        assert {field: list(values) for field, values in document.metadata.items()} == record["metadata"]
 
 
 def test_a_corpus_is_shown_by_its_size() -> None:

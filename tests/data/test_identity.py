@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import tagwright
-
-ROOT = Path(tagwright.__file__).parent
+from tests.sources import modules
 
 TEXTS_COMPARED = {
     "review/documents.py": "a document of a review is its id and its text",
@@ -23,24 +20,22 @@ WITHIN_ONE_REVIEW = {"review/queue.py", "server/review/page.py", "server/review/
 IDS_ALONE = {
     "data/trec.py": "TREC's formats hold no texts",
     "data/run_files.py": "a run holds no texts",
-    "app/inputs.py": "prints qrels of the documents that were just read",
+    "app/inputs.py": "a document that comes twice is refused",
+    "app/commands/read.py": "prints qrels of the documents that were just read",
+    "app/commands/suggest.py": "the documents that were just read",
     "app/commands/enrich.py": "a run holds no texts; otherwise the records that were just read",
     "app/demo.py": "the documents of the demo",
     "batch/batch.py": "the documents of one shard, with the suggestions that were just made for them",
     "graph/network.py": "references name works by id",
-    "readers/documents/ids.py": "tells documents of one id apart, or says that it is repeated",
+    "readers/documents/files.py": "tells documents of one id apart, or says that it is repeated",
     "data/vocabulary.py": "a page that is a label too",
     "combining/candidate_features.py": "a page that is a label too",
-    "auto/plan.py": "a page that is a label too",
+    "auto/recipe.py": "a page that is a label too",
 }
 
 
 def test_each_place_that_finds_documents_by_id_says_why_it_may() -> None:
-    found = {
-        path.relative_to(ROOT).as_posix()
-        for path in ROOT.rglob("*.py")
-        if any(map(_is_document_id, _keys(ast.parse(path.read_text(encoding="utf-8")))))
-    }
+    found = {path for path, tree in modules() if any(map(_is_document_id, _keys(tree)))}
     assert found == {*TEXTS_COMPARED, *WITHIN_ONE_REVIEW, *IDS_ALONE}
 
 

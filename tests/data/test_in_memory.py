@@ -72,15 +72,11 @@ def test_other_columns_are_metadata_and_labels_may_be_one_text(kind: str) -> Non
     ]
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
 def test_a_column_is_texts(kind: str) -> None:
     texts = frame(kind, ROWS)["body"]
     assert [document.text for document in to_documents(texts)] == ROWS["body"]
     assert to_vocabulary(frame(kind, ROWS)["name"]).ids == ("Bees", "Taxes")
-
-
-def test_an_arrow_column_is_texts() -> None:
-    assert [document.text for document in to_documents(frame("arrow", ROWS)["body"])] == ROWS["body"]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "numpy"])
@@ -139,10 +135,6 @@ def test_labels_beside_documents_may_be_a_printed_list() -> None:
     assert [each.labels for each in with_labels([Document("1")], ["['a', 'b']"])] == [("a", "b")]
 
 
-def test_texts_are_cleaned() -> None:
-    assert next(to_documents(["cafe\u0301\x00noir"])).text == "café noir"
-
-
 def test_columns_are_of_tables() -> None:
     with pytest.raises(ConfigError, match="no table and no records"):
         Corpus.of(["Bees"], text="body")
@@ -151,11 +143,6 @@ def test_columns_are_of_tables() -> None:
 def test_a_list_that_begins_with_no_text_is_refused_and_not_empty() -> None:
     with pytest.raises(InputError, match="documents:1: is null, expected a text"):
         list(to_documents([None, "Bees"]))  # type: ignore[list-item]
-
-
-def test_two_documents_with_one_id_are_refused() -> None:
-    with pytest.raises(InputError, match='the id "a" is also that of'):
-        Corpus.of([Document("a"), Document("a")])
 
 
 CATEGORIES: dict[str, list[Any]] = {
@@ -174,13 +161,6 @@ def test_a_table_of_categories_is_a_vocabulary(kind: str) -> None:
         Label("1", ("Bees", "Apoidea", "Honey bees"), "Insects that fly.", ("2",)),
         Label("2", ("Taxes",)),
     ]
-
-
-@KINDS
-def test_categories_without_ids_have_their_names(kind: str) -> None:
-    rows = {"kind": ["Bees", "Taxes"], "what it is": ["They fly.", "They are paid."]}
-    found = Vocabulary.of(frame(kind, rows), name="kind", description="what it is")
-    assert [(label.id, label.description) for label in found] == [("Bees", "They fly."), ("Taxes", "They are paid.")]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "records"])
@@ -238,11 +218,6 @@ def test_an_old_frame_is_refused_with_a_remedy() -> None:
 
     with pytest.raises(InputError, match=r"pandas can from 2\.2 on"):
         list(to_documents(Old()))  # type: ignore[arg-type]
-
-
-def test_a_vocabulary_stays_what_it_is() -> None:
-    labels = Vocabulary(["Bees"])
-    assert to_vocabulary(labels) is labels
 
 
 @pytest.mark.parametrize("y", [[None], [5]])

@@ -1,6 +1,5 @@
 """Runs and relevance judgements as TREC has them."""
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from tagwright.data.run_files import read_run, write_run
 from tagwright.data.trec import read_qrels, write_qrels
 from tagwright.errors import InputError
-from tagwright.evaluation.scores import evaluate
 from tagwright.text.words import clean
 from tagwright.types import Run
 
@@ -38,11 +36,6 @@ def gold(folder: Path, text: str) -> list[list[str]]:
 def test_a_run_is_written_with_its_spaces_percent_encoded(tmp_path: Path) -> None:
     write_run(RUN, DOCUMENTS, list(LABELS), tmp_path / "run.trec", format="trec")
     assert (tmp_path / "run.trec").read_text() == WRITTEN
-
-
-def test_a_run_is_recognised_and_read(tmp_path: Path) -> None:
-    run = read(tmp_path, WRITTEN)
-    assert (run.indptr.tolist(), run.labels.tolist(), run.scores.tolist()) == ([0, 2, 3], [2, 0, 1], [2.25, 0.5, -1.0])
 
 
 def test_the_score_decides_the_order_and_a_document_without_lines_has_no_suggestions(tmp_path: Path) -> None:
@@ -100,28 +93,12 @@ def test_a_bad_line_of_qrels_is_named(tmp_path: Path, line: str, problem: str) -
         gold(tmp_path, f"d2 0 wasps 1\n{line}\n")
 
 
-def test_the_ndcg_of_a_run_and_qrels_worked_by_hand(tmp_path: Path) -> None:
-    """Right labels at ranks 1 and 3 of the first document, of 2: DCG 1 + 1/2, ideal 1 + 1/log2(3).
-
-    The only right label of the second is at rank 2, after one with a higher score: 1/log2(3).
-    """
-    run = read(
-        tmp_path,
-        "d%201 Q0 bees 1 9 x\nd%201 Q0 wasps 2 8 x\nd%201 Q0 red%20ants 3 7 x\nd2 Q0 bees 1 1 x\nd2 Q0 wasps 2 2 x\n",
-    )
-    judged = gold(tmp_path, "d%201 0 bees 1\nd%201 0 red%20ants 1\nd2 0 bees 1\n")
-    right = Run.from_rows([[LABELS[label] for label in row] for row in judged])
-    second = 1 / math.log2(3)
-    expected = (1.5 / (1 + second) + second) / 2
-    assert evaluate(run, right)["nDCG@5"].value == pytest.approx(expected, abs=1e-12)
-
-
 ids = st.text(st.characters(exclude_categories=["C"], include_characters="\t %2509"), min_size=1).filter(
     lambda text: text.strip() and clean(text) == text
 )
 
 
-@settings(deadline=None)  # writes to the disk, and waits for it
+@settings(deadline=None, max_examples=40)  # writes to the disk, and waits for it
 @given(names=st.lists(ids, min_size=1, max_size=4, unique=True))
 def test_any_id_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
     path = tmp_path_factory.mktemp("runs") / "run.trec"

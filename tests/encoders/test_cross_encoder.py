@@ -11,13 +11,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.numpy import load_file, save_file
 from sentence_transformers import CrossEncoder as Theirs
 from tests.tiny import POSITIONS, tiny_encoder
 
 from tagwright.encoders import pair_tokenizer, precision, transformer
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.encoders.pair_scoring import BertScores
 from tagwright.encoders.pair_tokenizer import longest_first
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, ModelError
@@ -29,16 +27,8 @@ ROWS, COLUMNS = (part.ravel() for part in np.indices((len(DOCUMENTS), len(LABELS
 PAIRS = [(DOCUMENTS[row], LABELS[column]) for row, column in zip(ROWS.tolist(), COLUMNS.tolist(), strict=True)]
 
 
-@pytest.fixture
-def tiny(tmp_path: Path) -> str:
-    return str(tiny_encoder(tmp_path / "tiny"))
-
-
 def classic(folder: str, target: Path, *, labels: int = 1) -> Path:
     """The format of older cross-encoders: one transformer whose own head classifies."""
-    import torch
-    from sentence_transformers import CrossEncoder as Theirs
-
     bare = target.with_name("bare")
     shutil.copytree(folder, bare, ignore=shutil.ignore_patterns("modules.json", "1_Pooling", "sentence*"))
     torch.manual_seed(1)
@@ -47,9 +37,6 @@ def classic(folder: str, target: Path, *, labels: int = 1) -> Path:
 
 
 def theirs(folder: Path) -> Floats:
-    import torch
-    from sentence_transformers import CrossEncoder as Theirs
-
     model = Theirs(str(folder), device="cpu", local_files_only=True)
     return np.asarray(model.predict(PAIRS, activation_fn=torch.nn.Identity()))
 
@@ -83,12 +70,11 @@ def test_a_cross_encoder_of_the_older_format_scores_with_its_own_head(tiny: str,
 def test_any_other_transformer_is_run_by_its_own_library(
     tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tagwright.encoders.pair_scoring.best_dtype", lambda _: torch.float32)
+    monkeypatch.setattr("tagwright.encoders.cross_encoder.best_dtype", lambda _: torch.float32)
     config = Path(tiny, "config.json")
     config.write_text(json.dumps(json.loads(config.read_text()) | {"hidden_act": "relu"}))
     encoder = CrossEncoder.load(tiny, max_length=31)
     encoder.save(tmp_path / "saved")
-    assert BertScores.of(encoder.model) is None
     assert np.abs(scored(encoder) - theirs(tmp_path / "saved")).max() < 1e-5
 
 
@@ -96,21 +82,13 @@ def test_half_precision_is_near(tiny: str, monkeypatch: pytest.MonkeyPatch) -> N
     encoder = CrossEncoder.load(tiny)
     with torch.no_grad():  # scores that are as far apart as those of a trained model
         next(encoder.model[2].parameters()).mul_(50)
-    if "bfloat16" not in precision.speeds():
+    if "bfloat16" not in precision.formats():
         pytest.skip("no product in bfloat16 here")
     full = scored(CrossEncoder.of(encoder.model))
-    monkeypatch.setattr(precision, "speeds", lambda: {"bfloat16": 2.0})
+    monkeypatch.setattr(precision, "formats", lambda: {"bfloat16": True})
     half = scored(CrossEncoder.of(encoder.model))
     assert np.abs(half - full).max() < 0.1 * full.std()
     assert np.corrcoef(half, full)[0, 1] > 0.999
-
-
-def test_logits_too_large_for_an_exponential_are_no_problem(tiny: str, tmp_path: Path) -> None:
-    weights = load_file(Path(tiny, "model.safetensors"))
-    for part in ("query", "key"):
-        weights[f"encoder.layer.0.attention.self.{part}.weight"] *= 20
-    save_file(weights, Path(tiny, "model.safetensors"), metadata={"format": "pt"})
-    assert np.isfinite(scored(CrossEncoder.load(tiny))).all()
 
 
 def test_every_text_is_tokenised_once_and_only_if_it_is_used(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,8 +127,6 @@ def test_a_new_head_is_drawn_from_its_seed(tiny: str) -> None:
 
 
 def test_training_is_seen_by_a_cross_encoder_made_of_the_model_afterwards(tiny: str) -> None:
-    import torch
-
     encoder = CrossEncoder.load(tiny)
     before = scored(encoder)
     with torch.no_grad():
@@ -184,14 +160,6 @@ def test_more_than_one_score_is_refused(tiny: str, tmp_path: Path) -> None:
 def test_a_length_the_model_does_not_have_is_refused(tiny: str, length: int) -> None:
     with pytest.raises(ConfigError, match=f"max_length is {length}.* 8 to {POSITIONS}"):
         CrossEncoder.load(tiny, max_length=length)
-
-
-def test_damaged_weights_are_a_model_error(tiny: str, tmp_path: Path) -> None:
-    CrossEncoder.load(tiny).save(tmp_path / "saved")
-    weights = tmp_path / "saved" / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:1000])
-    with pytest.raises(ModelError, match="cannot be loaded as a cross-encoder"):
-        _ = CrossEncoder.load(str(tmp_path / "saved")).model
 
 
 @given(first=st.integers(0, 40), second=st.integers(0, 40), room=st.integers(2, 40))
@@ -235,8 +203,10 @@ def test_the_score_is_the_difference_of_two_logits(
     assert score(encoder) == pytest.approx((logits[:, entailed] - logits[:, other]).tolist(), abs=1e-5)
     encoder.save(tmp_path / "saved")
     assert score(CrossEncoder.load(str(tmp_path / "saved"))) == pytest.approx(score(encoder), abs=1e-6)
-
-
-def test_other_classes_are_no_score(tmp_path: Path) -> None:
+    assert score(CrossEncoder.of(encoder.model)) == pytest.approx(score(encoder), abs=1e-5)
+    weights = tmp_path / "saved" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(ModelError, match="cannot be loaded as a cross-encoder"):
+        _ = CrossEncoder.load(str(tmp_path / "saved")).model
     with pytest.raises(ModelError, match="gives 3 scores for a pair"):
-        score(CrossEncoder.load(inference_model(tmp_path, ["good", "bad", "neutral"])))
+        score(CrossEncoder.load(inference_model(tmp_path / "other", ["good", "bad", "neutral"])))

@@ -10,27 +10,27 @@ from tests.tiny import tiny_encoder
 
 from tagwright.encoders import device
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.device import best_device, on_device, threads, uses_gpu
+from tagwright.encoders.device import best_device, model_settings, threads, uses_gpu
 from tagwright.errors import ConfigError
 
 
 def test_the_processor_is_taken_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "has_driver", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    with on_device("cpu"), on_device("auto"):
+    with model_settings(device="cpu"), model_settings():
         assert best_device().type == "cpu"
     assert best_device().type == "cuda"
 
 
 def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ConfigError, match="torch finds no such device"), on_device("cuda"):
+    with pytest.raises(ConfigError, match="torch finds no such device"), model_settings(device="cuda"):
         pass
     assert best_device().type == "cpu"
 
 
 def test_an_encoder_remembers_the_device_it_was_made_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with on_device("cpu"):
+    with model_settings(device="cpu"):
         encoder = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False)
     monkeypatch.setattr(device, "has_driver", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)

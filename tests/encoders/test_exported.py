@@ -17,10 +17,11 @@ import pytest
 from safetensors.numpy import save_file
 from tests.tiny import DIM, HEADS, INNER, LAYERS, POSITIONS, VOCABULARY, tiny_encoder
 
-from tagwright.encoders import bi_encoder, sentence_transformer
+from tagwright.encoders import bi_encoder
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.compiled import openvino
-from tagwright.encoders.exported import read_graph, write_graph
+from tagwright.encoders.cross_encoder import CrossEncoder
+from tagwright.encoders.graphs import read_graph, write_graph
 from tagwright.encoders.model_folder import graph_files
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ConfigError, ModelError
@@ -120,18 +121,34 @@ def test_the_tokens_of_a_prompt_are_not_pooled_where_the_model_says_so(
     assert np.abs(encoder.encode(TEXTS, role="document") - expected).max() > 0.01
 
 
-def test_encoding_and_saving_need_no_torch_no_connection_and_no_telemetry(mpnet: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["bert", "mpnet", "cross"])
+def test_encoding_and_saving_need_no_torch_no_connection_and_no_telemetry(
+    mpnet: str, tiny: str, kind: str, tmp_path: Path
+) -> None:
+    if kind == "cross":
+        CrossEncoder.load(tiny).save(tmp_path / "read")
+    folder = {"bert": tiny, "mpnet": mpnet, "cross": str(tmp_path / "read")}[kind]
     code = (
         "import sys; asked = []; sys.modules['torch'] = None\n"
         "sys.addaudithook(lambda event, _: asked.append(event) if event.startswith('socket.') else None)\n"
+        "import numpy as np\n"
         "from tagwright.encoders.bi_encoder import BiEncoder\n"
-        f"encoder = BiEncoder.load({mpnet!r}, cached=False)\n"
-        f"encoder.save({str(tmp_path / 'saved')!r})\n"
-        f"saved = BiEncoder.load({str(tmp_path / 'saved')!r}, cached=False)\n"
-        "assert saved.encode(['bee']).tolist() == encoder.encode(['bee']).tolist()\n"
+        "from tagwright.encoders.cross_encoder import CrossEncoder\n"
+        "def result(folder, target):\n"
+        f"    if {kind!r} == 'cross':\n"
+        "        encoder, one = CrossEncoder.load(folder), np.zeros(1, int)\n"
+        "        found = encoder.score(['bee'], ['wasp'], one, one).tolist()\n"
+        "    else:\n"
+        "        encoder = BiEncoder.load(folder, cached=False)\n"
+        "        found = encoder.encode(['bee']).tolist()\n"
+        "    encoder.save(target)\n"
+        "    return found\n"
+        f"first = result({folder!r}, {str(tmp_path / 'saved')!r})\n"
+        f"assert result({str(tmp_path / 'saved')!r}, {str(tmp_path / 'again')!r}) == first\n"
         "assert not asked, asked\n"
         "assert not [name for name in sys.modules if 'telemetry' in name and sys.modules[name]]\n"
-        "assert not {'transformers', 'sentence_transformers'} & set(sys.modules)"
+        "assert not {'transformers', 'sentence_transformers'} & set(sys.modules)\n"
+        "import openvino.tools.ovc"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -150,12 +167,13 @@ def test_a_model_that_was_trained_is_saved_with_its_graph(mpnet: str, tmp_path: 
     assert np.abs(BiEncoder.load(mpnet).encode(TEXTS) - expected).max() > 0.01
 
 
+@pytest.mark.slow
 def test_a_graph_is_written_without_telemetry(mpnet: str, tmp_path: Path) -> None:
     file = tmp_path / "openvino" / "openvino_model.xml"
     code = (
         "import sys; from pathlib import Path; asked = []\n"
         "from transformers import AutoModel\n"
-        "from tagwright.encoders.exported import write_graph\n"
+        "from tagwright.encoders.graphs import write_graph\n"
         f"model = AutoModel.from_pretrained({mpnet!r}).eval()\n"
         "sys.addaudithook(lambda event, _: asked.append(event) if event.startswith('socket.') else None)\n"
         f"write_graph(model, Path({str(file)!r}))\n"
@@ -176,7 +194,7 @@ def test_a_model_whose_graph_is_not_right_is_saved_without(
             raise RuntimeError(problem)
         graph_of(file, lambda ops, ids: looked_up(ops, ids, dim=DIM))
 
-    monkeypatch.setattr(sentence_transformer, "write_graph", write)
+    monkeypatch.setattr(bi_encoder, "write_graph", write)
     encoder = BiEncoder.of(BiEncoder.load(mpnet).model)
     encoder.save(tmp_path / "saved")
     assert not (tmp_path / "saved" / "openvino").exists()

@@ -1,32 +1,29 @@
+"""The number format: what is chosen is what the processor has, and never measured by the clock."""
+
 from __future__ import annotations
 
 import json
 import logging
-from itertools import cycle
+from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.tiny import tiny_encoder
 
 from tagwright.encoders import precision
-from tagwright.encoders.bert import factors
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.compiled import compiled
+from tagwright.encoders.compiled import Compiled, Computed
 from tagwright.encoders.device import best_device, best_dtype
+from tagwright.encoders.graphs import factors
 from tagwright.errors import ConfigError
 from tagwright.papers.full_text import FullText
 from tagwright.stages.dense import Dense
-from tagwright.types import Floats, Label
+from tagwright.types import Document, Floats, Label
 
 TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100]
-
-
-@pytest.fixture
-def tiny(tmp_path: Path) -> str:
-    return str(tiny_encoder(tmp_path / "tiny"))
+LABELS = [Label("1", ("bee",)), Label("2", ("wasp",))]
+FORMATS = precision.formats  # itself: tests are given a stand-in
 
 
 @pytest.mark.usefixtures("with_int8")
@@ -36,91 +33,88 @@ def test_int8_is_near_float32_and_a_text_has_the_same_vector_in_any_company(tiny
     assert (encoder.encode(TEXTS) * exact).sum(1).min() > 0.99
     alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
     assert (encoder.encode(TEXTS) * alone).sum(1).min() > 0.9999
+    encoders = [BiEncoder.load(tiny, precision=each) for each in ("float32", "bfloat16", "int8")]
+    assert len({encoder.fingerprint for encoder in encoders}) == 3  # vectors of different precision never mix
 
 
 @pytest.mark.parametrize(
-    ("speeds", "expected"),
+    ("formats", "expected", "otherwise"),
     [
-        ({"bfloat16": 1.8, "int8": 2.5}, "int8"),
-        ({"bfloat16": 3.0, "int8": 2.0}, "int8"),
-        ({"bfloat16": 1.8}, "bfloat16"),
-        ({"bfloat16": 1.8, "int8": 1.1}, "bfloat16"),
-        ({"bfloat16": 0.03, "int8": 0.9}, "float32"),
-        ({}, "float32"),
+        ({"bfloat16": True, "int8": True}, "int8", "bfloat16"),
+        ({"bfloat16": True, "int8": False}, "bfloat16", "bfloat16"),
+        ({"bfloat16": False, "int8": True}, "int8", "float32"),
+        ({"bfloat16": False, "int8": False}, "float32", "float32"),
+        ({}, "float32", "float32"),
     ],
 )
-def test_auto_is_what_this_machine_computes_clearly_faster(
-    monkeypatch: pytest.MonkeyPatch, speeds: dict[str, float], expected: str
+def test_auto_is_what_the_processor_has(
+    monkeypatch: pytest.MonkeyPatch, formats: Mapping[Computed, bool], expected: str, otherwise: str
 ) -> None:
-    monkeypatch.setattr(precision, "speeds", lambda: speeds)
+    monkeypatch.setattr(precision, "formats", lambda: formats)
     assert precision.resolve("auto") == expected
-    assert precision.resolve("auto", quantisable=False) == (
-        "bfloat16" if speeds.get("bfloat16", 0) > 1.2 else "float32"
-    )
+    assert precision.resolve("auto", quantisable=False) == otherwise
+    assert [precision.resolve(name) for name in formats] == list(formats)  # what is imitated can be asked for
 
 
-SPEEDS = precision.speeds  # itself: tests are given a stand-in
+@pytest.mark.parametrize(("said", "held", "expected"), [
+    (["BF16", "WINOGRAD", "FP32", "INT8"], "", {"int8": True, "bfloat16": True}),
+    (["BF16", "FP32", "INT8"], "", {"int8": True, "bfloat16": False}),
+    (["WINOGRAD", "FP32", "INT8"], "", {"int8": True, "bfloat16": False}),
+    (["BF16", "WINOGRAD", "FP32", "INT8"], "AVX512_CORE_VNNI", {"int8": True}),
+])  # fmt: skip
+def test_openvino_says_whether_the_processor_has_bfloat16_and_a_product_kept_in_the_cache_has_int8(
+    monkeypatch: pytest.MonkeyPatch, said: list[str], held: str, expected: Mapping[Computed, bool]
+) -> None:
+    class Core:
+        def get_property(self, device: str, name: str) -> list[str]:
+            assert (device, name) == ("CPU", "OPTIMIZATION_CAPABILITIES")
+            return said
+
+    monkeypatch.setattr(precision, "openvino", lambda: precision_of(Core))
+    monkeypatch.setattr(precision, "_processor", lambda: f"a machine of this test {said} {held}".encode())
+    monkeypatch.delenv("DNNL_MAX_CPU_ISA", raising=False)
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", held)
+    for tried in (True, None):  # the second time it is not tried
+        monkeypatch.setattr(precision, "try_int8", lambda tried=tried: tried)
+        assert FORMATS() == expected
 
 
-def test_what_the_trial_found_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precision, "_machine", lambda: b"a machine of this test")
-    monkeypatch.setattr(precision, "_tried", lambda: {"int8": 2.0})
-    assert SPEEDS() == {"int8": 2.0}
-    monkeypatch.setattr(precision, "_tried", lambda: {"int8": 0.5})
-    assert SPEEDS() == {"int8": 2.0}
+def precision_of(core: type) -> Any:
+    """A stand-in for OpenVINO."""
+    return type("OpenVINO", (), {"Core": core})
 
 
-def test_a_format_with_wrong_products_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_int8_that_is_imitated_in_float32_or_wrong_or_refused_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its time, what is imitated would win now and then, where other programs run."""
+
     def wrong(weight: Floats, *, int8: bool) -> Any:
-        return factors(-weight if int8 else weight, int8=False)
+        return factors(-weight, int8=int8)
 
-    monkeypatch.setattr(precision, "factors", wrong)
-    assert "int8" not in precision._tried()
+    def refused(model: Any, name: Computed) -> Any:
+        raise RuntimeError("no such primitive")
 
-
-def test_a_format_that_is_imitated_in_float32_is_never_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its time it would win now and then, where other programs run."""
-    monkeypatch.setattr(precision, "compiled", lambda model, _, streams: compiled(model, "float32", streams))
-    assert precision._tried() == {"bfloat16": 1.0, "int8": 1.0}
-
-
-def test_a_format_that_rounds_what_it_multiplies_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Rounding:
-        """Products of a format with 8 bits of mantissa, as bfloat16 has them."""
-
-        def __init__(self, request: Any) -> None:
-            self.infer = lambda inputs: request.infer([_rounded(each) for each in inputs])
-
-    def rounding(model: Any, name: Any, streams: int) -> Any:
-        found = compiled(model, "float32", streams)
-        if name == "float32":
-            return found
-        return SimpleNamespace(create_infer_request=lambda: Rounding(found.create_infer_request()))
-
-    monkeypatch.setattr(precision, "compiled", rounding)
-    clock = cycle([0.0, 4.0, 4.0, 6.0])  # when float32 starts and ends, then the other
-    monkeypatch.setattr(precision, "perf_counter", lambda: next(clock))
-    assert precision._tried() == {"bfloat16": 2.0, "int8": 2.0}
+    monkeypatch.setattr(precision, "Compiled", lambda model, _: Compiled(model, "float32"))
+    assert precision.try_int8() is False
+    with monkeypatch.context() as patch:
+        patch.setattr(precision, "factors", wrong)
+        assert precision.try_int8() is None
+    monkeypatch.setattr(precision, "Compiled", refused)
+    assert precision.try_int8() is None
 
 
-def _rounded(values: Floats) -> Floats:
-    mantissa, exponent = np.frexp(values)
-    return np.ldexp(np.round(mantissa * 256) / 256, exponent).astype(np.float32)
+def test_int8_that_rounds_what_it_multiplies_is_the_processors_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rounding(model: Any, name: Computed) -> Any:
+        """Products of activations that are rounded to 8 bits, but in float32."""
+        run = Compiled(model, "float32")
+        return run if name == "float32" else lambda parts, inputs: run([np.round(x * 32) / 32 for x in parts], inputs)
+
+    monkeypatch.setattr(precision, "Compiled", rounding)
+    assert precision.try_int8() is True
 
 
-def test_a_format_that_openvino_refuses_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(model: Any, name: Any, streams: int) -> Any:
-        if name == "bfloat16":
-            raise RuntimeError("no such primitive")
-        return compiled(model, name, streams)
-
-    monkeypatch.setattr(precision, "compiled", refused)
-    assert "bfloat16" not in precision._tried()
-
-
-def test_without_openvino_there_is_float32_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_openvino_nothing_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "is_installed", lambda: False)
-    assert SPEEDS() == {}
+    assert FORMATS() == {"bfloat16": False}
 
 
 @pytest.mark.parametrize(("variable", "value"), [("ONEDNN_MAX_CPU_ISA", "AVX2"), ("ATEN_CPU_CAPABILITY", "avx2")])
@@ -144,12 +138,6 @@ def test_what_cannot_be_had_is_refused_in_a_sentence(tiny: str) -> None:
         BiEncoder.load(tiny, precision="half")  # type: ignore[arg-type]
 
 
-@pytest.mark.usefixtures("with_int8")
-def test_vectors_of_different_precision_never_mix(tiny: str) -> None:
-    encoders = [BiEncoder.load(tiny, precision=each) for each in ("float32", "bfloat16", "int8")]
-    assert len({encoder.fingerprint for encoder in encoders}) == 3
-
-
 def test_apples_gpu_is_not_used_even_where_the_library_would(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in for a Mac: sentence-transformers takes MPS by itself unless told the device."""
     import sentence_transformers.base.model as model
@@ -162,47 +150,37 @@ def test_apples_gpu_is_not_used_even_where_the_library_would(tiny: str, monkeypa
     assert best_device().type != "mps"
 
 
-def test_a_saved_stage_says_what_its_labels_were_computed_in(
+def test_a_saved_stage_and_the_log_say_what_vectors_were_computed_in(
     tiny: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    labels = [Label("1", ("bee",)), Label("2", ("wasp",))]
+    caplog.set_level(logging.INFO)
+    dense = Dense(LABELS, BiEncoder.load(tiny, precision="float32", cached=False))
+    assert [message for message in caplog.messages if "computes in float32 (precision float32)" in message]
     (tmp_path / "dense").mkdir()
-    Dense(labels, BiEncoder.load(tiny, precision="float32")).save(tmp_path / "dense")
+    dense.save(tmp_path / "dense")
     manifest = tmp_path / "dense" / "manifest.json"
     content = json.loads(manifest.read_text())
     assert content["encoder"].items() >= {"asked": "float32", "computed": "float32"}.items()
-    loaded = Dense.load(tmp_path / "dense", labels)
+    loaded = Dense.load(tmp_path / "dense", LABELS)
     assert isinstance(loaded.encoder, BiEncoder)
     assert loaded.encoder.precision == "float32"
     manifest.write_text(json.dumps({**content, "encoder": {"asked": "float32", "computed": "int8"}}))
-    with caplog.at_level(logging.INFO):
-        Dense.load(tmp_path / "dense", labels)
+    Dense.load(tmp_path / "dense", LABELS)
     assert "labels were encoded in int8, documents are in float32" in caplog.text
 
 
 def test_full_texts_keep_the_precision_of_their_dense_part(tiny: str, tmp_path: Path) -> None:
-    labels = [Label("1", ("bee",)), Label("2", ("wasp",))]
-    FullText(Dense(labels, BiEncoder.load(tiny, precision="float32"))).save(tmp_path)
-    encoder = FullText.load(tmp_path, labels).dense.encoder
+    FullText(Dense(LABELS, BiEncoder.load(tiny, precision="float32"))).save(tmp_path)
+    encoder = FullText.load(tmp_path, LABELS).dense.encoder
     assert isinstance(encoder, BiEncoder)
     assert (encoder.asked, encoder.precision) == ("float32", "float32")
 
 
-def test_the_log_says_what_an_encoder_computes_in(tiny: str, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO):
-        BiEncoder.load(tiny, precision="float32", cached=False).encode(["bee"])
-    assert [message for message in caplog.messages if "computes in float32 (precision float32)" in message]
-
-
 def test_documents_stay_out_of_the_cache_when_asked_to(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tagwright.types import Document
-
     encoder = BiEncoder.load(tiny)
-    dense = Dense([Label("1", ("bee",)), Label("2", ("wasp",))], encoder)
+    dense = Dense(LABELS, encoder)
     assert encoder.cache is not None
-    monkeypatch.setenv("TAGWRIGHT_CACHE_DOCUMENTS", "no")
-    dense.read([Document("d", title="honey")])
-    assert encoder.cache.get(["bee", "honey"])[1].tolist() == [True, False]
-    monkeypatch.delenv("TAGWRIGHT_CACHE_DOCUMENTS")
-    dense.read([Document("d", title="honey")])
-    assert encoder.cache.get(["bee", "honey"])[1].tolist() == [True, True]
+    for said, kept in (("no", [True, False]), ("yes", [True, True])):
+        monkeypatch.setenv("TAGWRIGHT_CACHE_DOCUMENTS", said)
+        dense.read([Document("d", title="honey")])
+        assert encoder.cache.get(["bee", "honey"])[1].tolist() == kept

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize
 from tests.tiny import DIM, VOCABULARY, tiny_encoder
@@ -16,8 +16,7 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.cache import Cache, user_cache
 from tagwright.encoders import static
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.static import distil, main_directions
-from tagwright.errors import ModelError
+from tagwright.encoders.static import distil, main_directions, rarity, read_sketch
 from tagwright.tagger import Tagger
 from tagwright.tagger import zero_shot as zeroshot
 from tagwright.types import Floats
@@ -55,12 +54,6 @@ def test_vectors_are_taken_at_their_own_length(tmp_path: Path) -> None:
     np.testing.assert_allclose(unit, plain, atol=1e-6)
 
 
-def test_it_is_saved_and_loaded_as_any_encoder(tmp_path: Path) -> None:
-    distil(tmp_path / "static", str(tiny_encoder(tmp_path / "tiny")))
-    vectors = BiEncoder.load(str(tmp_path / "static"), cached=False).encode(["bee honey", "honey bee", "stock market"])
-    assert vectors[0] @ vectors[1] > 0.999 > vectors[0] @ vectors[2]
-
-
 def test_the_static_encoder_is_distilled_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
     tiny, made = str(tiny_encoder(tmp_path / "tiny")), list[str]()
@@ -92,13 +85,13 @@ def test_the_next_process_unpacks_what_was_distilled(tmp_path: Path, monkeypatch
     tiny, cache = str(tiny_encoder(tmp_path / "tiny")), tmp_path / "cache"
     with monkeypatch.context() as patch:
         patch.setattr(static, "distil", lambda folder: distil(folder, tiny))
-        first = static.distilled_in(Cache(cache))
+        first = static.distilled(Cache(cache))
 
     def refused(folder: Path) -> Path:
         raise AssertionError("it is distilled again")
 
     monkeypatch.setattr(static, "distil", refused)
-    second = static.distilled_in(Cache(cache))
+    second = static.distilled(Cache(cache))
     assert first != second
     assert contents(first) == contents(second)
     assert {"model.safetensors", "tokenizer.json", "modules.json"} <= contents(second).keys()
@@ -110,18 +103,13 @@ def test_where_nothing_can_be_kept_it_is_distilled_all_the_same(
     tiny = str(tiny_encoder(tmp_path / "tiny"))
     monkeypatch.setattr(static, "distil", lambda folder: distil(folder, tiny))
     (tmp_path / "file").write_text("in the way")
-    assert "modules.json" in contents(static.distilled_in(Cache(tmp_path / "file")))
+    assert "modules.json" in contents(static.distilled(Cache(tmp_path / "file")))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     """The files of a folder."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-
-
-def test_an_unknown_encoder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no encoder"):
-        distil(tmp_path / "static", "nobody/nothing")
 
 
 @given(st.integers(0, 99))
@@ -146,3 +134,45 @@ def _harmonic(count: int) -> float:
 def _distances(vectors: Floats) -> Floats:
     distances: Floats = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)[np.triu_indices(len(vectors), 1)]
     return distances
+
+
+def test_a_text_is_the_mean_of_its_tokens_weighted_by_rarity(tiny: str) -> None:
+    sketch = read_sketch(Path(tiny))
+    assert sketch is not None
+    table = load_file(Path(tiny, "model.safetensors"))["embeddings.word_embeddings.weight"]
+    ordinary = (table[5:] - table[5:].mean(axis=0)) * rarity(len(VOCABULARY) - 5)[:, None]  # 5 special ones come first
+    bee, honey = (ordinary[VOCABULARY.index(word) - 5] for word in ("bee", "honey"))
+    expected = (2 * bee + honey) / np.linalg.norm(2 * bee + honey)
+    np.testing.assert_allclose(sketch(["bee honey bee"])[0], expected, atol=1e-5)
+
+
+def test_as_much_of_a_text_is_read_as_the_transformer_reads(tiny: str) -> None:
+    """Of five tokens, [CLS] and [SEP] are two."""
+    sketch = read_sketch(Path(tiny), max_length=5)
+    assert sketch is not None
+    beginning, same, more = sketch(["bee honey bee", "bee honey bee wasp wasp", "bee honey wasp"])
+    np.testing.assert_allclose(same, beginning, atol=1e-6)
+    assert not np.allclose(more, beginning, atol=1e-3)
+
+
+def test_texts_without_a_known_token_are_zero_and_no_text_is_cut(tiny: str) -> None:
+    sketch = read_sketch(Path(tiny))
+    assert sketch is not None
+    assert not sketch(["", "\u4e00"]).any()
+    assert sketch([]).shape == (0, 16)
+    long = sketch(["bee " * 500 + "honey " * 500, "bee honey"])
+    np.testing.assert_allclose(long[0], long[1], atol=1e-5)
+
+
+def test_there_is_none_without_a_table_of_embeddings(tiny: str) -> None:
+    folder = Path(tiny)
+    weights = load_file(folder / "model.safetensors")
+    table = weights.pop("embeddings.word_embeddings.weight")
+    save_file({**weights, "tokens": table}, Path(tiny, "model.safetensors"))
+    assert read_sketch(folder) is None
+    save_file({**weights, "embeddings.word_embeddings.weight": table[:9]}, Path(tiny, "model.safetensors"))
+    assert read_sketch(folder) is None
+    (Path(tiny, "model.safetensors")).write_bytes(b"damaged")
+    assert read_sketch(folder) is None
+    (folder / "tokenizer.json").unlink()
+    assert read_sketch(folder) is None

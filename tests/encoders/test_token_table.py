@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -49,13 +47,6 @@ def test_a_text_is_the_mean_of_its_tokens_and_zero_without_any(tmp_path: Path) -
     assert table.dim == 2
     assert counts == [5]
     assert table([]).shape == (0, 2)
-
-
-def test_a_prompt_is_read_before_the_text(tmp_path: Path) -> None:
-    table = read(static(tmp_path / "static", prompts={"query": "wasp ", "document": ""}))
-    assert table is not None
-    assert table(["bee"], role="query").tolist() == [[1.5, 0.5]]
-    assert table(["bee"], role="document").tolist() == [[3, 0]]
 
 
 @pytest.mark.parametrize("normalize", [False, True])
@@ -97,17 +88,6 @@ def test_other_tensors_and_formats_are_left_to_the_library(tmp_path: Path) -> No
     assert read(folder) is None
 
 
-def test_half_precision_is_read(tmp_path: Path) -> None:
-    folder = static(tmp_path / "static")
-    save_file(
-        {"embedding.weight": load_file(folder / WEIGHTS)["embedding.weight"].astype(np.float16)}, folder / WEIGHTS
-    )
-    table = read(folder)
-    assert table is not None
-    assert table.table.dtype == np.float32
-    assert table(["bee"]).tolist() == [[3, 0]]
-
-
 def test_a_token_without_a_vector_is_an_error(tmp_path: Path) -> None:
     folder = static(tmp_path / "static")
     tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
@@ -131,15 +111,3 @@ def test_damaged_files_are_errors(tmp_path: Path) -> None:
     (folder / "tokenizer.json").write_text("{}")
     with pytest.raises(ModelError, match=r"tokenizer\.json: damaged"):
         BiEncoder.load(str(folder)).encode(["bee"])
-
-
-@given(st.lists(st.text("abé́ .\x00\x1c\n\u2003中", max_size=8), max_size=5))
-def test_tokens_of_texts_with_berts_tokenizer_are_those_that_it_gives(texts: list[str]) -> None:
-    vocabulary = {token: place for place, token in enumerate(["[UNK]", "a", "b", "##b", "##a", "e", ".", "中", "ab"])}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
-    table = np.eye(len(vocabulary), dtype=np.float32)
-    counts = [np.bincount(tokenizer.encode(text).ids, minlength=len(vocabulary)) for text in texts]
-    shares = [each / max(1, each.sum()) for each in counts]
-    found = TokenTable(tokenizer, table)(texts)
-    np.testing.assert_allclose(found, np.array(shares).reshape(-1, len(vocabulary)), rtol=1e-6)

@@ -16,6 +16,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.tokens import (
+    Fertility,
     TextCache,
     Tokens,
     WordTokenizer,
@@ -24,6 +25,7 @@ from tagwright.encoders.tokens import (
     tokenizes_words_independently,
 )
 from tagwright.errors import ModelError
+from tagwright.text.batch import Numbered
 from tagwright.text.words import clean
 from tagwright.training.trainable_encoder import chunks
 
@@ -46,13 +48,9 @@ def test_a_tokenizer_that_sees_more_than_a_word_is_asked_for_the_whole_text() ->
     byte_level.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     assert not tokenizes_words_independently(byte_level)
     assert tokenizer_of(byte_level)(["a a", ""]).ids.tolist() == [0, 1]
-
-
-def test_a_tokenizer_with_a_token_of_two_words_is_asked_for_the_whole_text() -> None:
-    tokenizer = Tokenizer.from_str(TOKENIZER.to_str())
-    assert tokenizes_words_independently(tokenizer)
-    tokenizer.add_tokens([AddedToken("New York")])
-    assert not tokenizes_words_independently(tokenizer)
+    of_two_words = Tokenizer.from_str(TOKENIZER.to_str())
+    of_two_words.add_tokens([AddedToken("New York")])
+    assert not tokenizes_words_independently(of_two_words)
 
 
 @given(st.lists(st.text("behony was."), max_size=6), st.integers(1, 4), st.sampled_from(["left", "right"]))
@@ -168,3 +166,39 @@ def test_tokenizers_of_known_models_are_admitted(tmp_path: Path) -> None:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.Sequence([normalizers.Precompiled(charsmap(18 * "x")), *spaces])
     check_growth(tokenizer, tmp_path)
+
+
+def letters_per_token(text: str, tokenizer: Tokenizer = TOKENIZER) -> float:
+    return float(Fertility(tokenizer)(Numbered.of([text], 2))[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Honey, a flower! market", (5 + 6 + 6) / 3),  # known words have all their letters in one token
+        ("hunaja kukka", 1),  # spelled ones a letter in each
+        ("market kukka", (6 + 5) / (1 + 5)),
+        ("мёдоносная 図書館", 0),  # of another script
+        ("market 図", 6 / 2),
+        ("bee bees 12345 b2b2b2", np.nan),  # short words and numbers say nothing
+    ],
+)
+def test_letters_per_token(text: str, expected: float) -> None:
+    assert letters_per_token(text) == pytest.approx(expected, nan_ok=True)
+
+
+def test_padding_and_truncation_of_the_tokenizer_change_nothing_and_stay() -> None:
+    padded = Tokenizer.from_str(TOKENIZER.to_str())
+    padded.enable_padding(length=64)
+    padded.enable_truncation(2)
+    assert letters_per_token("hunaja kukka", padded) == 1
+    assert (padded.padding or {})["length"] == 64
+    assert (padded.truncation or {})["max_length"] == 2
+
+
+def test_each_text_has_its_own_number_and_none_where_no_word_tells() -> None:
+    found = Fertility(TOKENIZER)(Numbered.of(["Honey, a flower!", "kukka", "bee", "мёдоносная honey"], 2))
+    assert found.tolist()[:2] == [(5 + 6) / 2, 1]
+    assert np.isnan(found[2])
+    assert found[3] == np.float32(5 / 2)  # the unknown word is one token
+    assert Fertility(TOKENIZER)(Numbered.of([], 2)).tolist() == []

@@ -1,6 +1,5 @@
 """Confidences against what is right: by hand, against plain loops, and against identities of the literature."""
 
-import math
 from collections import defaultdict
 
 import numpy as np
@@ -13,16 +12,14 @@ from tagwright.evaluation.calibration import (
     Judged,
     _Areas,
     _brier,
-    _CalibrationErrors,
     assess,
-    bin_of,
     calibration_error,
     reliability,
     risk_coverage,
     thresholds,
 )
 from tagwright.evaluation.resampling import Measures
-from tagwright.types import Doubles, Longs, Mask, Run
+from tagwright.types import Doubles, Mask, Run
 
 PAIRS = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 0.9, 1.0]), st.booleans()), min_size=1)
 
@@ -44,15 +41,6 @@ def measured(confidence: Doubles, right: Mask) -> dict[str, float]:
     }
 
 
-def repeated(judged: Judged, times: Longs) -> Judged:
-    """The documents so many times each, as new documents."""
-    copies = np.repeat(np.arange(judged.documents), times)
-    parts = [np.flatnonzero(judged.rows == document) for document in copies]
-    rows = np.repeat(np.arange(len(copies)), [len(part) for part in parts])
-    chosen = np.concatenate(parts)
-    return Judged(judged.gold[copies], rows, judged.ranks[chosen], judged.confidence[chosen], judged.right[chosen])
-
-
 @given(PAIRS, st.integers(1, 12))
 def test_calibration_error_is_that_of_a_plain_loop(pairs: list[tuple[float, bool]], bins: int) -> None:
     inside = defaultdict(list)
@@ -69,25 +57,6 @@ def test_calibration_error_is_that_of_a_plain_loop(pairs: list[tuple[float, bool
     assert sum(point.suggestions for point in points) == len(pairs)
     assert [point.suggestions for point in points] == [len(inside[each]) for each in sorted(inside)]
     assert sum(p.suggestions * abs(p.confidence - p.right) for p in points) == pytest.approx(expected * len(pairs))
-
-
-@given(PAIRS, st.randoms(use_true_random=False))
-def test_the_order_of_the_suggestions_does_not_matter(pairs: list[tuple[float, bool]], random: object) -> None:
-    shuffled = list(pairs)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert calibration_error(*arrays(pairs)) == pytest.approx(calibration_error(*arrays(shuffled)))
-    assert measured(*arrays(pairs)) == pytest.approx(measured(*arrays(shuffled)))
-
-
-def test_bins_of_different_confidences_hold_as_many_suggestions_each() -> None:
-    confidence = np.random.default_rng(0).permutation(1000) / 1000
-    assert np.bincount(bin_of(confidence, 8)).tolist() == [125] * 8
-
-
-def test_equal_confidences_stay_in_one_bin() -> None:
-    assert bin_of(np.full(50, 0.3)).tolist() == [0] * 50
-    # 50 of 100 right, called 0.3: the error is 0.2, whatever the order
-    assert calibration_error(np.full(100, 0.3), np.arange(100) < 50) == pytest.approx(0.2)
 
 
 @given(PAIRS)
@@ -176,34 +145,6 @@ def test_measures_of_a_run_are_those_of_its_first_suggestions_and_lie_in_their_i
     assert found.measures["ECE@5"].low > 0.1  # 0.15 too sure, with 1,500 suggestions: 0.013 is the standard error
 
 
-def test_documents_that_are_drawn_twice_count_twice() -> None:
-    """What weights make of the measures is what copies of the documents make of them."""
-    judged = made_up(20, 2, 0.1)
-    times = np.array([0, 3, 1, 2, *[1] * 16])
-    weights, copies = times[None, :].astype(np.float64), repeated(judged, times)
-    areas = _Areas.of(judged)
-    assert areas.values(areas.sums(weights))[0].tolist() == pytest.approx(
-        [measured(copies.confidence, copies.right)[name] for name in ("AURC", "AUGRC")]
-    )
-    errors = _CalibrationErrors.of("ECE", judged)
-    bins = bin_of(judged.confidence)[
-        np.concatenate([np.flatnonzero(judged.rows == d) for d in np.repeat(range(20), times)])
-    ]
-    gaps = np.bincount(bins, copies.confidence - copies.right)
-    assert errors.values(errors.sums(weights))[0, 0] == pytest.approx(np.abs(gaps).sum() / len(copies.rows))
-
-
-def test_interval_of_the_brier_score_is_that_of_a_mean_over_documents() -> None:
-    judged = made_up(400, 3, 0.0)
-    found = assess(judged, samples=2000)
-    assert found is not None
-    five = judged.first(5)
-    means = ((five.confidence - five.right) ** 2).reshape(400, 5).mean(axis=1)
-    half = 1.96 * means.std() / math.sqrt(400)
-    score = found.measures["Brier@5"]
-    assert (score.low, score.high) == pytest.approx((score.value - half, score.value + half), abs=0.15 * half)
-
-
 def test_nothing_is_said_of_no_suggestions() -> None:
     empty = Run.from_rows([[], []])
     assert assess(Judged.of(empty, np.zeros(0), Run.from_rows([[0], [1]]))) is None
@@ -211,13 +152,6 @@ def test_nothing_is_said_of_no_suggestions() -> None:
     assert calibration_error(nothing, none) == 0
     assert measured(nothing, none) == {"Brier": 0, "AURC": 0, "AUGRC": 0}
     assert not len(risk_coverage(nothing, none).risk)
-
-
-def test_documents_without_suggestions_are_drawn_too() -> None:
-    run = Run.from_rows([{0: 1.0}, {}, {0: 1.0}])
-    found = assess(Judged.of(run, np.array([0.5, 0.5]), Run.from_rows([[0], [0], [1]])), samples=50)
-    assert found is not None
-    assert found.measures["ECE@5"].value == 0
 
 
 def test_thresholds_are_those_of_all_suggestions_and_of_the_first_ten() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tagwright.core.display import many
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.description import describe
 from tagwright.types import Document, Label, Section
@@ -57,17 +56,12 @@ def test_labels_are_counted() -> None:
     }
 
 
-def test_clean_data_give_no_warning() -> None:
-    assert warnings([Document("1", "Bees"), Document("2", "Wasps")], LABELS[:1], [Document("3", "Ants")]) == ()
-
-
-def test_documents_without_text_are_named() -> None:
-    assert warnings([BEES, Document("e", title=" ")]) == ("1 document without any text, such as e",)
-
-
-def test_documents_with_the_same_text_are_named_whatever_the_blanks() -> None:
-    duplicates = [Document("1", "The bees"), Document("2", "The  bees"), Document("3", "The", "bees")]
-    assert warnings(duplicates) == ("2 documents with the text of another, such as 2 and 1",)
+def test_documents_without_text_and_with_the_same_text_are_named() -> None:
+    documents = [Document("1", "The bees"), Document("2", "The  bees"), Document("3", "The", "bees")]
+    assert warnings([*documents, Document("e", title=" ")]) == (
+        "1 document without any text, such as e",
+        "2 documents with the text of another, such as 2 and 1",
+    )
 
 
 def test_test_documents_among_the_documents_are_named() -> None:
@@ -131,13 +125,8 @@ def test_each_method_is_recommended_where_the_tables_say_what_it_is_best_at() ->
     assert recommended(papers(sections=(Section("", 1, ("Bees fly.",)),))) == ["rts", "futex"]
     assert recommended(papers(labels=("bee",))) == ["svm"]
     rare = [replace(each, labels=(f"label{number}",)) for number, each in enumerate(papers())]
-    assert recommended(rare) == ["depl_cls"]
+    assert recommended(rare) == ["depl"]
     assert recommended(papers(abstract="Bees fly."), None) == []  # without a vocabulary there is nothing to train
-
-
-def test_metadata_that_no_two_documents_share_recommend_nothing() -> None:
-    documents = [replace(each, metadata={"author": (each.id,)}) for each in papers()]
-    assert recommended(documents) == []
 
 
 def test_many_metadata_fields_do_not_hide_the_advice() -> None:
@@ -145,21 +134,6 @@ def test_many_metadata_fields_do_not_hide_the_advice() -> None:
     brief, whole = (describe(documents, LABELS, None, brief=brief) for brief in (True, False))
     assert brief.advice == whole.advice
     assert len(brief.facts) < len(whole.facts)
-
-
-def test_an_empty_list_of_metadata_links_nothing() -> None:
-    methods = describe([Document("1", title="a b", metadata={"author": ()})], None, None).methods
-    assert "metadata (MICoL): no, no metadata value is shared by two documents" in methods
-
-
-def test_references_link_documents_even_if_each_is_cited_once() -> None:
-    cited = Document("1", "Bees", metadata={"reference": ("2",)})
-    assert "metadata (MICoL): yes, by reference" in describe([cited], None, None).methods
-
-
-@pytest.mark.parametrize(("count", "text"), [(0, "0 documents"), (1, "1 document"), (1200, "1,200 documents")])
-def test_one_is_not_many(count: int, text: str) -> None:
-    assert many(count, "document") == text
 
 
 def test_labels_given_by_name_occur_and_documents_that_are_labels_are_noticed() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,14 +13,12 @@ from hypothesis import strategies as st
 from tagwright.errors import InputError
 from tagwright.evaluation.metrics import (
     Bin,
-    Extended,
     Gains,
     Hits,
     ancestors,
     by_frequency,
     ceiling,
     inverse_propensity,
-    labelled,
     ndcg,
     precision,
     psndcg,
@@ -33,7 +30,7 @@ from tagwright.evaluation.metrics import (
 )
 from tagwright.evaluation.report.plots import rank_plot
 from tagwright.evaluation.resampling import MacroF1, values
-from tagwright.types import Doubles, Run
+from tagwright.types import Run
 
 sklearn_metrics = pytest.importorskip("sklearn.metrics")
 
@@ -62,60 +59,6 @@ def gains_of(rankings: list[list[int]], gold: list[set[int]]) -> Gains:
     return Gains.of(run_of(rankings), Run.from_rows(gold), REWARD, DEPTH)
 
 
-@on_hits
-@given(cases=cases, k=in_order)
-def test_scores_lie_between_zero_and_one(
-    measure: Callable[[Hits, int], Doubles], cases: list[tuple[list[int], set[int]]], k: int
-) -> None:
-    scores = measure(hits_of(*map(list, zip(*cases, strict=True))), k)
-    assert scores.shape == (len(cases),)
-    assert ((scores >= 0) & (scores <= 1)).all()
-
-
-@on_gains
-@given(cases=cases, k=in_order)
-def test_no_document_earns_more_than_there_is_to_earn(
-    measure: Callable[[Gains, int], tuple[Doubles, Doubles]], cases: list[tuple[list[int], set[int]]], k: int
-) -> None:
-    earned, best = measure(gains_of(*map(list, zip(*cases, strict=True))), k)
-    assert ((earned >= 0) & (earned <= best + 1e-12)).all()
-
-
-@on_hits
-@given(cases=cases, k=in_order)
-def test_suggestions_after_rank_k_change_nothing(
-    measure: Callable[[Hits, int], Doubles], cases: list[tuple[list[int], set[int]]], k: int
-) -> None:
-    rankings, gold = map(list, zip(*cases, strict=True))
-    cut = [row[:k] for row in rankings]
-    np.testing.assert_array_equal(measure(hits_of(rankings, gold), k), measure(hits_of(cut, gold), k))
-
-
-@on_hits
-@given(cases=cases, k=in_order)
-def test_documents_are_scored_alike_in_any_order(
-    measure: Callable[[Hits, int], Doubles], cases: list[tuple[list[int], set[int]]], k: int
-) -> None:
-    forth = measure(hits_of(*map(list, zip(*cases, strict=True))), k)
-    back = measure(hits_of(*map(list, zip(*cases[::-1], strict=True))), k)
-    np.testing.assert_allclose(forth, back[::-1])
-
-
-@given(gold=st.lists(gold_labels, min_size=1, max_size=5), k=in_order)
-def test_a_perfect_ranking_has_ndcg_one_and_full_recall_once_k_holds_all_gold(gold: list[set[int]], k: int) -> None:
-    hits = hits_of([sorted(labels) for labels in gold], gold)
-    np.testing.assert_allclose(ndcg(hits, k), 1)
-    whole = np.array([len(labels) <= k for labels in gold])
-    np.testing.assert_allclose(recall(hits, k)[whole], 1)
-
-
-@given(gold=st.lists(gold_labels, min_size=1, max_size=5), k=in_order)
-def test_gold_labels_with_the_rarest_first_earn_all_there_is(gold: list[set[int]], k: int) -> None:
-    gains = gains_of([sorted(labels, reverse=True) for labels in gold], gold)
-    for earned, best in (psp(gains, k), psndcg(gains, k)):
-        np.testing.assert_allclose(earned, best)
-
-
 @given(cases=cases, k=in_order)
 def test_ndcg_agrees_with_scikit_learn(cases: list[tuple[list[int], set[int]]], k: int) -> None:
     rankings = [[*row, *sorted(set(range(LABELS)) - set(row))] for row, _ in cases]
@@ -139,31 +82,10 @@ def test_macro_f1_agrees_with_scikit_learn_over_the_gold_labels(
     assert values([found], np.ones((1, len(cases))))[0, 0] == pytest.approx(expected)
 
 
-def test_a_document_with_too_few_suggestions_still_divides_by_k() -> None:
-    assert precision(hits_of([[3]], [{3}]), 5).tolist() == [0.2]
-
-
 def test_a_document_without_gold_labels_is_never_right() -> None:
     hits, gains = hits_of([[0, 1]], [set()]), gains_of([[0, 1]], [set()])
     assert [measure(hits, 2).tolist() for measure in (precision, recall, success, ndcg)] == [[0.0]] * 4
     assert psp(gains, 2)[0].tolist() == [0.0]
-
-
-def test_the_gold_labels_of_another_document_do_not_count() -> None:
-    assert hits_of([[0], [1]], [{1}, {0}]).right.any() is np.False_
-
-
-def test_micro_psp_weighs_a_document_by_what_it_could_earn() -> None:
-    # The first document earns 1.5 of 9, the second 1.5 of 1.5: 3 of 10.5 together.
-    gains = gains_of([[0], [0]], [{0, 7}, {0}])
-    earned, best = psp(gains, 1)
-    assert earned.sum() / best.sum() == pytest.approx(3 / 10.5)
-
-
-def test_a_label_never_seen_in_training_earns_most() -> None:
-    reward = inverse_propensity(np.array([0, 1, 10, 1000]), 1000)
-    assert (np.diff(reward) < 0).all()
-    assert reward[-1] > 1
 
 
 def test_propensity_of_too_few_training_documents_is_refused() -> None:
@@ -174,10 +96,6 @@ def test_propensity_of_too_few_training_documents_is_refused() -> None:
 def test_ranks_that_were_not_looked_up_are_refused() -> None:
     with pytest.raises(ValueError, match="k is 7, with 6 ranks"):
         precision(hits_of([[0]], [{0}]), 7)
-
-
-def test_labelled_finds_the_documents_that_can_be_scored() -> None:
-    assert labelled(Run.from_rows([[], [4], []])).tolist() == [False, True, False]
 
 
 @given(cases=cases, k=in_order)
@@ -204,10 +122,6 @@ def test_labels_stand_from_rare_to_frequent_and_those_that_are_never_gold_are_no
     # 2 occurs never, 1 twice, 0 three times; 3 is gold nowhere. Label 2 is found, 1 is missed, 0 is found.
     assert by_frequency(run, gold, train, k=1, size=1) == [Bin(0, 1, 0, 1.0), Bin(1, 2, 2, 0.0), Bin(2, 3, 3, 1.0)]
     assert by_frequency(run, gold, train, k=1, size=2) == [Bin(0, 3, 3, 2 / 3)]
-
-
-def test_without_gold_labels_there_are_no_bins() -> None:
-    assert by_frequency(Run.from_rows([[1]]), Run.from_rows([[]]), Run.from_rows([[1]])) == []
 
 
 @given(rows, rows, rows, st.integers(1, 5), st.integers(1, 20))
@@ -239,24 +153,11 @@ GOLD = Run.from_rows([[0, 1], [2], [3, 1]])
 A = Run.from_rows([{5: 3.0, 0: 2.0, 1: 1.0}, {}, {4: 1.0}])
 
 
-def test_recall_counts_gold_labels_among_the_first_candidates() -> None:
-    """A: the first document has label 0 at rank 2 and label 1 at rank 3, two of five gold labels."""
-    assert ceiling(A, GOLD, depths=(1, 2, 3)) == pytest.approx(
-        {"mean_size": 4 / 3, "R@1": 0, "R@2": 1 / 5, "R@3": 2 / 5, "R": 2 / 5}
-    )
-
-
 def test_what_no_stage_reaches_is_missed() -> None:
     """The union holds labels 0 and 1 of the first document and 2 of the second; 3 and 1 of the third are missed."""
     union = Run.from_rows([{5: 3.0, 0: 2.0, 1: 1.0}, {3: 2.0, 2: 1.0}, {4: 1.0}])
     assert ceiling(union, GOLD)["R"] == pytest.approx(3 / 5)
     assert list(unreached(union, GOLD, labels=6).items()) == [(1, 1), (3, 1)]
-
-
-def test_labels_missed_most_often_come_first() -> None:
-    gold = Run.from_rows([[0], [1], [1]])
-    nothing = Run.from_rows([[], [], []])
-    assert list(unreached(nothing, gold, labels=2).items()) == [(1, 2), (0, 1)]
 
 
 links = st.lists(st.sets(st.integers(0, 6)), min_size=7, max_size=7)
@@ -273,21 +174,3 @@ def test_ancestors_are_what_a_walk_upwards_meets(broader: list[set[int]]) -> Non
 
     found = ancestors(Run.from_rows(broader)).toarray()
     assert [set(np.flatnonzero(row)) for row in found] == [above(label, frozenset({label})) for label in range(7)]
-
-
-def test_the_labels_of_a_cycle_are_above_each_other() -> None:
-    assert ancestors(Run.from_rows([[1], [2], [0], [1]])).toarray().tolist() == [
-        [1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 1],
-    ]  # fmt: skip
-
-
-def test_extended_sets_of_many_labels_are_those_of_each_document() -> None:
-    rng = np.random.default_rng(3)
-    broader = [set(rng.integers(0, max(1, label), 2).tolist()) - {label} for label in range(300)]
-    run, gold = (Run.from_rows(rng.permutation(300)[:5].tolist() for _ in range(200)) for _ in range(2))
-    above = ancestors(Run.from_rows(broader))
-    found = Extended.of(run, gold, above, 3)
-    for row in range(200):
-        first, right = ({*np.flatnonzero(above[labels].sum(axis=0))} for labels in (run[row][0][:3], gold[row][0]))
-        sizes = found.suggested[row], found.gold[row], found.shared[row]
-        assert sizes == (len(first), len(right), len(first & right))

@@ -6,16 +6,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError
 from tagwright.evaluation.resampling import MacroF1, Ratios, values
 from tagwright.evaluation.significance import compare, compare_all, holm, paired, randomisation
 from tagwright.types import Doubles, Run
 
 RANDOM = np.random.default_rng(11)
-p_values = st.dictionaries(st.text(max_size=3), st.floats(0, 1), max_size=8)
 
 
 def column(values: Doubles) -> Doubles:
@@ -44,20 +41,6 @@ def test_paired_scores_are_tested_as_means() -> None:
     assert paired(np.ones(40), np.zeros(40)) < 0.001
 
 
-def test_randomisation_of_ratios_exchanges_both_sides_of_the_line() -> None:
-    (a, b), whole = RANDOM.random((2, 9)), RANDOM.uniform(1, 5, 9)
-    other = whole[::-1]
-
-    def difference(swap: Doubles) -> float:
-        first = np.where(swap, b, a).sum() / np.where(swap, other, whole).sum()
-        second = np.where(swap, a, b).sum() / np.where(swap, whole, other).sum()
-        return float(first - second)
-
-    systems = Ratios(("r",), column(a), column(whole)), Ratios(("r",), column(b), column(other))
-    found = randomisation(*systems, 9, 20_000, seed=0)
-    assert found[0] == pytest.approx(exact(difference, 9), abs=0.015)
-
-
 def test_randomisation_of_macro_f1_computes_it_anew_for_every_exchange() -> None:
     gold = [{0, 1}, {0}, {1, 2}, {3}, {0, 2}, {1}, {2}, {0}]
     a = [{0, 1}, {0, 2}, {1}, {3}, {0}, {1, 0}, {2}, {3}]
@@ -77,15 +60,6 @@ def test_randomisation_of_macro_f1_computes_it_anew_for_every_exchange() -> None
     assert found[0] == pytest.approx(exact(difference, 8), abs=0.02)
 
 
-@given(p=p_values)
-def test_holm_keeps_the_order_and_never_lowers(p: dict[str, float]) -> None:
-    adjusted = holm(p)
-    assert list(adjusted) == list(p)
-    assert all(p[name] <= adjusted[name] <= 1 for name in p)
-    ordered = sorted(p, key=lambda name: p[name])
-    assert all(adjusted[x] <= adjusted[y] for x, y in itertools.pairwise(ordered))
-
-
 GOLD = Run.from_rows([[document % 5] for document in range(60)])
 GOOD = Run.from_rows([{document % 5: 2.0, 7: 1.0} for document in range(60)])
 POOR = Run.from_rows([{7: 2.0, document % 5: 1.0} if document % 2 else {document % 5: 1.0} for document in range(60)])
@@ -98,32 +72,6 @@ def test_a_clear_difference_is_found() -> None:
     assert 0.35 < found["P@1"].difference.low < 0.5 < found["P@1"].difference.high < 0.65
     assert found["P@1"].p == pytest.approx(1 / 1000)
     assert found["PSP@1"].is_significant
-
-
-def test_a_run_does_not_differ_from_itself() -> None:
-    for row in compare(GOOD, GOOD, GOLD, samples=20, permutations=99).measures.values():
-        assert (row.difference.value, row.difference.low, row.difference.high) == (0, 0, 0)
-        assert row.p == row.adjusted == 1
-
-
-def test_exchanging_the_runs_turns_the_difference_round() -> None:
-    there = compare(GOOD, POOR, GOLD, samples=20, permutations=99).measures["nDCG@3"]
-    back = compare(POOR, GOOD, GOLD, samples=20, permutations=99).measures["nDCG@3"]
-    assert back.difference.low == pytest.approx(-there.difference.high)
-    assert back.p == there.p
-
-
-def test_json_holds_plain_numbers() -> None:
-    content = json.loads(json.dumps(compare(GOOD, POOR, GOLD, samples=20, permutations=99).to_json()))
-    assert content["documents"] == 60
-    assert set(content["measures"]["P@1"]) == {"a", "b", "difference", "p", "adjusted"}
-    assert set(content["measures"]["P@1"]["p"]) == set(content["measures"]["P@1"]["adjusted"]) == {"randomisation"}
-    assert content["measures"]["P@1"]["difference"]["value"] == 0.5
-
-
-def test_documents_without_gold_labels_are_refused() -> None:
-    with pytest.raises(InputError, match="has no gold labels"):
-        compare(GOOD, POOR, Run.from_rows([[]] * 60))
 
 
 RUNS = {name: Run.from_rows(RANDOM.permutation(6)[:4].tolist() for _ in range(40)) for name in ("x", "y", "z")}

@@ -1,14 +1,12 @@
 """Reports: what is printed."""
 
 import io
-import re
 from pathlib import Path
 
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.scores import LabelScore, Scores
+from tagwright.evaluation.scores import LabelScore, Scores, write_per_label
 from tagwright.evaluation.significance import Comparison, Difference, comparison_rows
-from tagwright.evaluation.tables import slice_rows, table, write_per_label
-from tagwright.evaluation.text_tables import Rows, score_rows
+from tagwright.evaluation.tables import Rows, table
 from tagwright.types import Label
 
 HALF = Score(0.5, 0.25, 0.75)
@@ -44,19 +42,10 @@ def test_what_rounds_to_zero_has_no_minus() -> None:
     assert comparison_rows(Comparison(1, {"P@1": tiny}))[1][3:5] == ["+0.0", "0.0 to 0.0"]
 
 
-def test_without_slices_there_are_no_slice_rows() -> None:
-    assert slice_rows(Scores(3, {"P@1": HALF})) == []
-
-
 def test_brackets_in_a_title_are_printed_as_they_are() -> None:
     text = printed([["a", "b"], ["[red]x[/red]", "1"]], "run[bold].jsonl")
     assert "run[bold].jsonl" in text
     assert "[red]x[/red]" in text
-
-
-def test_a_score_table_prints_each_measure_with_its_interval() -> None:
-    text = printed(score_rows(SCORES.measures), "scores")
-    assert re.search(r"nDCG@3\W+50\.0\W+25\.0 to 75\.0", text)
 
 
 def test_the_table_per_label_quotes_names_with_tabs(tmp_path: Path) -> None:

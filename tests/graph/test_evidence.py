@@ -1,4 +1,4 @@
-from tagwright.graph.evidence import NetworkEvidence, network_evidence
+from tagwright.graph.neighbours import NetworkEvidence, network_evidence
 from tagwright.graph.network import Graph
 from tagwright.types import Document, Run
 
@@ -21,11 +21,6 @@ def test_neighbours_that_share_the_label_come_by_its_rank_with_them() -> None:
         NetworkEvidence("P-A-P", 3, 2, ("c", "b")),
         NetworkEvidence("P->P<-P", 2, 1, ("b",)),
     )
-
-
-def test_no_more_are_named_than_asked_for_but_all_are_counted() -> None:
-    found = network_evidence([GRAPH.follow("P-A-P")], IDS, RUN, 0, 7, most=1)
-    assert found == (NetworkEvidence("P-A-P", 3, 2, ("c",)),)
 
 
 def test_a_label_that_no_neighbour_has_gives_nothing_and_ties_stay_in_order() -> None:

@@ -47,25 +47,6 @@ def test_answers_come_in_the_order_of_the_requests_and_are_counted() -> None:
         assert asking.used.tokens == 30 * 110
 
 
-def test_what_is_sent_is_a_chat_completion_with_a_schema() -> None:
-    with serving(number) as stub:
-        ask(stub, 1)
-        (body,) = stub.bodies
-    assert body["model"] == stub.model
-    assert [each["role"] for each in body["messages"]] == ["system", "user"]
-    assert body["temperature"] == 0
-    assert body["response_format"]["type"] == "json_schema"
-    assert body["response_format"]["json_schema"]["schema"] == {"type": "object"}
-
-
-def test_the_key_is_sent_and_nothing_of_it_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(number) as stub:
-        options = LlmOptions(model=stub.model)
-        for key in ("first", "second"):
-            Client(stub.address, key, options).ask(requests(1), lambda text, _: text, "stay")
-        assert [each["Authorization"] for each in stub.headers] == ["Bearer first"]
-
-
 def test_the_same_request_is_sent_once_and_not_again() -> None:
     with serving(number) as stub:
         twice = Client(stub.address, "", LlmOptions(model=stub.model))
@@ -79,12 +60,6 @@ def test_documents_are_not_kept_where_the_user_does_not_want_it(monkeypatch: pyt
     with serving(number) as stub:
         assert ask(stub, 1)[0] == ask(stub, 1)[0] == ["0"]
         assert len(stub.bodies) == 2
-
-
-def test_calls_are_made_side_by_side_up_to_the_limit() -> None:
-    with serving(number) as stub:
-        ask(stub, 40, parallel=2)
-        assert stub.most <= 2
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
@@ -115,12 +90,6 @@ def test_after_five_failures_the_server_is_left_alone(caplog: pytest.LogCaptureF
     assert "the server failed repeatedly" in caplog.text
 
 
-def test_requests_that_do_not_fit_do_not_stop_the_others() -> None:
-    with serving(lambda message: 400 if message["number"] < 9 else number(message)) as stub:
-        assert ask(stub, 10, parallel=1)[0] == [None] * 9 + ["9"]
-        assert len(stub.bodies) == 10
-
-
 @pytest.mark.parametrize("key", ["clé", "a\nb"])
 def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_LLM", "http://127.0.0.1:9/v1")
@@ -147,12 +116,6 @@ def test_a_refusal_is_no_answer_and_is_asked_for_again_another_time(caplog: pyte
     assert "no valid answer" in caplog.text
 
 
-def test_an_answer_that_is_too_large_is_not_read() -> None:
-    with serving(lambda _: b" " * (3 << 20)) as stub:
-        assert ask(stub, 1)[0] == [None]
-        assert len(stub.bodies) == 1
-
-
 def test_a_slow_server_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> None:
     def wait(_: dict[str, Any]) -> str:
         stub.stopping.wait(60)
@@ -161,13 +124,6 @@ def test_a_slow_server_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> No
     with serving(wait) as stub:
         assert ask(stub, 3, timeout=0.05, retries=0)[0] == [None] * 3
     assert "no answer within 0.05 s" in caplog.text
-
-
-def test_a_server_that_is_gone_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    with serving(number) as stub:
-        pass
-    assert ask(stub, 2, retries=0)[0] == [None] * 2
-    assert f"for 2 of 2, which stay ({stub.address}: ConnectError)" in caplog.text
 
 
 @pytest.mark.parametrize(("budget", "calls"), [({"calls": 3}, 3), ({"tokens": 400}, 3), ({"seconds": 1e-9}, 1)])

@@ -10,8 +10,7 @@ import pytest
 from tests.llm.stub import serving
 
 from tagwright.core.saved import read_manifest
-from tagwright.data.corpus import Corpus
-from tagwright.data.synthetic import SYNTHETIC, is_synthetic
+from tagwright.data.corpus import SYNTHETIC, Corpus, is_synthetic
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.dataset import task
@@ -98,10 +97,11 @@ def test_the_commands_write_files_that_the_others_read(tmp_path: Path, monkeypat
     few = ("--set", "stages=['tfidf']", "--language", "en")
     with serving(write) as stub:
         monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
-        model = ("--model", stub.model, "--labels", "labels.jsonl", "--language", "en")
-        said = run("describe-labels", *model, "--output", "described.jsonl", "--set", "calls=9")
+        model = ("--labels", "labels.jsonl", "--language", "en")
+        said = run("labels", "--describe", stub.model, *model, "--output", "described.jsonl", "--set", "calls=9")
         assert said == "1 of 3 labels are described now: described.jsonl\n"
-        said = run("synthesise", "docs.jsonl", *model, "--output", "synthetic.jsonl", "--each", "1")
+        more = ("--synthesise", stub.model, "--output", "synthetic.jsonl", "--each", "1")
+        said = run("labels", "docs.jsonl", *model, *more)
         assert said == "3 documents for 3 labels: synthetic.jsonl\n"
     run(*train, *few, "--synthetic", "synthetic.jsonl")
     assert read_manifest(Path("M"), "tagger")["training"]["learned_from"]["documents"] == 6

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, ModelError
 from tagwright.evaluation import dataset
 from tagwright.evaluation.dataset import EvaluationSet
-from tagwright.models.card import model_card
+from tagwright.models.record import model_card
 
 BEE, TAX, ORCHARD = "http://x.org/bee", "http://x.org/tax", "o"
 DOCUMENTS = ["Bees in the hive.", "A tax law.", "Bees in orchards.", "Orchards"]
@@ -41,15 +40,6 @@ def test_a_folder_answers_as_the_version_in_use(tmp_path: Path) -> None:
     assert models.current == models[2]
     assert models.rollback() == models[1]
     assert {each.id for each in models.current.load().suggest("Bees in orchards")} == {BEE, ORCHARD}
-
-
-def test_a_version_is_a_saved_tagger_like_the_one_it_is_a_copy_of(tmp_path: Path) -> None:
-    word_tagger().save(tmp_path / "saved")
-    version = tw.Models(tmp_path / "models").add(tmp_path / "saved")
-    copied = {path.relative_to(version.folder): path.read_bytes() for path in version.folder.rglob("*.npy")}
-    saved = {path.relative_to(tmp_path / "saved"): path.read_bytes() for path in (tmp_path / "saved").rglob("*.npy")}
-    assert copied == saved
-    word_tagger().save(version.folder, overwrite=True)  # record and card are listed as its own files
 
 
 def test_a_damaged_tagger_is_not_added(tmp_path: Path) -> None:
@@ -148,19 +138,6 @@ def test_the_card_shows_scores_with_their_intervals() -> None:
     assert "On 4 documents (digest `cccccccccccccccc`), 2026-11-24, beside version 0002:" in card
     assert "| P@1 | 50.0 | 25.0 to 75.4 |" in card
     assert "not measured on documents" not in card
-
-
-def test_the_card_of_an_untrained_tagger_says_so(tmp_path: Path) -> None:
-    card = tw.Models(tmp_path / "models").add(word_tagger()).card
-    assert "Nothing is recorded: it may be untrained." in card
-    assert "Label coverage" not in card
-    assert "it learned from 0" in card
-
-
-def test_the_record_is_plain_json(tmp_path: Path) -> None:
-    version = tw.Models(tmp_path / "models").add(word_tagger())
-    assert json.loads((version.folder / "record.json").read_text()) == version.record
-    assert version.record["labels"] == 3
 
 
 def test_a_version_that_estimates_no_confidences_is_promoted_with_a_warning(

@@ -52,13 +52,6 @@ def test_a_line_that_a_killed_process_left_is_left_out(tmp_path: Path, caplog: p
     assert "1 lines cannot be read" in caplog.text
 
 
-def test_other_files_are_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "docs.jsonl").write_text('{"id": "d1"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="holds no tagged documents"):
-        begin(tmp_path / "docs.jsonl", "bees 0001", {})
-    assert (tmp_path / "docs.jsonl").read_text(encoding="utf-8") == '{"id": "d1"}\n'
-
-
 def test_a_log_that_could_not_be_written_begins_with_the_training_all_the_same(tmp_path: Path) -> None:
     watch = Watch(tmp_path / "later" / "log.jsonl")
     with pytest.raises(TagwrightError):
@@ -68,14 +61,6 @@ def test_a_log_that_could_not_be_written_begins_with_the_training_all_the_same(t
     first, record = read(tmp_path / "later" / "log.jsonl")
     assert (first, isinstance(record, Record)) == (First("bees 0001", None), True)
     assert watch.monitors["bees 0001"].count == 1
-
-
-def test_the_newest_versions_are_followed(tmp_path: Path) -> None:
-    watch = Watch(tmp_path / "log.jsonl", most=2)
-    for version in ("1", "2", "3"):
-        watch.add(version, {}, [(BEES, [])])
-    assert [*watch.monitors] == ["2", "3"]
-    assert [*Watch(tmp_path / "log.jsonl").monitors] == ["1", "2", "3"]
 
 
 def test_another_file_is_no_log(tmp_path: Path) -> None:
@@ -98,3 +83,10 @@ def test_a_watch_goes_on_where_the_log_ends_and_keeps_versions_apart(tmp_path: P
     }  # fmt: skip
     assert [each.languages for each in again.monitors.values()] == [{"en": 2}, {"en": 2}, None]
     assert again.looks("never served") == {}
+
+
+def test_other_files_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text('{"id": "d1"}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="holds no tagged documents"):
+        begin(tmp_path / "docs.jsonl", "bees 0001", {})
+    assert (tmp_path / "docs.jsonl").read_text(encoding="utf-8") == '{"id": "d1"}\n'

@@ -7,14 +7,21 @@ import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
-from tests.tiny import DIM, tiny_encoder
+from tests.tiny import DIM, _tokenizer, tiny_encoder
 
 from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
-from tagwright.errors import ConfigError, ModelError
-from tagwright.papers.descriptions import ClassifierWeights, DescriptionRetriever, DescriptionRetrieverOptions
-from tagwright.papers.dual_encoder import encoder, side
+from tagwright.errors import ModelError
+from tagwright.papers.descriptions import (
+    ClassifierWeights,
+    DescriptionRetriever,
+    DescriptionRetrieverOptions,
+    cut,
+    encoder,
+    pseudo_description,
+    side,
+)
 from tagwright.stages.dense.index import Storage, Vectors
 from tagwright.types import Document, Floats, Label, Retriever, Run
 
@@ -78,13 +85,6 @@ def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, sides: t
     )
 
 
-def test_at_most_k_labels_and_with_two_probabilities_the_best_by_both(sides: tuple[BiEncoder, BiEncoder]) -> None:
-    vectors = weights_of([0, 1, 2, 3])
-    stage = DescriptionRetriever(LABELS, *sides, vectors, KEYWORDS, replace(OPTIONS, k=2))
-    chances = expected(sides, vectors, texts=True)
-    assert stage(DOCUMENTS[:2]).labels.reshape(2, 2).tolist() == np.argsort(-chances, axis=1)[:, :2].tolist()
-
-
 def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(sides: tuple[BiEncoder, BiEncoder]) -> None:
     stage = DescriptionRetriever(LABELS, *sides, weights_of([0, 2]), KEYWORDS, OPTIONS)
     new = [LABELS[2], Label("9", ("rain",)), LABELS[0]]
@@ -100,15 +100,6 @@ def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(sides
     assert back.weights is not None
     assert back.weights.labels.tolist() == [0, 2]
     np.testing.assert_allclose(back(DOCUMENTS[:2]).scores, before.scores, atol=1e-6)
-
-
-def test_a_classifier_knows_nothing_of_a_new_label(sides: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = DescriptionRetriever(LABELS, sides[0], None, weights_of([1]), options=OPTIONS).with_labels(
-        [Label("9", ("rain",))]
-    )
-    assert not len(stage(DOCUMENTS[:2]).labels)
-    assert stage.score(stage.read(DOCUMENTS[:1]), Run.from_rows([[0]])).tolist() == [0.0]
-    assert stage.label_texts(LABELS) == []
 
 
 def test_texts_are_cut_edited_and_for_de_ret_only_names(sides: tuple[BiEncoder, BiEncoder]) -> None:
@@ -176,8 +167,32 @@ def test_what_is_damaged_is_refused(sides: tuple[BiEncoder, BiEncoder], tmp_path
         DescriptionRetriever.load(tmp_path, LABELS)
 
 
-def test_options_that_cannot_work_are_refused(sides: tuple[BiEncoder, BiEncoder]) -> None:
-    with pytest.raises(ConfigError, match="tokens is 0, expected at least 1"):
-        DescriptionRetrieverOptions(tokens=0)
-    with pytest.raises(ValueError, match="neither texts nor classifier weights"):
-        DescriptionRetriever(LABELS, sides[0], None)
+@pytest.mark.parametrize(
+    ("label", "keywords", "expected"),
+    [
+        (Label("1", ("Bees", "Apoidea"), "Flying insects."), ("honey", "wing"), "Bees. honey wing. Flying insects"),
+        (Label("1", ("Bees", "Apoidea"), "Flying insects."), (), "Bees. Flying insects"),
+        (Label("2", ("Oak",)), ("acorn",), "Oak. acorn"),
+        (Label("2", ("Oak",)), (), "Oak"),
+    ],
+)
+def test_a_label_s_text_is_name_description_and_keywords(
+    label: Label, keywords: tuple[str, ...], expected: str
+) -> None:
+    assert pseudo_description(label, keywords) == expected
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"), [(1, "honey"), (2, "honey b"), (3, "honey bx"), (4, "honey bx!"), (9, "honey bx!")]
+)
+def test_a_text_is_cut_after_its_last_token(tokens: int, expected: str) -> None:
+    tokenizer = _tokenizer()
+    assert cut("honey bx!", tokenizer, tokens) == expected  # honey, b, ##x, !
+    assert len(tokenizer.encode(expected, add_special_tokens=False)) == min(tokens, 4)
+
+
+def test_padding_is_no_token_of_the_text() -> None:
+    tokenizer = _tokenizer()
+    tokenizer.enable_padding(length=20)  # so does the tokenizer of MiniLM, before its first use
+    assert cut("honey bx!", tokenizer, 8) == "honey bx!"
+    assert cut("honey bx!", tokenizer, 2) == "honey b"

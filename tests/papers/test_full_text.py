@@ -1,20 +1,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.stages.dense.test_retriever import BagOfWords
 
-from tagwright.core.saved import read_manifest, write_manifest
-from tagwright.data.paragraphs import headings_at
+from tagwright.data.paragraphs import HEAD, headings_at, parents
 from tagwright.encoders.prompts import Role
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError
 from tagwright.papers import full_text
-from tagwright.papers.full_text import FullText, FullTextOptions
+from tagwright.papers.full_text import FullText, FullTextOptions, tree_shares
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.types import Document, Floats, Label, Retriever, Run, Section
 
@@ -125,20 +125,6 @@ def test_it_finds_the_labels_of_largest_score(aggregate: Any, monkeypatch: pytes
     assert np.diff(few(documents).indptr).tolist() == [1, 0, 1, 1, 1]
 
 
-def test_no_paragraph_is_encoded_with_another_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(full_text, "BATCH", 1)
-    asked: list[int] = []
-
-    class Counting(BagOfWords):
-        def encode(self, texts: Any, **options: Any) -> Floats:
-            asked.append(len(texts))
-            return super().encode(texts, **options)
-
-    full = FullText(Dense(LABELS, Counting(), DenseOptions(label_text="name")), FullTextOptions(shortest=0))
-    full.read([PAPER, PLAIN, PAPER])
-    assert asked == [4, 5, 1, 5]  # the labels, then a document each
-
-
 def test_the_nearest_paragraphs_are_quoted_with_their_section() -> None:
     spans = stage().spans(PAPER, [3])[0]
     texts = [PAPER.text[quote.start : quote.end] for quote in spans]
@@ -148,43 +134,43 @@ def test_the_nearest_paragraphs_are_quoted_with_their_section() -> None:
     assert stage().spans(EMPTY, [3])[0] == ()
 
 
-def test_where_one_text_is_read_its_sentences_are_quoted() -> None:
-    for aggregate, best in (("first", "stone"), ("abstract", "bees")):
-        quote = stage(aggregate=aggregate).spans(PAPER, [3])[0][0]
-        assert PAPER.text[quote.start : quote.end] == best
-
-
-def test_only_new_labels_are_encoded() -> None:
-    full = stage()
-    encoder = full.dense.encoder
-    assert isinstance(encoder, BagOfWords)
-    encoder.encoded.clear()
-    other = full.with_labels([LABELS[2], Label("w", ("wasps",))])
-    assert encoder.encoded == ["wasps"]
-    assert other([Document("m", title="moss")])[0][0].tolist() == [0, 1]
-    assert other.options == full.options
-
-
-def test_saved_and_loaded_it_gives_the_same(tmp_path: Path) -> None:
-    full = stage(aggregate="sections", weights={"abstract": 2.0})
-    full.save(tmp_path)
-    loaded = FullText.load(tmp_path, LABELS, lambda _: BagOfWords())
-    assert loaded.options == full.options
-    assert loaded([PAPER]).scores.tolist() == full([PAPER]).scores.tolist()
-    write_manifest(tmp_path, "fulltext", {**read_manifest(tmp_path, "fulltext"), "options": {"aggregate": "all"}})
-    with pytest.raises(ModelError, match="wrong options"):
-        FullText.load(tmp_path, LABELS, lambda _: BagOfWords())
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"aggregate": "all"}, {"abstract": "none"}, {"best": 0}, {"shortest": -1}, {"weights": {"abstract": 0.0}}],
-)
-def test_options_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=next(iter(wrong))):
-        FullTextOptions(**wrong)
-
-
 def test_weights_need_sections() -> None:
     with pytest.raises(ConfigError, match="weights are for tree and sections; aggregate is best"):
         FullTextOptions(aggregate="best", weights={"abstract": 2.0})
+
+
+trees = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3)), max_size=12)
+
+
+def means(levels: list[int], sizes: list[int], leaves: list[float]) -> float | None:
+    """Eq. 6 as it is written: the mean of the children, from the leaves up."""
+    starts = np.cumsum([0, *sizes])
+    above = parents(levels)
+
+    def value(section: int) -> float | None:
+        own = [] if section == HEAD else leaves[starts[section] : starts[section + 1]]
+        below = [value(child) for child, parent in enumerate(above) if parent == section]
+        children = [*own, *(child for child in below if child is not None)]
+        return sum(children) / len(children) if children else None
+
+    return value(HEAD)
+
+
+@given(trees, st.integers(0, 99))
+def test_shares_give_the_mean_of_means(tree: list[tuple[int, int]], seed: int) -> None:
+    levels, sizes = [level for level, _ in tree], [size for _, size in tree]
+    leaves = np.random.default_rng(seed).normal(size=sum(sizes)).tolist()
+    shares = tree_shares(levels, sizes)
+    assert len(shares) == len(leaves)
+    expected = means(levels, sizes, leaves)
+    assert (expected is None) == (not leaves)
+    if expected is not None:
+        assert shares.sum() == pytest.approx(1, abs=1e-5)
+        assert float(shares @ np.array(leaves)) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_section_may_count_more_than_its_siblings() -> None:
+    # three parts of four for the first section, one for the second, which has two paragraphs
+    assert tree_shares([1, 1], [1, 2], [3.0, 1.0]).tolist() == [0.75, 0.125, 0.125]
+    # its own paragraph counts 1, its subsection 3
+    assert tree_shares([1, 2], [1, 1], [1.0, 3.0]).tolist() == [0.25, 0.75]

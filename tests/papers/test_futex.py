@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +12,10 @@ from tests.papers.topics import LABELS, TOPICS, first_labels, trained
 
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.combining.weighted_sum import WeightedSum
-from tagwright.core.steps import NAME, Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.papers import futex
-from tagwright.papers.full_text import FullText, Paragraphs
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
 from tagwright.types import Distribution, Document, Floats, Label, Run, Section
@@ -92,80 +88,36 @@ def test_the_full_text_tells_what_no_name_does(encoder: dict[str, str], tmp_path
     assert loaded.tag(UNSEEN).labels.tolist() == tagger.tag(UNSEEN).labels.tolist()
 
 
+KINDS = {"bm25": "Lexical", "dense": "FullText", "fulltext": "FullText", "classifier": "Trees"}
+"Of the stages that read no names, but for the abstract's."
+
+
 @pytest.mark.parametrize(
-    ("options", "kinds"),
+    ("options", "names", "abstract"),
     [
-        (
-            {},
-            {
-                "exact_match": "ExactMatch",
-                "abstract": "CrossEncoderReranker",
-                "fulltext": "FullText",
-                "classifier": "Trees",
-            },
-        ),
-        (
-            {"network": "none"},
-            {"exact_match": "ExactMatch", "abstract": "FullText", "fulltext": "FullText", "classifier": "Trees"},
-        ),
-        (
-            {"rankings": futex.Config().rankings},
-            {
-                "exact_match": "ExactMatch",
-                "all_mentions": "ExactMatch",
-                "abstract": "CrossEncoderReranker",
-                "classifier": "Trees",
-            },
-        ),
-        (
-            {"rankings": ("abstract",)},
-            {"exact_match": "ExactMatch", "abstract": "CrossEncoderReranker", "classifier": "Trees"},
-        ),
-        (
-            {"self_training": False},
-            {"exact_match": "ExactMatch", "abstract": "CrossEncoderReranker", "fulltext": "FullText"},
-        ),
+        ({}, "exact_match abstract fulltext classifier", "CrossEncoderReranker"),
+        ({"network": "none"}, "exact_match abstract fulltext classifier", "FullText"),
+        ({"rankings": futex.Config().rankings}, "exact_match all_mentions abstract classifier", "CrossEncoderReranker"),
         (
             {"rankings": ("mentions", "all_mentions"), "network": "none", "self_training": False},
-            {"exact_match": "ExactMatch", "all_mentions": "ExactMatch"},
+            "exact_match all_mentions",
+            "",
         ),
         (
             {"network": "bi", "retrievers": ("exact_match", "bm25", "dense"), "self_training": False},
-            {
-                "exact_match": "ExactMatch",
-                "bm25": "Lexical",
-                "dense": "FullText",
-                "abstract": "FullText",
-                "fulltext": "FullText",
-            },
+            "exact_match bm25 dense abstract fulltext",
+            "FullText",
         ),
     ],
 )
-def test_each_part_can_be_switched_off(options: dict[str, Any], kinds: dict[str, str], encoder: dict[str, str]) -> None:
+def test_each_part_can_be_switched_off(
+    options: dict[str, Any], names: str, abstract: str, encoder: dict[str, str]
+) -> None:
     tagger = futex.fit(PAPERS, LABELS, replace(QUICK, encoder=encoder["transformer"], **options))
-    assert {name: type(stage).__name__ for name, stage in tagger.stages.items()} == kinds
+    kinds = {**KINDS, "abstract": abstract}
+    expected = {name: kinds.get(name, "ExactMatch") for name in names.split()}
+    assert {name: type(stage).__name__ for name, stage in tagger.stages.items()} == expected
     assert len(tagger.tag(PAPERS)) == len(PAPERS)
-
-
-def test_a_candidate_gets_the_reciprocal_ranks_of_both_rankings(encoder: dict[str, str]) -> None:
-    config = replace(
-        QUICK,
-        encoder=encoder["transformer"],
-        text_field="text",
-        retrievers=("exact_match", "bm25"),
-        self_training=False,
-    )
-    documents = [Document("m", "wasp and bank", "near the stone"), PAPERS[1]]
-    tagger = futex.fit(PAPERS, LABELS, config)
-    pool, run = tagger.retrievers["exact_match"](documents), tagger.tag(documents)
-    ranks: list[dict[int, int]] = [{}, {}]
-    for stage, rank in zip(("abstract", "fulltext"), ranks, strict=True):
-        ranker = tagger.stages[stage]
-        order = pool.rescored(ranker.score(ranker.read(documents), pool))
-        rank.update({label: place + 1 for place, label in enumerate(order[0][0].tolist())})
-    assert len(ranks[0]) == 3
-    expected = {label: 1 / ranks[0][label] + 1 / ranks[1][label] for label in ranks[0]}
-    assert dict(zip(*(part.tolist() for part in run[0]), strict=True)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("text_field", ["title_and_abstract", "text"])
@@ -224,62 +176,6 @@ def test_the_bi_encoder_can_learn_from_the_network(kind: str, encoder: dict[str,
     assert margin(after.encode) > margin(before.encode)
 
 
-def test_a_run_that_was_killed_while_ranking_goes_on(
-    encoder: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(futex, "BATCH", 8)
-    config = replace(QUICK, encoder=encoder["transformer"])
-    asked: list[str] = []
-    original = FullText.read
-
-    class Stop(Exception):  # noqa: N818
-        pass
-
-    def read(stage: FullText, documents: Sequence[Document]) -> Paragraphs:
-        if len(asked) == 16:
-            raise Stop
-        asked.extend(document.id for document in documents)
-        return original(stage, documents)
-
-    monkeypatch.setattr(FullText, "read", read)
-    with pytest.raises(Stop):
-        futex.fit(PAPERS, LABELS, config, Steps(tmp_path))
-    assert (tmp_path / "ranking" / "8" / NAME).is_file()
-    assert (tmp_path / "cross" / NAME).is_file()
-    asked.append("resumed")
-    tagger = futex.fit(PAPERS, LABELS, config, Steps(tmp_path, resume=True))
-    assert asked == [*(document.id for document in PAPERS[:16]), "resumed", *(d.id for d in PAPERS[16:])]
-    monkeypatch.setattr(FullText, "read", original)
-    whole = futex.fit(PAPERS, LABELS, config)
-    cross, again = tagger.stages["abstract"], whole.stages["abstract"]
-    pool = whole.retrievers["exact_match"](PAPERS)
-    assert isinstance(cross, CrossEncoderReranker)
-    assert cross.score(cross.read(PAPERS), pool).tolist() == again.score(again.read(PAPERS), pool).tolist()
-    with pytest.raises(ConfigError, match="was started with pseudo_labels 5, not 3"):
-        futex.fit(PAPERS, LABELS, replace(config, pseudo_labels=3), Steps(tmp_path, resume=True))
-
-
-def test_what_was_ranked_is_joined_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(futex, "BATCH", 1)
-    batches, joined = 8 * PAPERS, 0
-    concat = Run.concat
-
-    def counting(runs: Sequence[Run]) -> Run:
-        nonlocal joined
-        joined += sum(map(len, runs))
-        return concat(runs)
-
-    class Ensemble:
-        def tag(self, documents: Sequence[Document], k: int) -> Run:
-            return Run.from_rows([{int(document.id[-1:]): 1.0} for document in documents]).top(k)
-
-    monkeypatch.setattr(Run, "concat", counting)
-    papers = [replace(paper, id=str(number)) for number, paper in enumerate(batches)]
-    found = futex.pseudo_labels(Ensemble(), papers, trained(QUICK, checkpoint_seconds=3600.0), Steps(tmp_path))  # type: ignore[arg-type]
-    assert found.labels.tolist() == [number % 10 for number in range(len(papers))]
-    assert joined <= 3 * len(papers)  # as a share, to be saved, and to be given back; not their square
-
-
 def test_what_cannot_be_learnt_from_is_said_before_anything_is_loaded() -> None:
     pytest.importorskip("torch")
     alone = [replace(document, metadata={"reference": (document.id,)}) for document in PAPERS]
@@ -289,27 +185,11 @@ def test_what_cannot_be_learnt_from_is_said_before_anything_is_loaded() -> None:
         futex.fit([replace(document, metadata={}) for document in PAPERS], LABELS, QUICK)
 
 
-def test_what_the_label_trees_need_is_said_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "omikuji", None)
-    with pytest.raises(TagwrightError, match=r'pip install "tagwright\[trees\]"'):
-        futex.fit(PAPERS, LABELS, replace(QUICK, encoder="nowhere/no-such"))
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"network": "all"}, 'network is "all", expected one of auto, cross, bi, both, none'),
-        ({"order": "last"}, 'order is "last", expected one of example, append'),
-        ({"retrievers": ()}, "retrievers is .*, expected one or more values without duplicates"),
-        ({"retrievers": ("tfidf",)}, "expected a list, each one of exact_match, bm25, dense"),
-        ({"rankings": ("abstract", "abstract")}, "rankings is .*, expected one or more values without duplicates"),
-        ({"pseudo_labels": 0}, "pseudo_labels is 0, expected at least 1"),
-        ({"abstract_chance": 2.0}, r"abstract_chance is 2.0, expected at least 0 and at most 1"),
-        ({"temperature": -1.0}, r"temperature is -1.0, expected more than 0"),
-        ({"aggregate": "all"}, 'aggregate is "all"'),
         ({"network": "cross", "rankings": ("mentions",)}, 'which only the ranking "abstract" reads'),
         ({"language": "klingon"}, "klingon"),
-        ({"found": 0}, "found is 0"),
     ],
 )
 def test_options_that_cannot_work_are_refused(options: dict[str, Any], message: str) -> None:

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,15 +11,12 @@ from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 from tests.tiny import DIM, tiny_encoder
 
-from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.static import distil
-from tagwright.errors import ConfigError
-from tagwright.papers.dual_encoder import encoder, side
+from tagwright.papers.descriptions import encoder, side
 from tagwright.papers.label_objectives import (
     DualEncoder,
     Heads,
     LabelSampler,
-    Rates,
     hard_negatives,
     labelled_documents,
 )
@@ -57,7 +52,7 @@ def objective(*, texts: bool = True, classifiers: bool = True, size: int = 4, **
     heads = Heads.start(DIM, 6, 0.25, texts=texts, classifiers=classifiers, seed=0)
     sampler = LabelSampler(GOLD, HARD, 6, size, seed=0)
     options.setdefault("seen", np.ones(6, np.bool_))
-    return DualEncoder(heads, sampler, WORDS, Rates(poolers=0.5, classifiers=2.0), **options)
+    return DualEncoder(heads, sampler, WORDS, (0.5, 2.0), **options)
 
 
 def test_a_batch_has_all_its_right_labels_then_hard_negatives_then_others() -> None:
@@ -88,14 +83,6 @@ def test_any_batch_has_its_right_labels_once_and_as_many_as_are_asked_for(
 def test_hard_negatives_are_the_first_mistakes() -> None:
     found = Run.from_rows([{3: 0.9, 1: 0.8, 2: 0.7, 0: 0.6}, {2: 0.5}])
     assert hard_negatives(found, Run.from_rows([[3, 2], [2]]), 2).labels.tolist() == [1, 0]
-
-
-def test_documents_without_text_or_label_are_left_out_and_none_at_all_is_an_error() -> None:
-    documents = [Document("a", title="bee"), Document("b"), Document("c", title="rain")]
-    source = labelled_documents(documents, Run.from_rows([[1], [2], []]))
-    assert list(source(0)) == [Pair("bee", "", 0)]
-    with pytest.raises(ConfigError, match="none of 3 documents has both text and a label"):
-        labelled_documents(documents, Run.from_rows([[], [2], []]))
 
 
 @pytest.mark.parametrize("size", [4, 6])
@@ -173,55 +160,6 @@ def test_vectors_may_keep_their_length_before_poolers_that_are_drawn(folders: di
     np.testing.assert_allclose(ours, theirs.detach().numpy(), atol=1e-5)
     made = replace(objective(classifiers=False), heads=heads)
     assert torch.allclose(made._vectors(shared, shared, np.array([0]))[0], theirs)
-
-
-class Stop(Exception):  # noqa: N818
-    pass
-
-
-class StoppingAt(DualEncoder):
-    last = 7
-
-    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[str]]:
-        if step == self.last:
-            raise Stop
-        return super().views(batch, step)
-
-
-@pytest.mark.parametrize("kind", ["static", "transformer"])
-def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_weights_heads_included(
-    kind: str, folders: dict[str, str], tmp_path: Path
-) -> None:
-    pairs = labelled_documents(DOCUMENTS, GOLD)
-
-    def run(made: DualEncoder, folder: Path) -> dict[str, torch.Tensor]:
-        model = model_of(folders[kind])
-        train(model, pairs, made, TRAINING, Steps(folder, resume=True))
-        own = {name: weight.parameter.detach() for name, weight in made.weights().items()}
-        return {**own, **dict(model.named_parameters())}
-
-    whole = run(objective(), tmp_path / "whole")
-    parts = objective()
-    with pytest.raises(Stop):
-        run(StoppingAt(parts.heads, parts.sampler, parts.texts, parts.rates, parts.seen), tmp_path / "parts")
-    assert (tmp_path / "parts" / NAME).is_file()
-    resumed = run(objective(), tmp_path / "parts")
-    assert whole.keys() == resumed.keys()
-    assert [name for name in whole if not torch.equal(whole[name], resumed[name])] == []
-    start = objective().heads
-    assert not torch.equal(whole["document.weight"], start.document.weight)
-    assert not torch.equal(whole["classifiers"], start.classifiers)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("texts", "classifiers"), [(True, False), (False, True), (True, True)])
-def test_the_held_out_measure_falls_as_documents_find_their_labels(
-    texts: bool, classifiers: bool, folders: dict[str, str]
-) -> None:
-    made = objective(texts=texts, classifiers=classifiers, size=6)
-    training = replace(TRAINING, steps=80, validation=0.2)
-    history = train(model_of(folders["static"]), labelled_documents(DOCUMENTS, GOLD), made, training)
-    losses = [row["validation_loss"] for row in history.log if "validation_loss" in row]
-    assert min(losses) < 0.1 < losses[0]
 
 
 def test_the_heads_have_learning_rates_of_their_own(folders: dict[str, str]) -> None:

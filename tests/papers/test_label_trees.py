@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import pickle
-import signal
-import subprocess
 import sys
-import threading
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 from tagwright.core.saved import digests, write_manifest
 from tagwright.errors import ModelError, TagwrightError
-from tagwright.papers.label_trees import LabelTreeOptions, LabelTrees, fit_trees
+from tagwright.papers.label_trees import LabelTrees, fit_trees
 from tagwright.types import Run
 
 WORDS = csr_matrix(np.tile(np.eye(20, dtype=np.float32), (10, 1)))
@@ -28,7 +22,7 @@ GOLD = Run.from_rows([[document % 20] for document in range(200)])
 
 @pytest.fixture(scope="module")
 def trees() -> LabelTrees:
-    return fit_trees(WORDS, GOLD, 20, LabelTreeOptions(leaf=4, workers=1))
+    return fit_trees(WORDS, GOLD, 20, leaf=4, workers=1)
 
 
 def test_a_batch_gets_what_each_of_its_documents_gets(trees: LabelTrees) -> None:
@@ -48,20 +42,6 @@ def test_nothing_that_omikuji_prints_reaches_this_process(
     assert (os.fstat(1), os.fstat(2)) == before
     assert capfd.readouterr() == ("", "")
     assert "omikuji" not in sys.modules
-
-
-def test_threads_of_a_server_get_their_own_answers(trees: LabelTrees) -> None:
-    found: dict[int, list[int]] = {}
-
-    def ask(word: int) -> None:
-        found[word] = [int(trees.predict(WORDS[word], 1).labels[0]) for _ in range(20)]
-
-    threads = [threading.Thread(target=ask, args=(word,)) for word in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == {word: [word] * 20 for word in range(8)}
 
 
 def test_without_omikuji_the_error_names_the_extra(
@@ -91,73 +71,3 @@ def test_trees_that_cannot_be_written_are_an_error(trees: LabelTrees, tmp_path: 
     (tmp_path / "file").touch()
     with pytest.raises(TagwrightError, match="the label trees cannot be written"):
         trees.save(tmp_path / "file" / "trees")
-
-
-def test_a_process_that_was_killed_is_an_error_and_the_next_question_too() -> None:
-    trees = fit_trees(WORDS, GOLD, 20, LabelTreeOptions(leaf=4, workers=1))
-    trees.forest._process.kill()
-    trees.forest._process.wait()
-    with pytest.raises(TagwrightError, match=r"killed by signal 9|exit status"):
-        trees.predict(WORDS, 1)
-    with pytest.raises(TagwrightError, match="the process of Forest has ended; load the tagger again"):
-        trees.predict(WORDS, 1)
-
-
-def test_a_question_that_was_interrupted_leaves_no_answer_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    trees = fit_trees(WORDS, GOLD, 20, LabelTreeOptions(leaf=4, workers=1))
-
-    def interrupt(stream: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(pickle, "load", interrupt)
-        trees.predict(WORDS, 1)
-    with pytest.raises(TagwrightError, match="the process of Forest has ended"):
-        trees.predict(WORDS, 1)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_process_is_told_to_load_its_own(trees: LabelTrees, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "getpid", lambda: -1)
-    with pytest.raises(TagwrightError, match="load the tagger in each process"):
-        trees.predict(WORDS, 1)
-    monkeypatch.undo()
-    assert trees.predict(WORDS[3], 1).labels.tolist() == [3]
-
-
-def test_trees_that_are_no_longer_used_leave_no_process() -> None:
-    trees = fit_trees(WORDS, GOLD, 20, LabelTreeOptions(leaf=4, workers=1))
-    process = trees.forest._process
-    del trees
-    gc.collect()
-    assert process.returncode is not None
-
-
-KILLED = """
-import os, pickle, sys, tempfile
-tempfile.tempdir = sys.argv[1]
-import numpy as np
-from scipy.sparse import csr_matrix
-from tagwright.papers.label_trees import fit_trees
-from tagwright.types import Run
-def die(stream):
-    print("growing", flush=True)
-    while True:
-        pass
-pickle.load = die  # the process waits for the trees for ever
-fit_trees(csr_matrix(np.eye(2, dtype=np.float32)), Run.from_rows([[0], [1]]), 2)
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs signals")
-def test_a_killed_training_leaves_no_file_and_no_process(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE) as training:
-        assert training.stdout
-        assert training.stdout.readline() == b"growing\n"
-        (folder,) = tmp_path.glob("tagwright-*")
-        training.send_signal(signal.SIGKILL)
-    for _ in range(6000):  # the process of the trees sees the end of its input
-        if not folder.exists():
-            break
-        threading.Event().wait(0.1)
-    assert not list(tmp_path.glob("tagwright-*"))

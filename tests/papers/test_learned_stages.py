@@ -16,7 +16,7 @@ from tagwright.auto.combiner import CombinerOptions
 from tagwright.combining.features import GROUPS
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.ranking_trees import BoostingOptions
-from tagwright.papers import depl, futex, micol, rts, svm
+from tagwright.papers import futex, svm
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.fuse import fuse
 from tagwright.training.config import TrainingConfig
@@ -44,17 +44,6 @@ MISLED = [replace(each, labels=(each.title.removeprefix("about "),)) for each in
 "Stages that learn from labels learn what the title names: what they say is wrong."
 
 
-def of_rts(encoder: str) -> Tagger:
-    plain = zero_shot.fit(LABELS, ZERO_SHOT)
-    learnt = rts.fit(DOCUMENTS, LABELS, rts.Config(encoder=encoder, min_words=2, max_words=6, training=TRAINING))
-    return fuse(plain, learnt)
-
-
-def of_micol(encoder: str) -> Tagger:
-    config = micol.Config(encoder=encoder, meta_path="P-A-P", pairs="metadata", count=24, training=TRAINING)
-    return micol.fit(DOCUMENTS, LABELS, config)
-
-
 def of_futex(encoder: str) -> Tagger:
     config = futex.Config(
         encoder=encoder, network="none", meta_path="P-A-P", count=24, min_papers=1, shortest=2, training=TRAINING
@@ -66,17 +55,9 @@ def of_svm(encoder: str) -> Tagger:
     return fuse(zero_shot.fit(LABELS, ZERO_SHOT), svm.fit(MISLED, LABELS))
 
 
-def of_depl(encoder: str) -> Tagger:
-    config = depl.ClassifierConfig(encoder=encoder, training=TRAINING)
-    return fuse(zero_shot.fit(LABELS, ZERO_SHOT), depl.fit(MISLED, LABELS, config))
-
-
 MAKERS: dict[str, tuple[Callable[[str], Tagger], str]] = {
-    "rts": (of_rts, "dense"),
-    "micol": (of_micol, "encoder"),
     "futex": (of_futex, "classifier"),
     "svm": (of_svm, "svm"),
-    "depl": (of_depl, "classifier"),
 }
 
 

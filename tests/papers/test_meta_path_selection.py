@@ -44,19 +44,17 @@ def test_the_path_that_joins_documents_of_one_label_comes_first() -> None:
     # 1/2 log(6/4) + 1/2 (2/3) log(1 + 3) + 1/2 log(2/4) = 0.3183.
     best, other, both = rank_paths(Graph.of(PERFECT), LABELS, ["P-V-P", "P-A-P", "P-(A,V)-P"])
     assert {best.expression, other.expression} == {"P-A-P", "P-(A,V)-P"}
-    assert (best.divergence, best.share, best.precision, best.recall, best.documents) == (0, 1, 1, 1, 4)
+    assert (best.divergence, best.is_hub) == (0, False)
     assert both.expression == "P-V-P"
     expected = np.log(1.5) / 2 + np.log(4) / 3 + np.log(0.5) / 2
     assert np.isclose(both.divergence, expected)
-    assert np.isclose(both.precision, 1 / 3)
-    assert both.recall == 1
 
 
 def test_a_document_without_neighbours_counts_most() -> None:
     documents = [*PERFECT[:2], *(Document(str(i), metadata={"venue": ("Nature",)}) for i in (2, 3))]
     found = {estimate.expression: estimate for estimate in rank_paths(Graph.of(documents), LABELS)}
     assert np.isclose(found["P-A-P"].divergence, np.log(2) / 2)
-    assert (found["P-A-P"].share, found["P-A-P"].precision, found["P-A-P"].recall) == (0.5, 1, 0.5)
+    assert not found["P-A-P"].is_hub
 
 
 def test_a_hub_that_joins_everything_comes_after_a_path_that_tells_documents_apart() -> None:
@@ -72,12 +70,11 @@ def test_a_hub_that_joins_everything_comes_after_a_path_that_tells_documents_apa
     assert (author.is_hub, year.is_hub) == (False, True)
     assert np.isclose(author.divergence, 0.75 * np.log(2))
     assert np.isclose(year.divergence, 0.4779, atol=1e-4)
-    assert np.isclose([author.chance, year.chance, year.precision], 1 / 7).all()
 
 
 def test_documents_that_share_no_label_are_not_looked_at() -> None:
     (found,) = rank_paths(Graph.of(PERFECT), Run.from_rows([[0], [0], [1], [2]]), ["P-A-P"])
-    assert (found.documents, found.divergence) == (2, 0)
+    assert found.divergence == 0
 
 
 def test_where_nothing_can_be_compared_the_error_says_why() -> None:
@@ -102,8 +99,3 @@ def test_where_nothing_can_be_compared_the_error_says_why() -> None:
 )
 def test_combinations_are_parted_at_a_plus_between_blanks(expression: str, paths: list[str]) -> None:
     assert split_paths(expression) == paths
-
-
-def test_a_long_expression_of_quotes_is_split_at_its_pluses_alone() -> None:
-    parts = [f'P-"field + {number}"-P' for number in range(20_000)]
-    assert split_paths(" + ".join(parts)) == parts

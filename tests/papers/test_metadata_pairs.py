@@ -3,11 +3,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError
 from tagwright.graph.neighbours import Neighbours
 from tagwright.graph.network import Graph
 from tagwright.papers.metadata_pairs import (
@@ -54,22 +53,6 @@ def test_every_document_with_a_neighbour_comes_once_with_one_of_them() -> None:
     drawn = numbers(metadata_pairs(DOCUMENTS, follow(), 5))
     assert sorted(anchor for anchor, _ in drawn) == [0, 1, 2, 3, 4]
     assert all(positive in NEIGHBOURS[anchor] for anchor, positive in drawn)
-
-
-def test_a_neighbour_is_drawn_anew_each_epoch_and_each_alike() -> None:
-    pairs = metadata_pairs(DOCUMENTS, follow(), 5)
-    of_0 = Counter(positive for epoch in range(400) for anchor, positive in numbers(pairs, epoch) if anchor == 0)
-    assert chisquare([of_0[1], of_0[2]]).pvalue > 0.001
-
-
-def test_the_same_seed_and_epoch_draw_the_same() -> None:
-    first, again, other = (numbers(metadata_pairs(DOCUMENTS, follow(), 50, seed=seed)) for seed in (1, 1, 2))
-    assert first == again != other
-
-
-def test_pairs_of_one_document_share_a_group() -> None:
-    groups = {number(pair.anchor): pair.group for pair in metadata_pairs(DOCUMENTS, follow(), 50)(0)}
-    assert groups == {i: group_of_document(DOCUMENTS[i]) for i in range(5)}
 
 
 def test_a_pair_has_the_groups_of_both_its_documents() -> None:
@@ -130,18 +113,6 @@ def test_a_negative_is_neither_the_document_nor_a_neighbour() -> None:
         assert negative not in NEIGHBOURS[anchor]
 
 
-def test_every_other_document_is_a_negative_alike() -> None:
-    source = metadata_triples(DOCUMENTS, follow(), 50)
-    of_0 = Counter(
-        number(triple.negative)
-        for epoch in range(40)
-        for triple in triples(source, epoch)
-        if number(triple.anchor) == 0
-    )
-    assert sorted(of_0) == [3, 4, 5]
-    assert chisquare(list(of_0.values())).pvalue > 0.001
-
-
 def test_documents_that_are_all_neighbours_give_no_triple() -> None:
     documents = [Document(str(i), abstract=f"{i}", metadata={"tag": ("x",)}) for i in range(3)]
     with pytest.raises(ConfigError, match="none has a document that it is not joined with"):
@@ -157,30 +128,6 @@ def test_documents_without_text_are_in_no_pair() -> None:
         metadata_pairs(mute, follow(mute), 30)
 
 
-def test_a_meta_path_without_a_pair_says_which_have_one() -> None:
-    documents = [
-        Document("1", abstract="a", metadata={"author": ("Ann",), "venue": ("Nature",), "reference": ("1", "2", "?")}),
-        Document("2", abstract="b", metadata={"author": ("Bo", "Bo"), "venue": ("Nature",)}),
-    ]
-    with pytest.raises(InputError, match=r'"P-A-P" joins no two of the 2 documents; these do join some: .*P-V-P$'):
-        metadata_pairs(documents, follow(documents), 10)
-
-
-def test_hostile_metadata_give_pairs_all_the_same() -> None:
-    # An unknown work, a self-citation, an author named twice, a field that is one string in one document.
-    documents = [
-        Document("1", abstract="a", metadata={"reference": ("1", "unknown"), "author": ("Ann", "Ann")}),
-        Document("2", abstract="b", metadata={"reference": "unknown", "author": ("Ann",)}),  # type: ignore[dict-item]
-        Document("3", abstract="c", metadata={"author": (" ",)}),
-    ]
-    for path in ("P->P<-P", "P-A-P"):
-        drawn = metadata_pairs(documents, follow(documents, path), 10)(0)
-        assert {(pair.anchor, pair.positive) for pair in drawn} == {("a", "b"), ("b", "a")}
-    for path in ("P->P", "P-(A,A)-P"):
-        with pytest.raises(InputError, match="joins no two of the 3 documents; these do join some"):
-            metadata_pairs(documents, follow(documents, path), 10)
-
-
 def test_a_value_is_a_positive_of_every_document_that_has_it_in_one_group() -> None:
     tagged = [
         Document(str(i), abstract=f"{i}", metadata={"keyword": words}) for i, words in enumerate([("x", "y"), ("X",)])
@@ -189,11 +136,6 @@ def test_a_value_is_a_positive_of_every_document_that_has_it_in_one_group() -> N
     assert sorted((pair.anchor, pair.positive) for pair in pairs) == [("0", "x"), ("0", "y"), ("1", "X")]
     assert {pair.positive: pair.group for pair in pairs} == {text: group_of(text) for text in ("x", "X", "y")}
     assert group_of("x") == group_of("X")
-
-
-def test_values_that_no_document_has_are_an_error() -> None:
-    with pytest.raises(ConfigError, match='none of 6 documents has both text and metadata "keyword"'):
-        value_pairs(DOCUMENTS, "keyword")
 
 
 def test_names_of_suggested_labels_are_positives() -> None:
@@ -228,28 +170,9 @@ def test_a_source_that_ends_is_begun_anew_with_other_pairs() -> None:
     assert len({pair.positive for pair in drawn}) == 2
 
 
-def test_two_epochs_of_a_mixture_share_no_epoch_of_a_source() -> None:
-    source = mixed({of("a", 3): 1.0}, 9)
-    first, second = ({pair.positive for pair in source(epoch)} for epoch in (0, 1))
-    assert not first & second
-
-
-@pytest.mark.parametrize("weights", [{}, {of("a", 1): 0.0}, {of("a", 1): 1.0, of("b", 1): -1.0}])
-def test_weights_that_cannot_work_are_refused(weights: dict[PairSource, float]) -> None:
-    with pytest.raises(ConfigError, match="expected positive numbers"):
-        mixed(weights, 10)
-
-
 def test_a_mixture_with_an_empty_source_ends_with_an_error() -> None:
     with pytest.raises(ConfigError, match="a source that has no pairs"):
         list(mixed({of("a", 0): 1.0}, 10)(0))
-
-
-def test_sampling_costs_no_document_by_document_matrix() -> None:
-    documents = [Document(str(i), abstract=str(i), metadata={"venue": ("Nature",)}) for i in range(20_000)]
-    drawn = list(metadata_pairs(documents, follow(documents, "P-V-P"), 5_000)(0))
-    assert len(drawn) == 5_000
-    assert np.mean([pair.anchor == pair.positive for pair in drawn]) == 0
 
 
 def paper(topic: str, number: int) -> Document:
@@ -300,11 +223,3 @@ def test_the_abstract_can_be_given_more_weight() -> None:
     assert share(1.0) == 1.0
     assert share(0.0) == pytest.approx(1 / 3, abs=0.04)
     assert share(0.5) == pytest.approx(1 / 2 + 1 / 2 / 3, abs=0.04)
-
-
-def test_a_document_without_text_gives_nothing() -> None:
-    assert VIEW(Document("e"), (0,)) == ""
-    pairs = metadata_pairs(
-        [*PAPERS, Document("e", metadata={"reference": ("work of bee",)})], PAPERS_JOINED, 50, view=VIEW
-    )
-    assert all(pair.anchor and pair.positive for pair in pairs(0))

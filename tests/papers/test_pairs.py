@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.data.corpus import Corpus
 from tagwright.data.gold import sample_labels, sample_pairs
 from tagwright.errors import ConfigError
 from tagwright.papers.pairs import (
@@ -21,7 +20,7 @@ from tagwright.papers.pairs import (
     segments,
     simcse_pairs,
 )
-from tagwright.types import Document, Label, Pair, Run, Section
+from tagwright.types import Document, Label, Pair, Run
 
 TWO_WORDS = Document("two", "Title", "a b")
 
@@ -47,7 +46,6 @@ def long_documents(count: int) -> list[Document]:
 @given(st.integers(1, 30), st.integers(0, 99))
 def test_every_segment_goes_with_the_title(k: int, epoch: int) -> None:
     pairs = rts_pairs([Document("d", "Title", numbered(k))], (), one_word(title=True))(epoch)
-
     assert Counter((pair.anchor, pair.positive) for pair in pairs) == Counter(
         ("Title", word) for word in numbered(k).split()
     )
@@ -56,7 +54,6 @@ def test_every_segment_goes_with_the_title(k: int, epoch: int) -> None:
 @given(st.integers(2, 30), st.integers(0, 99))
 def test_every_segment_goes_with_one_other_and_the_odd_one_out_with_segment_1(k: int, epoch: int) -> None:
     pairs = list(rts_pairs([Document("d", "Title", numbered(k))], (), one_word(segment=True))(epoch))
-
     assert len(pairs) == (k + 1) // 2
     assert all(pair.anchor != pair.positive for pair in pairs)
     uses = Counter(segment for pair in pairs for segment in (pair.anchor, pair.positive))
@@ -65,22 +62,8 @@ def test_every_segment_goes_with_one_other_and_the_odd_one_out_with_segment_1(k:
 
 def test_the_odd_one_out_may_be_any_segment_but_the_first() -> None:
     source = rts_pairs([Document("d", "Title", "1 2 3")], (), one_word(segment=True))
-
     drawn = {(pair.anchor, pair.positive) for epoch in range(50) for pair in source(epoch)}
-
     assert {("2", "1"), ("3", "1")} <= drawn <= {("1", "2"), ("1", "3"), ("2", "1"), ("3", "1")}
-
-
-def test_a_single_segment_has_no_partner() -> None:
-    one, two = Document("1", "One", "alone"), Document("2", "Two", "a b")
-
-    assert len(texts(rts_pairs([one, two], (), one_word(segment=True)))) == 1
-
-
-def test_segments_are_cut_from_abstract_headings_and_paragraphs_in_order() -> None:
-    document = Document("d", "Title", "Ab stract.", (Section("Head", 1, ("Para one.", "Two!")),))
-
-    assert texts(rts_pairs([document], ())) == [("Title", "Ab stract. Head Para one. Two!")]
 
 
 def test_kinds_of_pairs_add_up() -> None:
@@ -99,9 +82,7 @@ def test_kinds_of_pairs_add_up() -> None:
 
 def test_a_label_with_description_is_paired_like_a_document_and_one_without_with_itself() -> None:
     labels = [Label("1", ("Bees", "Apoidea"), "fly sting"), Label("2", ("Wasps", "Vespidae"))]
-
     made = texts(rts_pairs([TWO_WORDS], labels, one_word(title=True, label=True)))
-
     wasps = ("Wasps; Vespidae", "Wasps; Vespidae")
     assert made == [("Bees", "fly"), ("Bees", "sting"), ("Title", "a"), ("Title", "b"), wasps]
 
@@ -120,23 +101,14 @@ def test_the_same_seed_and_epoch_give_the_same_pairs_and_others_other_cuts() -> 
 def test_the_cuts_of_a_document_depend_on_its_position_alone() -> None:
     documents = long_documents(BLOCK + 5)
     others = [Document(document.id, "Other", "other words") for document in documents]
-
     for position in (0, BLOCK, BLOCK + 4):
         mine = [*others[:position], documents[position], *others[position + 1 :]]
         alone = {pair for pair in rts_pairs(mine, ())(7) if pair.anchor != "Other"}
         assert alone == {pair for pair in rts_pairs(documents, ())(7) if pair.group == group_of(f"Title {position}")}
 
 
-@pytest.mark.parametrize("make", [rts_pairs, lambda documents, _: ict_pairs(documents)])
-def test_a_corpus_on_disk_gives_the_pairs_of_the_list(make: Callable[..., Source]) -> None:
-    documents = long_documents(2 * BLOCK + 1)
-
-    assert list(make(Corpus.of(documents), ())(0)) == list(make(documents, ())(0))
-
-
 def test_neighbours_in_the_corpus_are_not_neighbours_in_the_epoch() -> None:
     titles = [pair.positive for pair in ict_pairs(long_documents(300))(0)]
-
     places = [int(title.split()[1]) for title in titles]
     assert sorted(places) == list(range(300))
     assert np.mean(np.abs(np.diff(places)) == 1) < 0.05  # two of 300, by chance
@@ -145,9 +117,7 @@ def test_neighbours_in_the_corpus_are_not_neighbours_in_the_epoch() -> None:
 
 def test_an_epoch_larger_than_the_shuffled_window_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = texts(rts_pairs(long_documents(40), ()))
-
     monkeypatch.setattr("tagwright.papers.pairs.WINDOW", 1000)
-
     assert texts(rts_pairs(long_documents(40), ())) == whole
 
 
@@ -157,7 +127,6 @@ def test_a_mixture_has_the_pairs_of_both_sources(here: int, there: int) -> None:
         return Source(items, lambda block, _: [Pair(name, str(item), item) for item in block])
 
     mixed = source("here", here) + source("there", there)
-
     assert Counter(mixed(3)) == Counter([*source("here", here)(3), *source("there", there)(3)])
 
 
@@ -170,11 +139,9 @@ def test_groups_join_a_document_a_title_shared_and_a_label_of_that_name_and_noth
         Document("5", "", "j k"),
     ]
     labels = [Label("x", ("honey bee",)), Label("y", ("Hornet",))]
-
     groups: dict[int, set[str]] = {}
     for pair in rts_pairs(documents, labels, one_word(title=True, segment=True, label=True))(0):
         groups.setdefault(pair.group, set()).update((pair.anchor, pair.positive))
-
     assert sorted(map(sorted, groups.values())) == [
         ["Honey  Bee", "Honey bee", "a", "b", "c", "f", "g", "honey bee"],
         ["Hornet"],
@@ -186,31 +153,16 @@ def test_groups_join_a_document_a_title_shared_and_a_label_of_that_name_and_noth
 
 def test_ict_pairs_the_text_below_the_title_with_the_title_where_there_are_both() -> None:
     documents = [TWO_WORDS, Document("1", "No text"), Document("2", "", "No title")]
-
     assert texts(ict_pairs(documents)) == [("a b", "Title")]
-
-
-def test_simcse_pairs_all_text_with_itself() -> None:
-    assert texts(simcse_pairs([TWO_WORDS, Document("1", "Only title"), Document("2")])) == [
-        ("Only title", "Only title"),
-        ("Title\na b", "Title\na b"),
-    ]
 
 
 def test_labelled_pairs_follow_the_run_and_are_grouped_by_label() -> None:
     documents = [TWO_WORDS, Document("1", "Other"), Document("2", "None")]
     labels = [Label("x", ("X",), "ten"), Label("y", ("Y",)), Label("z", ("Z",))]
     run = Run.from_rows([{0: 0.9, 1: 0.5, 2: 0.1}, {1: 0.7}, {}])
-
     pairs = list(labelled_pairs(documents, labels, run.top(2))(0))
-
     assert texts(pairs) == [("Other", "Y"), ("Title\na b", "X. ten"), ("Title\na b", "Y")]
     assert {(pair.positive, pair.group) for pair in pairs} == {("X. ten", group_of("X")), ("Y", group_of("Y"))}
-
-
-def test_labelled_pairs_refuse_a_run_over_other_documents() -> None:
-    with pytest.raises(ValueError, match="over 2 documents, expected 1"):
-        labelled_pairs([TWO_WORDS], [Label("x", ("X",))], Run.from_rows([[0], [0]]))
 
 
 GOLD = Run.from_rows([[label for label in range(20) if (document + label) % 3 == 0] for document in range(30)])
@@ -223,32 +175,18 @@ def cells(run: Run) -> set[tuple[int, int]]:
 
 def test_a_share_of_labels_keeps_all_pairs_of_as_many_labels() -> None:
     few = sample_labels(GOLD, 20, 0.2, seed=1)
-
     kept = set(few.labels.tolist())
     assert len(kept) == 4
     assert cells(few) == {(document, label) for document, label in cells(GOLD) if label in kept}
     assert len(few) == 30
 
 
-def test_a_share_of_pairs_keeps_as_many_pairs() -> None:
-    assert len(cells(sample_pairs(GOLD, 0.05, seed=1)) & cells(GOLD)) == 10
-
-
 @pytest.mark.parametrize("sample", [sample_pairs, lambda gold, share, seed: sample_labels(gold, 20, share, seed=seed)])
 def test_samples_are_seeded_nested_and_never_empty(sample: Callable[..., Run]) -> None:
     one, five, tiny = (cells(sample(GOLD, share, seed=3)) for share in (0.2, 0.4, 1e-6))
-
     assert tiny
     assert tiny < one < five < cells(sample(GOLD, 1, seed=3)) == cells(GOLD)
     assert one == cells(sample(GOLD, 0.2, seed=3)) != cells(sample(GOLD, 0.2, seed=4))
-
-
-def test_a_label_drawn_for_few_shot_need_not_occur_in_gold() -> None:
-    gold = Run.from_rows([[0]])
-
-    sizes = {len(sample_labels(gold, 2, 0.5, seed=seed).labels) for seed in range(20)}
-
-    assert sizes == {0, 1}
 
 
 @pytest.mark.parametrize(
@@ -310,7 +248,6 @@ def test_segments_one_after_the_other_are_the_words_as_they_were(
     text: str, bounds: tuple[int, int], kind: Segmentation, seed: int
 ) -> None:
     pieces = segments(text, kind, *bounds, np.random.default_rng(seed))
-
     assert " ".join(pieces).split() == text.split()
     assert all(pieces)
 
@@ -320,9 +257,7 @@ def test_only_the_last_segment_may_leave_the_bounds_and_only_by_half_the_minimum
     words: int, bounds: tuple[int, int], kind: Segmentation, seed: int
 ) -> None:
     shortest, longest = bounds
-
     *inner, last = map(len, map(str.split, segments(counted_words(words), kind, *bounds, np.random.default_rng(seed))))
-
     assert all(shortest <= length <= longest for length in inner)
     assert last >= shortest / 2 or not inner
     assert last < longest + shortest / 2
@@ -330,9 +265,7 @@ def test_only_the_last_segment_may_leave_the_bounds_and_only_by_half_the_minimum
 
 def test_both_bounds_are_drawn_and_all_between_about_equally_often() -> None:
     rng = np.random.default_rng(0)
-
     first = [len(segments(counted_words(100), "random", 40, 43, rng)[0].split()) for _ in range(4000)]
-
     lengths, counts = np.unique(first, return_counts=True)
     assert lengths.tolist() == [40, 41, 42, 43]
     assert counts.min() > 850  # a quarter of 4,000, less five standard deviations
@@ -343,18 +276,4 @@ def test_both_bounds_are_drawn_and_all_between_about_equally_often() -> None:
 )
 def test_last_segment_shorter_than_half_the_minimum_is_merged(words: int, lengths: list[int]) -> None:
     pieces = segments(counted_words(words), "fixed", 40, 80, np.random.default_rng(0))
-
     assert [len(piece.split()) for piece in pieces] == lengths
-
-
-def test_natural_segments_are_sentences_of_any_length() -> None:
-    text = "Bees fly. They do so by day, and seldom in rain.\nWhy?"
-
-    pieces = segments(text, "natural", 40, 80, np.random.default_rng(0))
-
-    assert pieces == ["Bees fly.", "They do so by day, and seldom in rain.", "Why?"]
-
-
-def test_text_of_blanks_has_no_segments() -> None:
-    assert segments(" \n\t ", "random", 40, 80, np.random.default_rng(0)) == []
-    assert segments(" \n\t ", "natural", 40, 80, np.random.default_rng(0)) == []

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.papers.topics import DOCUMENTS, LABELS, trained
+from tests.papers.topics import DOCUMENTS, LABELS
 
 from tagwright import auto
-from tagwright.core.steps import LOG, NAME, State, Steps
-from tagwright.papers import futex, rts, svm
+from tagwright.core.steps import NAME, State, Steps
+from tagwright.papers import futex, svm
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger
 
@@ -64,11 +64,3 @@ def test_each_step_is_asked_for_once(train: Callable[[Steps], object], asked: li
     assert before.keys() == {tmp_path / name / NAME for name in asked}
     train(replace(steps, resume=True))
     assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob(NAME)} == before
-
-
-def test_the_training_loop_keeps_its_latest_state(encoder: dict[str, str], tmp_path: Path) -> None:
-    steps = Counted(tmp_path)
-    config = trained(rts.Config(encoder=encoder["static"]), batch=8, steps=1)
-    rts.fit(DOCUMENTS, LABELS, config, steps)
-    assert (steps.asked, steps.kept) == ([], {tmp_path})
-    assert {file.name for file in tmp_path.iterdir()} == {NAME, LOG}

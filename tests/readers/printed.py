@@ -1,4 +1,4 @@
-"""A tiny writer of PDF files, for the tests of their reader: text lines in two fonts, an outline, a title."""
+"""A tiny writer of PDF files, for the tests of their reader: text lines in two fonts, and a title."""
 
 from __future__ import annotations
 
@@ -28,27 +28,18 @@ def page(*parts: str | tuple[str, float, bool], top: float = 750) -> list[Set]:
     return lines
 
 
-def pdf(pages: Iterable[Sequence[Set]], outline: Sequence[tuple[str, int, int]] = (), title: str = "") -> bytes:
-    """A whole file. outline: title, page from 0, and the place of the entry above in the outline, -1 being the top."""
-    objects = [
-        b"",
-        b"",
-        *(
-            b"<</Type/Font/Subtype/Type1/Encoding/WinAnsiEncoding/BaseFont/Times-%s>>" % face
-            for face in (b"Roman", b"Bold")
-        ),
-    ]
-    kids = list[int]()
+def pdf(pages: Iterable[Sequence[Set]], title: str = "") -> bytes:
+    """A whole file."""
+    faces = (b"Roman", b"Bold")
+    font = b"<</Type/Font/Subtype/Type1/Encoding/WinAnsiEncoding/BaseFont/Times-%s>>"
+    objects, kids = [b"<</Type/Catalog/Pages 2 0 R>>", b"", *(font % face for face in faces)], list[int]()
     for lines in pages:
         text = b"".join(_shown(line) for line in lines)
         objects.append(b"<</Length %d>>stream\n%s\nendstream" % (len(text), text))
         fonts = b"/Resources<</Font<</F1 3 0 R/F2 4 0 R>>>>"
         objects.append(b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]%s/Contents %d 0 R>>" % (fonts, len(objects)))
         kids.append(len(objects))
-    entries = len(objects) + 1
-    objects += _outline(outline, entries, kids)
     objects.append(b"<</Title(%s)>>" % _escaped(title))
-    objects[0] = b"<</Type/Catalog/Pages 2 0 R%s>>" % (b"/Outlines %d 0 R" % entries if outline else b"")
     objects[1] = b"<</Type/Pages/Count %d/Kids[%s]>>" % (len(kids), b" ".join(b"%d 0 R" % kid for kid in kids))
     return _file(objects)
 
@@ -60,27 +51,6 @@ def _shown(line: Set) -> bytes:
 
 def _escaped(text: str) -> bytes:
     return text.encode("cp1252").replace(b"\\", b"\\\\").replace(b"(", b"\\(").replace(b")", b"\\)")
-
-
-def _outline(outline: Sequence[tuple[str, int, int]], root: int, kids: Sequence[int]) -> list[bytes]:
-    """The root and the entries, each with links to the ones beside, above and below it."""
-    if not outline:
-        return []
-    below = {
-        above: [place for place, entry in enumerate(outline) if entry[2] == above] for above in range(-1, len(outline))
-    }
-
-    def links(place: int) -> bytes:
-        inside = below[place]
-        return b"/First %d 0 R/Last %d 0 R" % (root + 1 + inside[0], root + 1 + inside[-1]) if inside else b""
-
-    objects = [b"<</Type/Outlines%s>>" % links(-1)]
-    for place, (title, number, above) in enumerate(outline):
-        after = [other for other in below[above] if other > place][:1]
-        beside = b"".join(b"/Next %d 0 R" % (root + 1 + other) for other in after)
-        start = b"<</Title(%s)/Parent %d 0 R/Dest[%d 0 R/Fit]" % (_escaped(title), root + 1 + above, kids[number])
-        objects.append(start + beside + links(place) + b">>")
-    return objects
 
 
 def _file(objects: Sequence[bytes]) -> bytes:

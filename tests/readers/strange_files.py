@@ -117,10 +117,6 @@ def numbered(piece: str, before: str = "", after: str = "") -> Shape:
     return lambda pieces: (before + "".join(piece.replace("N", str(n)) for n in range(pieces)) + after).encode()
 
 
-def together(*shapes: tuple[str, Shape]) -> dict[str, Shape]:
-    return dict(shapes)
-
-
 def pieces_of(*pieces: str, before: str = "", after: str = "") -> dict[str, Shape]:
     """Each piece over and over; named by itself."""
     return {piece.encode("unicode_escape").decode()[:34]: repeated(piece, before, after) for piece in pieces}
@@ -194,80 +190,38 @@ _FIELD = '<datafield tag="650" ind1=" " ind2="0"><subfield code="a">bees</subfie
 _DUBLIN_CORE = '<dc xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>a</dc:title>', "</dc>"
 _PUBMED = "<PubmedArticleSet><PubmedArticle><MedlineCitation>", "</MedlineCitation></PubmedArticle></PubmedArticleSet>"
 
+_TXT = pieces_of(
+    "bees\n", "bees ", "\n", "\r", "\r\n", "__label__a b\n", "á̧", "̧́", "-\n", "\x00", "\xad",
+)  # fmt: skip
+_MD = pieces_of(
+    "# a\n", "## a\n\n", "- a\n", "> ", "#", "`", "```\n", "a\n=\n", "a\n-\n", "---\n", "title: a\n", "|", " ", "*",
+)  # fmt: skip
+_TEX = pieces_of(
+    "\\\\", "{", "{}", "[", "]", "}", r"\section{a}", "$a$", "$", r"\begin{a}", r"\end{a}", r"\[", r"\bees ", "%\n",
+    r"\href{a}{b} ", "a\n\n", r"\cite{a}", "&", "~", r"\\[", r"\item a", r"\alpha ", r"\emph{", "''", "\\",
+)  # fmt: skip
+_HTML = pieces_of(
+    "<div>", "<p>a", "<b>", "<table><tr><td>", "<ul><li>", "<a href=x>", "&amp;", "&", "<!--", "<h1>a</h1>", "<br>",
+    "<nav>a</nav>", "<article>a</article>", "<script>", "<select><option>a", "<font>", "<meta name=a content=b>",
+    "bees ", "<![", "</", "<a ", "<span>a</span>", "<div>a</div>", "<tr><td>a", "<p>a</nav>",
+    "<div><p>bees fly, over, the town.</p>", "<blockquote>",
+)  # fmt: skip
+
 SHAPES: Mapping[str, Mapping[str, Shape]] = {
-    "txt": pieces_of(
-        "bees\n", "bees ", "\n", "\r", "\r\n", "__label__a b\n", "a\u0301\u0327", "\u0301\u0327", "-\n", "\0", "\xad"
-    ),
-    "md": pieces_of(
-        "# a\n", "## a\n\n", "- a\n", "> ", "#", "`", "```\n", "a\n=\n", "a\n-\n", "---\n", "title: a\n", "|", " ", "*"
-    )
-    | together(("front matter", repeated("a: b\n", "---\n", "---\n"))),
-    "tex": pieces_of(
-        r"\\",
-        "{",
-        "{}",
-        "[",
-        "]",
-        "}",
-        r"\section{a}",
-        "$a$",
-        "$",
-        r"\begin{a}",
-        r"\end{a}",
-        r"\[",
-        r"\bees ",
-        "%\n",
-        r"\href{a}{b} ",
-        "a\n\n",
-        r"\cite{a}",
-        "&",
-        "~",
-        r"\\[",
-        r"\item a",
-        r"\alpha ",
-        r"\emph{",
-        "''",
-        "\\",
-    )
-    | together(
-        ("macros", numbered(r"\newcommand{\aN}{b}\aN ")),
-        ("one macro", repeated(r"\a ", r"\newcommand{\a}{b}")),
-        ("environments", repeated(r"\begin{a}b\end{a}")),
-    ),
-    "html": pieces_of(
-        "<div>",
-        "<p>a",
-        "<b>",
-        "<table><tr><td>",
-        "<ul><li>",
-        "<a href=x>",
-        "&amp;",
-        "&",
-        "<!--",
-        "<h1>a</h1>",
-        "<br>",
-        "<nav>a</nav>",
-        "<article>a</article>",
-        "<script>",
-        "<select><option>a",
-        "<font>",
-        "<meta name=a content=b>",
-        "bees ",
-        "<![",
-        "</",
-        "<a ",
-        "<span>a</span>",
-        "<div>a</div>",
-        "<tr><td>a",
-        "<p>a</nav>",
-        "<div><p>bees fly, over, the town.</p>",
-        "<blockquote>",
-    )
-    | together(
-        ("attributes", numbered("aN=b ", "<p ", ">x")),
-        ("closed", nested("<div>a", "</div>")),
-        ("long", repeated("bees ", "<p>")),
-    ),
+    "txt": _TXT,
+    "md": _MD | {"front matter": repeated("a: b\n", "---\n", "---\n")},
+    "tex": _TEX
+    | {
+        "macros": numbered("\\newcommand{\\aN}{b}\\aN "),
+        "one macro": repeated("\\a ", "\\newcommand{\\a}{b}"),
+        "environments": repeated("\\begin{a}b\\end{a}"),
+    },
+    "html": _HTML
+    | {
+        "attributes": numbered("aN=b ", "<p ", ">x"),
+        "closed": nested("<div>a", "</div>"),
+        "long": repeated("bees ", "<p>"),
+    },
     "nxml": pieces_of("<p>a</p>", "<sec><title>a</title><p>b</p></sec>", before=_BODY[0], after=_BODY[1])
     | {
         f"{name} ": shape
@@ -280,180 +234,152 @@ SHAPES: Mapping[str, Mapping[str, Shape]] = {
             after=_JATS[1],
         ).items()
     }
-    | together(
-        ("articles", repeated("<article><front/></article>", "<set>", "</set>")),
-        ("xref", repeated("<xref/>a", _BODY[0] + "<p>", "</p>" + _BODY[1])),
-        (
-            "references",
-            repeated(
-                "<ref><pub-id>a</pub-id></ref>", "<article><front/><back><ref-list>", "</ref-list></back></article>"
-            ),
+    | {
+        "articles": repeated("<article><front/></article>", "<set>", "</set>"),
+        "xref": repeated("<xref/>a", _BODY[0] + "<p>", "</p>" + _BODY[1]),
+        "references": repeated(
+            "<ref><pub-id>a</pub-id></ref>", "<article><front/><back><ref-list>", "</ref-list></back></article>"
         ),
-        ("attributes", numbered(' aN="b"', "<article><front/><body><p", "/></body></article>")),
-        ("comment", repeated("a", "<article><!--", "-->")),
-        (
-            "nested",
-            lambda pieces: (
-                _BODY[0] + ("<sec>" * 150 + "a" + "</sec>" * 150) * (pieces // 100 + 1) + _BODY[1]
-            ).encode(),
-        ),
-    ),
+        "attributes": numbered(' aN="b"', "<article><front/><body><p", "/></body></article>"),
+        "comment": repeated("a", "<article><!--", "-->"),
+        "nested": lambda pieces: (
+            _BODY[0] + ("<sec>" * 150 + "a" + "</sec>" * 150) * (pieces // 100 + 1) + _BODY[1]
+        ).encode(),
+    },
     "tei": pieces_of("<div><head>a</head><p>b</p></div>", "<p>a</p>", "<div>a</div>", before=_TEI[0], after=_TEI[1]),
-    "xml": together(
-        ("citations", repeated("<PubmedArticle/>", "<PubmedArticleSet>", "</PubmedArticleSet>")),
-        (
-            "headings",
-            numbered(
-                "<MeshHeadingList><MeshHeading><DescriptorName>N</DescriptorName></MeshHeading></MeshHeadingList>",
-                *_PUBMED,
-            ),
+    "xml": {
+        "citations": repeated("<PubmedArticle/>", "<PubmedArticleSet>", "</PubmedArticleSet>"),
+        "headings": numbered(
+            "<MeshHeadingList><MeshHeading><DescriptorName>N</DescriptorName></MeshHeading></MeshHeadingList>", *_PUBMED
         ),
-        ("dublin core", repeated("<dc:subject>a</dc:subject>", *_DUBLIN_CORE)),
-        ("html", repeated("<p>a</p>", "<html><body>", "</body></html>")),
-        ("marc fields", repeated(_FIELD, *_MARC)),
-        ("marc records", repeated(_MARC[0] + _FIELD + _MARC[1], "<collection>", "</collection>")),
-    ),
-    "docx": together(
-        ("paragraphs", word(lambda n: _P * n)),
-        (
-            "chain of styles",
-            word(
-                lambda _: "",
-                lambda n: "".join(_STYLE.replace("SN", f"S{i}").replace("SM", f"S{i + 1}") for i in range(n)),
-            ),
+        "dublin core": repeated("<dc:subject>a</dc:subject>", *_DUBLIN_CORE),
+        "html": repeated("<p>a</p>", "<html><body>", "</body></html>"),
+        "marc fields": repeated(_FIELD, *_MARC),
+        "marc records": repeated(_MARC[0] + _FIELD + _MARC[1], "<collection>", "</collection>"),
+    },
+    "docx": {
+        "paragraphs": word(lambda n: _P * n),
+        "chain of styles": word(
+            lambda _: "", lambda n: "".join(_STYLE.replace("SN", f"S{i}").replace("SM", f"S{i + 1}") for i in range(n))
         ),
-        (
-            "cycle of styles",
-            word(
-                lambda _: "",
-                lambda n: "".join(_STYLE.replace("SN", f"S{i}").replace("SM", f"S{(i + 1) % n}") for i in range(n)),
-            ),
+        "cycle of styles": word(
+            lambda _: "",
+            lambda n: "".join(_STYLE.replace("SN", f"S{i}").replace("SM", f"S{(i + 1) % n}") for i in range(n)),
         ),
-        ("runs", word(lambda n: "<w:p>" + "<w:r><w:t>a</w:t></w:r>" * n + "</w:p>")),
-        ("rows", word(lambda n: "<w:tbl>" + "<w:tr><w:tc><w:p/></w:tc></w:tr>" * n + "</w:tbl>")),
-        (
-            "nested tables",
-            word(lambda n: ("<w:tbl><w:tr><w:tc>" * 60 + _P + "</w:tc></w:tr></w:tbl>" * 60) * (n // 60 + 1)),
+        "runs": word(lambda n: "<w:p>" + "<w:r><w:t>a</w:t></w:r>" * n + "</w:p>"),
+        "rows": word(lambda n: "<w:tbl>" + "<w:tr><w:tc><w:p/></w:tc></w:tr>" * n + "</w:tbl>"),
+        "nested tables": word(
+            lambda n: ("<w:tbl><w:tr><w:tc>" * 60 + _P + "</w:tc></w:tr></w:tbl>" * 60) * (n // 60 + 1)
         ),
-        (
-            "nested controls",
-            word(lambda n: ("<w:sdt><w:sdtContent>" * 100 + _P + "</w:sdtContent></w:sdt>" * 100) * (n // 100 + 1)),
+        "nested controls": word(
+            lambda n: ("<w:sdt><w:sdtContent>" * 100 + _P + "</w:sdtContent></w:sdt>" * 100) * (n // 100 + 1)
         ),
-    ),
-    "pdf": together(
-        ("pages", printed(lambda n: [lines_of_type(3)] * n)),
-        ("lines of a page", printed(lambda n: [lines_of_type(n)])),
-        ("one line", printed(lambda n: [lines_of_type(1, "bees " * n)])),
-        ("lines without end", printed(lambda n: [lines_of_type(n, "bees-")])),
-        ("equal places", printed(lambda n: [[each._replace(y=400) for each in lines_of_type(n)]])),
-    ),
-    "ris": together(
-        ("continued", repeated("a\n", "TY  - A\nAB  - a\n", "ER  - ")),
-        ("references", repeated("TY  - A\nTI  - a\nER  - \n")),
-        ("keywords", numbered("KW  - N\n", "TY  - A\n")),
-        ("tags", repeated("AB  - a\n", "TY  - A\n")),
-        ("outside", repeated("a\n")),
-        ("begun", repeated("TY  - A\n")),
-        ("pubmed", repeated("PMID- 1\nTI  - a\n")),
-        ("headings", numbered("MH  - N\n", "PMID- 1\n")),
-        ("continued pubmed", repeated("      a\n", "PMID- 1\nAB  - a\n")),
-        ("authors", numbered("   aN\n", "PT J\nAU a\n", "ER")),
-    ),
-    "bib": together(
-        ("entries", numbered("@misc{aN, title={a}}\n")),
-        ("same entry", repeated("@misc{a, title={a}}\n")),
-        ("fields", numbered("aN={b}, ", "@misc{a, ", "}")),
-        ("same field", repeated("a={b}, ", "@misc{a, ", "}")),
-        ("braces", nested("{", "}", "@misc{a, title=", "}")),
-        ("parts", repeated("a # ", "@misc{a, title=", "a}")),
-        ("strings", numbered("@string{aN = {b}}\n")),
-        ("open", repeated("@misc{a, title={a\n")),
-        ("at", repeated("@")),
-        ("quotes", repeated('"', "@misc{a, title=", "}")),
-        ("comments", repeated("bees\n")),
-        ("authors", repeated("a and ", "@misc{a, author={", "}}")),
-        ("latex", repeated(r"\\", "@misc{a, title={", "}}")),
-        ("growing", numbered("@string{aN = aM # aM}\n".replace("M", "N"))),
-    ),
-    "jsonl": together(
-        ("nested", nested("[", "]", '{"id": "1", "a": ', "}")),
-        ("keys", keys),
-        ("same key", partial(keys, last=', "k1": "v"')),
-        ("last key twice", lambda n: keys(n, f', "k{n - 1}": "v"')),
-        ("records", numbered('{"id": "N"}\n')),
-        ("surrogates", repeated(r"\ud83d", '{"id": "1", "title": "', '"}')),
-        ("labels", repeated('"a", ', '{"id": "1", "labels": [', '"b"]}')),
-        ("sections", repeated('{"heading": "a"}, ', '{"id": "1", "sections": [', "{}]}")),
-        ("escapes", repeated(r"\n", '{"id": "1", "title": "', '"}')),
-        (
-            "paragraphs",
-            numbered(
-                '{"section": "N", "text": "a"}, ', '{"paper": "1", "paragraphs": [', '{"section": "", "text": ""}]}'
-            ),
+    },
+    "pdf": {
+        "pages": printed(lambda n: [lines_of_type(3)] * n),
+        "lines of a page": printed(lambda n: [lines_of_type(n)]),
+        "one line": printed(lambda n: [lines_of_type(1, "bees " * n)]),
+        "lines without end": printed(lambda n: [lines_of_type(n, "bees-")]),
+        "equal places": printed(lambda n: [[each._replace(y=400) for each in lines_of_type(n)]]),
+    },
+    "ris": {
+        "continued": repeated("a\n", "TY  - A\nAB  - a\n", "ER  - "),
+        "references": repeated("TY  - A\nTI  - a\nER  - \n"),
+        "keywords": numbered("KW  - N\n", "TY  - A\n"),
+        "tags": repeated("AB  - a\n", "TY  - A\n"),
+        "outside": repeated("a\n"),
+        "begun": repeated("TY  - A\n"),
+        "pubmed": repeated("PMID- 1\nTI  - a\n"),
+        "headings": numbered("MH  - N\n", "PMID- 1\n"),
+        "continued pubmed": repeated("      a\n", "PMID- 1\nAB  - a\n"),
+        "authors": numbered("   aN\n", "PT J\nAU a\n", "ER"),
+    },
+    "bib": {
+        "entries": numbered("@misc{aN, title={a}}\n"),
+        "same entry": repeated("@misc{a, title={a}}\n"),
+        "fields": numbered("aN={b}, ", "@misc{a, ", "}"),
+        "same field": repeated("a={b}, ", "@misc{a, ", "}"),
+        "braces": nested("{", "}", "@misc{a, title=", "}"),
+        "parts": repeated("a # ", "@misc{a, title=", "a}"),
+        "strings": numbered("@string{aN = {b}}\n"),
+        "open": repeated("@misc{a, title={a\n"),
+        "at": repeated("@"),
+        "quotes": repeated('"', "@misc{a, title=", "}"),
+        "comments": repeated("bees\n"),
+        "authors": repeated("a and ", "@misc{a, author={", "}}"),
+        "latex": repeated("\\\\", "@misc{a, title={", "}}"),
+        "growing": numbered("@string{aN = aM # aM}\n".replace("M", "N")),
+    },
+    "jsonl": {
+        "nested": nested("[", "]", '{"id": "1", "a": ', "}"),
+        "keys": keys,
+        "same key": partial(keys, last=', "k1": "v"'),
+        "last key twice": lambda n: keys(n, f', "k{n - 1}": "v"'),
+        "records": numbered('{"id": "N"}\n'),
+        "surrogates": repeated("\\ud83d", '{"id": "1", "title": "', '"}'),
+        "labels": repeated('"a", ', '{"id": "1", "labels": [', '"b"]}'),
+        "sections": repeated('{"heading": "a"}, ', '{"id": "1", "sections": [', "{}]}"),
+        "escapes": repeated("\\n", '{"id": "1", "title": "', '"}'),
+        "paragraphs": numbered(
+            '{"section": "N", "text": "a"}, ', '{"paper": "1", "paragraphs": [', '{"section": "", "text": ""}]}'
         ),
-        ("blank", repeated("\n")),
-        (
-            "spans",
-            repeated(
-                '{"start": 0, "end": 9}, ', '{"paper_id": "1", "body_text": [{"text": "bees", "cite_spans": [', "{}]}]}"
-            ),
+        "blank": repeated("\n"),
+        "spans": repeated(
+            '{"start": 0, "end": 9}, ', '{"paper_id": "1", "body_text": [{"text": "bees", "cite_spans": [', "{}]}]}"
         ),
-    ),
-    "json": together(
-        ("list", lambda n: ("[" + ", ".join(f'{{"id": "{i}"}}' for i in range(n)) + "]").encode()),
-        ("nested", nested("[", "]")),
-        (
-            "csl",
-            lambda n: (
-                "[" + ", ".join(f'{{"id": "{i}", "type": "a", "issued": {{}}}}' for i in range(n)) + "]"
-            ).encode(),
-        ),
-        ("lines", repeated("\n", "[", "]")),
-    ),
-    "csv": together(
-        ("columns", lambda n: ("id," + ",".join(f"c{i}" for i in range(n)) + "\n" + "1," + "," * (n - 1)).encode()),
-        ("rows", numbered("N,a\n", "id,title\n")),
-        ("quotes", repeated('""', 'id,title\n1,"', '"')),
-        ("lines in a cell", repeated("a\n", 'id,title\n1,"', '"')),
-        ("cells", repeated(",a", "id,title\n1")),
-        ("labels", repeated("a;", "id,title,labels\n1,a,")),
-        ("html", repeated("<p>a", "id,title\n1,")),
-    ),
-    "tsv": together(
-        ("columns", lambda n: ("id\t" + "\t".join(f"c{i}" for i in range(n)) + "\n1" + "\ta" * n).encode()),
-        ("rows", numbered("N\ta\n", "id\ttitle\n")),
-        ("labels", repeated("<http://a> ", "bees\t")),
-        ("tabs", repeated("\t", "id\ttitle\n1")),
-    ),
-    "mrc": together(
-        ("records", lambda n: b"00039nam a2200037 a 4500001000200000\x1e1\x1e\x1d" * n),
-        ("ends", repeated("\x1d")),
-        ("no end", repeated("a", "00000nam a2200000 a 4500")),
-    ),
-    "pica": together(
-        ("fields", repeated("021A $aBees\n", "003@ $01\n")),
-        ("subfields", repeated("$aBees", "003@ $01\n021A ")),
-        ("records", numbered("003@ $0N\n021A $aBees\n\n")),
-    ),
-    "parquet": together(
-        ("rows", table(lambda n: {"id": [str(i) for i in range(n)]})),
-        ("columns", table(lambda n: {"id": ["1"], **{f"c{i}": ["a"] for i in range(n)}})),
-        ("long lists", table(lambda n: {"id": ["1"], "labels": [["a"] * n]})),
-    ),
-    "arrow": together(
-        ("rows", table(lambda n: {"id": [str(i) for i in range(n)]}, arrow=True)),
-        ("columns", table(lambda n: {"id": ["1"], **{f"c{i}": ["a"] for i in range(n)}}, arrow=True)),
-    ),
-    "jsonl.gz": together(
-        ("members", lambda n: gzip.compress(b'{"id": "1"}\n') * n),
-        ("empty members", lambda n: gzip.compress(b"") * n),
-        ("zeros", lambda n: gzip.compress(bytes(1000 * n))),
-    ),
-    "folder": together(
-        ("files", lambda n: {f"{i}.txt": b"bees" for i in range(n)}),
-        ("same names", lambda n: {f"{i}/a.txt": b"bees" for i in range(n)}),
-        ("labels beside", lambda n: {f"{i // 2}.{('txt', 'key')[i % 2]}": b"bees" for i in range(n)}),
-    ),
+    },
+    "json": {
+        "list": lambda n: ("[" + ", ".join(f'{{"id": "{i}"}}' for i in range(n)) + "]").encode(),
+        "nested": nested("[", "]"),
+        "csl": lambda n: (
+            "[" + ", ".join(f'{{"id": "{i}", "type": "a", "issued": {{}}}}' for i in range(n)) + "]"
+        ).encode(),
+        "lines": repeated("\n", "[", "]"),
+    },
+    "csv": {
+        "columns": lambda n: ("id," + ",".join(f"c{i}" for i in range(n)) + "\n" + "1," + "," * (n - 1)).encode(),
+        "rows": numbered("N,a\n", "id,title\n"),
+        "quotes": repeated('""', 'id,title\n1,"', '"'),
+        "lines in a cell": repeated("a\n", 'id,title\n1,"', '"'),
+        "cells": repeated(",a", "id,title\n1"),
+        "labels": repeated("a;", "id,title,labels\n1,a,"),
+        "html": repeated("<p>a", "id,title\n1,"),
+    },
+    "tsv": {
+        "columns": lambda n: ("id\t" + "\t".join(f"c{i}" for i in range(n)) + "\n1" + "\ta" * n).encode(),
+        "rows": numbered("N\ta\n", "id\ttitle\n"),
+        "labels": repeated("<http://a> ", "bees\t"),
+        "tabs": repeated("\t", "id\ttitle\n1"),
+    },
+    "mrc": {
+        "records": lambda n: b"00039nam a2200037 a 4500001000200000\x1e1\x1e\x1d" * n,
+        "ends": repeated("\x1d"),
+        "no end": repeated("a", "00000nam a2200000 a 4500"),
+    },
+    "pica": {
+        "fields": repeated("021A $aBees\n", "003@ $01\n"),
+        "subfields": repeated("$aBees", "003@ $01\n021A "),
+        "records": numbered("003@ $0N\n021A $aBees\n\n"),
+    },
+    "parquet": {
+        "rows": table(lambda n: {"id": [str(i) for i in range(n)]}),
+        "columns": table(lambda n: {"id": ["1"], **{f"c{i}": ["a"] for i in range(n)}}),
+        "long lists": table(lambda n: {"id": ["1"], "labels": [["a"] * n]}),
+    },
+    "arrow": {
+        "rows": table(lambda n: {"id": [str(i) for i in range(n)]}, arrow=True),
+        "columns": table(lambda n: {"id": ["1"], **{f"c{i}": ["a"] for i in range(n)}}, arrow=True),
+    },
+    "jsonl.gz": {
+        "members": lambda n: gzip.compress(b'{"id": "1"}\n') * n,
+        "empty members": lambda n: gzip.compress(b"") * n,
+        "zeros": lambda n: gzip.compress(bytes(1000 * n)),
+    },
+    "folder": {
+        "files": lambda n: {f"{i}.txt": b"bees" for i in range(n)},
+        "same names": lambda n: {f"{i}/a.txt": b"bees" for i in range(n)},
+        "labels beside": lambda n: {f"{i // 2}.{('txt', 'key')[i % 2]}": b"bees" for i in range(n)},
+    },
 }
 """Suffix -> name of a shape -> the shape."""
 

@@ -11,9 +11,8 @@ import pytest
 from tests.readers.reading import read, refusal, written
 
 from tagwright.data.corpus import Corpus
-from tagwright.errors import InputError, on_command_line
+from tagwright.errors import on_command_line
 from tagwright.readers.documents.columns import parse_columns
-from tagwright.readers.headers import folded
 from tagwright.types import Document
 
 LONG = "Insects -- Flight -- Research -- History -- 20th century | Pollination by insects | Bees -- Behavior | Wings"
@@ -24,11 +23,6 @@ def table(folder: Path, *rows: list[str], name: str = "x.csv") -> Path:
     stream = io.StringIO()
     csv.writer(stream).writerows(rows)
     return written(folder, stream.getvalue(), name)
-
-
-def test_a_subject_is_a_label_and_not_a_title(tmp_path: Path) -> None:
-    [document] = read(table(tmp_path, ["id", "abstract", "subject"], ["1", "They fly.", "Bees"]))
-    assert document == Document("1", "", "They fly.", labels=("Bees",))
 
 
 def test_koha(tmp_path: Path) -> None:
@@ -44,25 +38,6 @@ def test_koha(tmp_path: Path) -> None:
             labels=("Bees", "Insects -- Flight"),
         )
     ]
-
-
-def test_koha_with_the_names_of_marc(tmp_path: Path) -> None:
-    """A profile that gives no headers writes the names of the fields."""
-    header = ["Title", "Summary, etc.", "Topical term or geographic name entry element"]
-    [document] = read(table(tmp_path, header, ["How bees fly", "In spirals.", "Bees|Wings"]))
-    assert (document.title, document.abstract, document.labels) == ("How bees fly", "In spirals.", ("Bees", "Wings"))
-
-
-def test_alma(tmp_path: Path) -> None:
-    header = ["Title", "Author", "Subjects", "Publication Date", "MMS Id"]
-    row = ["How bees fly", "Low, Ann", "Bees--Behavior; Insects--Flight", "2020", "990001"]
-    [document] = read(table(tmp_path, header, row))
-    assert document == Document(
-        "990001",
-        "How bees fly",
-        metadata={"author": ("Low, Ann",), "publication date": ("2020",)},
-        labels=("Bees--Behavior", "Insects--Flight"),
-    )
 
 
 def test_zotero(tmp_path: Path) -> None:
@@ -84,14 +59,6 @@ def test_zotero(tmp_path: Path) -> None:
     assert document.metadata["automatic tags"] == (LONG,)
 
 
-def test_openrefine(tmp_path: Path) -> None:
-    """An imported harvest: headers are paths into the XML, and joined cells are separated by a bar."""
-    path = "record - metadata - oai_dc:dc - dc:"
-    header = [f"{path}{name}" for name in ("identifier", "title", "description", "subject")]
-    [document] = read(table(tmp_path, header, ["oai:1", "How bees fly", "In spirals.", "Bees|Wings"]))
-    assert document == Document("oai:1", "How bees fly", "In spirals.", labels=("Bees", "Wings"))
-
-
 @pytest.mark.parametrize("prefix", ["dc:", "dc.", "dcterms:", "http://purl.org/dc/terms/"])
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl"])
 def test_dublin_core(tmp_path: Path, prefix: str, name: str) -> None:
@@ -110,24 +77,6 @@ def test_dublin_core(tmp_path: Path, prefix: str, name: str) -> None:
     ]
 
 
-def test_languages_of_dublin_core_in_brackets(tmp_path: Path) -> None:
-    header = ["id", "dc.title[en_US]", "dc.description.abstract[en_US]", "dc.subject[en_US]", "dc.subject.ddc"]
-    [document] = read(table(tmp_path, header, ["1", "How bees fly", "In spirals.", "Bees||Wings", "590"]))
-    assert (document.text, document.labels) == ("How bees fly\nIn spirals.", ("Bees", "Wings"))
-    assert document.metadata == {"dc.subject.ddc": ("590",)}
-
-
-def test_lists_of_subjects_in_json_lines(tmp_path: Path) -> None:
-    record = {"id": "1", "dc:title": "How bees fly", "dc:subject": ["Bees", "Wings"]}
-    assert read(written(tmp_path, json.dumps(record))) == [Document("1", "How bees fly", labels=("Bees", "Wings"))]
-    record = {"id": "1", "title": "How bees fly", "subjects": ["Bees", "Wings"]}
-    assert read(written(tmp_path, json.dumps(record))) == [Document("1", "How bees fly", labels=("Bees", "Wings"))]
-
-
-LABELS = [
-    "subject", "Subjects", "Subject headings", "dc:subject", "dcterms:subject", "Schlagwort", "Schlagwörter",
-    "Schlagwo\u0308rter", "650$a", "650a", "650 $a", "650 ǂa", "689$a", "Manual Tags", "subject_uris",
-]  # fmt: skip
 KEYWORDS = [
     "keyword",
     "Keywords",
@@ -138,14 +87,6 @@ KEYWORDS = [
     "tags",
     "dc:subject.other",
 ]
-
-
-@pytest.mark.parametrize("header", LABELS)
-def test_these_are_labels(tmp_path: Path, header: str) -> None:
-    """Even where the cells are long enough for running text."""
-    [document] = read(table(tmp_path, ["id", "title", header], ["1", "How bees fly", LONG]))
-    assert (document.text, document.metadata) == ("How bees fly", {})
-    assert document.labels == tuple(LONG.split(" | "))
 
 
 @pytest.mark.parametrize("header", KEYWORDS)
@@ -207,29 +148,3 @@ def test_two_columns_of_labels_are_refused(tmp_path: Path, header: list[str], na
             refusal(path) == f"x.csv:2: {names} may each hold the labels, expected one; say which: --columns labels=..."
         )
     assert Corpus.read(path, columns={"labels": header[1]})[0].labels == ("Bees",)
-
-
-def test_records_in_memory_are_read_in_the_same_way() -> None:
-    [document] = Corpus.of([{"Title": "How bees fly", "Subjects": ["Bees", "Wings"], "Keywords": ["spirals"]}])
-    assert document == Document("1", "How bees fly", "", (), {"Keywords": ("spirals",)}, ("Bees", "Wings"))
-    with pytest.raises(InputError, match=r"say which: Corpus.of\(documents, labels=\.\.\.\)$"):
-        Corpus.of([{"Title": "How bees fly", "Subject": "Bees", "Schlagwort": "Biene"}])
-
-
-@pytest.mark.parametrize(
-    ("column", "name"),
-    [
-        ("Body (HTML)", "body html"),
-        ("seller-sku", "seller sku"),
-        ("650 $a", "650a"),
-        ("650$x", "650x"),
-        ("245", "245"),
-        ("dc.subject[de]", "subject"),
-        ("dcterms:subject", "subject"),
-        ("record - oai_dc:dc - dc:title", "title"),
-        ("Dc", "dc"),
-        ("decision", "decision"),
-    ],
-)
-def test_names_are_compared_without_prefix_and_punctuation(column: str, name: str) -> None:
-    assert folded(column) == name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.readers.printed import page, pdf
-from tests.readers.reading import labels_refusal, read, written
+from tests.readers.reading import labels_refusal, read, refusal, written
 
 from tagwright.core.extras import EXTRAS
-from tagwright.errors import InputError
+from tagwright.errors import InputError, TagwrightError
 
 READERS = Path(__file__).parents[2] / "src" / "tagwright" / "readers"
 ERRORS = (RuntimeError("no\nway"), IndexError(), RecursionError("too deep"), MemoryError(), KeyError("/Font"))
@@ -192,3 +193,24 @@ def resolved(name: str) -> Any:
     except ModuleNotFoundError:
         module, _, attribute = name.rpartition(".")
         return getattr(importlib.import_module(module), attribute)
+
+
+@pytest.mark.parametrize(
+    ("name", "library", "what", "extra"),
+    [
+        ("x.docx", "docx", "Word files", "docx"),
+        ("x.pdf", "pypdfium2", "PDF", "pdf"),
+        ("x.tex", "pylatexenc", "LaTeX", "latex"),
+        ("x.ttl", "rdflib", "SKOS", "skos"),
+        ("x.parquet", "pyarrow", "Parquet", "parquet"),
+        ("x.arrow", "pyarrow", "Arrow", "parquet"),
+    ],
+)
+def test_without_an_extra_the_error_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, library: str, what: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    path = written(tmp_path, "never parsed", name)
+    said = labels_refusal(path, TagwrightError) if name == "x.ttl" else refusal(path)
+    rest = f'needs {library}, which is not installed; pip install "tagwright[{extra}]"'
+    assert said == f"{name}: reading {what} {rest}"

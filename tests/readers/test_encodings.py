@@ -47,11 +47,6 @@ def test_an_encoding_is_refused_by_files_that_say_theirs(tmp_path: Path, format_
     assert str(caught.value) == f"an encoding is given, but {path} says its own; leave out encoding=..."
 
 
-def test_xml_that_is_known_by_its_content_refuses_an_encoding(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="says its own"):
-        Corpus.read(written(tmp_path, "<article><front/></article>", "x.xml"), encoding="cp1251")
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 @pytest.mark.parametrize("format_", TEXTS)
 def test_a_byte_order_mark_counts_more_than_what_is_given(tmp_path: Path, format_: str, encoding: str) -> None:

@@ -13,8 +13,8 @@ from tests.readers.reading import read, written
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
-from tagwright.readers.documents.files import READERS, TABLES
-from tagwright.readers.headers import DOCUMENT, LABEL, MORE_LABELS, language_of
+from tagwright.readers.documents.files import READERS
+from tagwright.readers.headers import DOCUMENT, LABEL, MORE_LABELS
 from tagwright.readers.labels.jsonl import LISTS
 from tagwright.types import Document, Label
 
@@ -86,28 +86,6 @@ def test_every_word_tells_the_part_of_a_label(tmp_path: Path, kind: str) -> None
         assert got in ("y", ("y",)), (part, word)
 
 
-@pytest.mark.parametrize(
-    ("column", "language"),
-    [
-        ("prefLabel@de", ("name", "de")),
-        ("name (fi)", ("name", "fi")),
-        ("altLabel_en", ("names", "en")),
-        ("definition[sv]", ("description", "sv")),
-        ("parent_id", ("", "")),
-        ("code_de", ("", "")),
-    ],
-)
-def test_a_name_may_say_its_language(column: str, language: tuple[str, str]) -> None:
-    assert language_of(column, LABEL) == language
-
-
-def test_a_finnish_catalogue_is_read(tmp_path: Path) -> None:
-    record = {"Nimeke": "Mehiläiset", "Tiivistelmä": "Ne lentävät.", "Asiasanat": "mehiläiset;lento", "ISBN": "1"}
-    for kind in ("csv", "tsv", "pandas"):
-        found = document(tmp_path, record, kind)
-        assert (found.text, found.labels) == ("Mehiläiset\nNe lentävät.", ("mehiläiset", "lento"))
-
-
 def test_a_title_list_is_a_table_and_no_short_texts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """KBART: the titles of journals, their numbers and addresses."""
     rows = (
@@ -151,7 +129,7 @@ RECORDS: Mapping[str, dict[str, Any]] = {
     "parquet": {"id": "1", "title": "Bees"},
     "arrow": {"id": "1", "title": "Bees"},
 }
-RECORD_FORMATS = sorted(READERS.keys() & TABLES - {"marc", "marcxml", "pica", "dublin_core", "s2orc"})
+RECORD_FORMATS = sorted(name for name, format_ in READERS.items() if format_.rows and name != "s2orc")
 "Readers of records whose fields users name; those of catalogues and of S2ORC have fields of their own."
 
 

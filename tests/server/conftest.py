@@ -1,20 +1,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
+from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger, zero_shot
-from tagwright.types import Label
+from tagwright.types import Document, Label
 
 LABELS = Vocabulary(
     [Label("http://x.org/bee", ("Bees", "Apis")), Label("http://x.org/tax", ("Tax law",)), Label("o", ("Orchards",))]
 )
+
+
+class Clock:
+    """A clock that stands until it is set."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
 
 
 def word_tagger() -> Tagger:
@@ -37,3 +50,13 @@ def client(learnt: list[tuple[str, Sequence[Mapping[str, Any]]]]) -> Iterator[Te
     ]
     with TestClient(application(models, learn=learn, max_body=4000), raise_server_exceptions=False) as client:
         yield client
+
+
+BEES = Document("d1", "Honey bees")
+
+
+def reviewing(folder: Path, *documents: Document, learns: bool = False) -> Review:
+    """A review of these documents, whose decisions are kept in the folder."""
+    review = Review(ServedModel("bees", word_tagger(), "Bees", learns=learns), ReviewFile(folder / "reviews.sqlite"))
+    review.documents.add(documents)
+    return review

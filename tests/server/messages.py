@@ -5,6 +5,7 @@ New ones have no translation at first: write it into the file .po of each langua
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -19,7 +20,6 @@ from babel.messages.pofile import read_po, write_po
 from starlette.testclient import TestClient
 
 from tagwright.server.application import application
-from tagwright.server.error_texts import TEXTS
 from tagwright.server.languages import FOLDER, LANGUAGES
 from tagwright.tagger.reasons import GROUPS, LEARNED
 
@@ -27,11 +27,30 @@ SOURCES = FOLDER.parent
 _UNUSED = re.compile(rb'#, fuzzy$|#$|"(Project-Id|Report|POT-|PO-|Last-|Language-Team|Generated)')
 "Lines of the header that say nothing here."
 
+OF_READERS = (
+    "is encrypted; save it without a password",
+    "holds no text, perhaps only scanned pages; add a text layer with an OCR program",
+    "is empty, expected documents",
+    "is a spreadsheet workbook, which cannot be read; save the sheet as CSV",
+    "is XML of an unknown kind, expected JATS (article), TEI, html, MARCXML or Dublin Core",
+    "has no recognisable format",
+    "holds no documents",
+    "is an article without front and body, expected JATS",
+    "is TEI without teiHeader, expected what GROBID writes",
+)
+"What is wrong with a file, where the message of its reader has no values."
+
+TITLES = (
+    "Bad Request", "Forbidden", "Not Found", "Request Entity Too Large", "Content Too Large", "Unsupported Media Type",
+    "Unprocessable Entity", "Unprocessable Content", "Too Many Requests", "Service Unavailable", "Not stored",
+)  # fmt: skip
+"Of problems, as all versions of Python have them."
+
 TRANSLATED = tuple(code for code in LANGUAGES if code != "en")
 
 
 def wanted() -> Catalog:
-    """All messages: of the templates and sources of the server, meanings of reasons, errors, and of the interface."""
+    """All messages: of the templates and sources of the server, of readers, meanings of reasons, and the interface."""
     catalog = Catalog()
     methods = [("**.py", "python"), ("templates/**.html", "jinja2.ext.babel_extract")]
     options = {"templates/**.html": {"trim_blocks": "true"}}
@@ -47,9 +66,23 @@ def wanted() -> Catalog:
     for meaning in sorted({*meanings, *GROUPS.values(), LEARNED}):
         catalog.add(meaning)
     described = TestClient(application([])).get("/api/openapi.json").json()["paths"]
-    for text in (*TEXTS, *dict.fromkeys(interface(described))):
+    for text in (*forms(), *OF_READERS, *TITLES, *dict.fromkeys(interface(described))):
         catalog.add(text)
     return catalog
+
+
+def forms() -> Iterator[str]:
+    """The forms of all texts: each stands where the `Text` is made, or in a variable `form` above it."""
+    for path in SOURCES.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Text":
+                value = node.args[0]
+            elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "form":
+                value = node.value
+            else:
+                continue
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield value.value
 
 
 def interface(described: Any) -> Iterator[str]:

@@ -13,20 +13,16 @@ from typing import Any
 import pytest
 from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
-from tests.server.conftest import word_tagger
+from tests.server.conftest import BEES, reviewing, word_tagger
 
-from tagwright.errors import ConfigError, InputError
-from tagwright.review.file import ReviewFile
+from tagwright.errors import InputError
 from tagwright.server.access import EVERYBODY, OPEN, ROLES, Access, Holder, Role
 from tagwright.server.application import application
+from tagwright.server.entrance import Sessions
 from tagwright.server.follower import Follower
-from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refitter
-from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.sessions import Sessions
-from tagwright.types import Document
 
 TOKENS = {role: f"the token of whoever may {role}" for role in ROLES}
 
@@ -99,8 +95,7 @@ def tokens(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(tokens: Path, tmp_path: Path) -> Iterator[TestClient]:
-    review = Review(ServedModel("bees", word_tagger(), "Bees", learns=True), ReviewFile(tmp_path / "reviews.sqlite"))
-    review.documents.add([Document("d1", "Honey bees")])
+    review = reviewing(tmp_path, BEES, learns=True)
     access = Access.of(file=tokens)
     pages = ReviewPages(review, access, Refitter(review, lambda tagger, *_: tagger), Follower([]))
     with TestClient(application([review.model], access=access, pages=pages)) as client:
@@ -170,7 +165,7 @@ def test_whoever_has_a_token_with_a_name_reviews_under_it(client: TestClient) ->
 
 
 def test_a_token_without_a_name_does_not_lend_that_of_another(tokens: Path, tmp_path: Path) -> None:
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review = reviewing(tmp_path)
     access = Access.of("one more token, unnamed", tokens)
     with TestClient(application([review.model], access=access, pages=ReviewPages(review, access))) as client:
         assert "if the token has none" in client.get("/review/enter").text
@@ -267,12 +262,6 @@ def test_a_file_of_tokens_that_makes_no_sense_is_refused_without_showing_it(
     assert "xxx" not in repr(Holder("Ann", "admin", "x" * 16))
     with pytest.raises(InputError, match="cannot be read"):
         Access.of(file=tmp_path / "none")
-
-
-def test_a_file_of_tokens_lets_other_machines_in(tokens: Path) -> None:
-    assert ServerOptions(host="0.0.0.0", tokens=tokens)
-    with pytest.raises(ConfigError, match="--tokens"):
-        ServerOptions(host="0.0.0.0")
 
 
 LEARN = "/v1/projects/bees-en/learn"

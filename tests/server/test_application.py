@@ -6,31 +6,14 @@ from pathlib import Path
 import pytest
 from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
-from tests.server.conftest import word_tagger
+from tests.server.conftest import BEES, reviewing, word_tagger
 
-from tagwright.review.file import ReviewFile, StorageError
-from tagwright.server.access import Access
+from tagwright.review.file import StorageError
 from tagwright.server.application import application
 from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import own_names
-from tagwright.types import Document
-
-SECRET = "a secret of 20 signs"
-
-
-@pytest.mark.parametrize(
-    ("given", "status"), [(None, 401), ("Bearer wrong", 401), (SECRET, 401), (f"Bearer {SECRET}", 200)]
-)
-def test_nothing_but_health_is_answered_without_the_token(given: str | None, status: int) -> None:
-    headers = {} if given is None else {"Authorization": given}
-    models = [ServedModel("bees", word_tagger(), "Bees")]
-    with TestClient(application(models, access=Access.of(SECRET))) as client:
-        assert client.get("/v1/projects", headers=headers).status_code == status
-        assert client.get("/v1/nowhere", headers=headers).status_code == (404 if status == 200 else 401)
-        assert client.get("/health").json() == {"status": "ok"}
 
 
 def test_the_address_of_annifs_own_page_leads_to_ours() -> None:
@@ -61,18 +44,9 @@ def test_every_answer_forbids_scripts_of_others(client: TestClient) -> None:
         assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_mistake_of_the_program_shows_nothing_of_it(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.server.annif._project", lambda _: 1 / 0)
-    answer = client.get("/v1/projects")
-    assert answer.status_code == 500
-    assert "ZeroDivision" not in answer.text
-
-
 def test_no_redirect_leads_to_the_host_that_a_client_names(tmp_path: Path) -> None:
     """Every address, with a slash more and less, as somebody who is not logged in and as somebody who is."""
-    file = ReviewFile(tmp_path / "reviews.sqlite")
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), file)
-    review.documents.add([Document("d1", "Honey bees")])
+    review = reviewing(tmp_path, BEES)
     app = application([review.model], pages=ReviewPages(review))
     paths = [re.sub(r"{\w+}", "1", route.path) for route in app.routes if isinstance(route, Route | Mount)]
     found = dict[str, str]()
@@ -85,7 +59,7 @@ def test_no_redirect_leads_to_the_host_that_a_client_names(tmp_path: Path) -> No
                     found[path] = location
             origin = {"Origin": "http://evil.org"}
             assert client.post("/review/enter", data={"name": "Ann"}, headers=origin).headers["location"] == "/review"
-    file.close()
+    review.file.close()
     assert {"/review", "/review/", "/v1", "/v1/ui", "/v1/ui/"} <= set(found)
     assert [each for each in found.values() if not re.match(r"/(?!/)", each)] == []
 

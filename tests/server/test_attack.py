@@ -8,25 +8,22 @@ from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
-from starlette.routing import Route
 from starlette.testclient import TestClient
 from tests.attack import fuzz, parts
 from tests.attack.kills import Siege
 from tests.attack.slow import slow
-from tests.server.conftest import word_tagger
+from tests.server.conftest import reviewing
 
-from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refitter
-from tagwright.server.review.session import Review
-from tagwright.server.served_model import ServedModel
 from tagwright.types import Document
 
 TOKEN = "a long enough token"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [fuzz.with_access, fuzz.without_token])
 def test_damaged_requests_are_answered_or_refused(tmp_path: Path, part: fuzz.Attack) -> None:
     tally, tracebacks = part(tmp_path, range(150))
@@ -35,19 +32,14 @@ def test_damaged_requests_are_answered_or_refused(tmp_path: Path, part: fuzz.Att
     assert tracebacks == {}
 
 
+@pytest.mark.slow
 def test_a_killed_server_has_lost_no_decision_that_it_acknowledged(tmp_path: Path) -> None:
     siege = Siege(tmp_path / "reviews.sqlite")
     assert [siege.kill(f"test {number}") for number in range(2)] == [[], []]
     assert siege.is_whole()
 
 
-def test_what_is_lost_is_seen(tmp_path: Path) -> None:
-    siege = Siege(tmp_path / "reviews.sqlite")
-    siege.said.verdicts["Ann", "d7", "accept"] += 1
-    siege.said.undone["Ann"] += 1
-    assert siege.said.missing(siege.path) == ["verdict ('Ann', 'd7', 'accept')", "undo of Ann"]
-
-
+@pytest.mark.slow
 def test_others_are_answered_while_slow_clients_are_there(tmp_path: Path) -> None:
     found = slow(tmp_path, connections=5, seconds=1)
     assert set(found["honest answers"]) == {"200"}
@@ -65,12 +57,10 @@ def test_an_attack_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Starlette]:
-    file = ReviewFile(tmp_path / "reviews.sqlite")
-    review = Review(ServedModel("bees", word_tagger(), "Bees", learns=True), file)
-    review.documents.add([Document("d1", "Xanthoparmelia")])
+    review = reviewing(tmp_path, Document("d1", "Xanthoparmelia"), learns=True)
     pages = ReviewPages(review, Access.of(TOKEN), Refitter(review, lambda tagger, *_: tagger))
     yield application([review.model], access=Access.of(TOKEN), pages=pages)
-    file.close()
+    review.file.close()
 
 
 @pytest.mark.parametrize(
@@ -111,16 +101,3 @@ def test_no_way_of_writing_an_address_lets_anybody_in(app: Starlette, path: str)
         scope_path = client.build_request("GET", "http://testserver").url.copy_with(raw_path=path.encode())
         answer = client.get(scope_path, follow_redirects=False)
     assert answer.status_code in (303, 401, 404)
-
-
-def test_a_form_without_the_token_of_its_session_changes_nothing(app: Starlette) -> None:
-    with TestClient(app, raise_server_exceptions=False) as client:
-        client.post("/review/enter", data={"name": "Ann", "token": TOKEN})
-        assert client.get("/review/overview").status_code == 200
-        paths = [route.path for route in app.routes if isinstance(route, Route) and "POST" in (route.methods or ())]
-        pages = [path.replace("{number}", "1") for path in paths if path.startswith("/review/")]
-        assert len(pages) > 2
-        for path in pages:
-            for csrf in ("", "0", "é"):
-                answer = client.post(path, data={"csrf": csrf, "action": "done"}, follow_redirects=False)
-                assert answer.status_code == 403, path

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import stat
-import threading
-import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
-from http.client import HTTPException
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 from tests.server.audit_log import entries
-from tests.server.conftest import word_tagger
-from tests.server.test_serving import LONGEST, serving
+from tests.server.conftest import reviewing
 
 from tagwright.errors import ConfigError
-from tagwright.review.file import ReviewFile, StorageError
+from tagwright.review.file import StorageError
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.audit import Audit
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
-from tagwright.server.served_model import ServedModel
 from tagwright.types import Document
 
 TOKEN = "a" * 16
@@ -44,8 +36,7 @@ def audit(tmp_path: Path) -> Iterator[Audit]:
 def client(tmp_path: Path, audit: Audit) -> Iterator[TestClient]:
     (tmp_path / "tokens").write_text(f"{TOKEN} review Catalogue\n")
     access = Access.of(file=tmp_path / "tokens")
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
-    review.documents.add([Document("d1", "Honey bees", sections=())])
+    review = reviewing(tmp_path, Document("d1", "Honey bees", sections=()))
     app = application([review.model], access=access, pages=ReviewPages(review, access), audit=audit)
     with TestClient(app) as client:
         yield client
@@ -192,43 +183,3 @@ def test_a_rotated_file_is_made_again(tmp_path: Path, audit: Audit) -> None:
     path.rmdir()
     add(audit, "r5")
     assert requests(path) == ["r5"]
-
-
-def test_every_reply_that_was_received_has_its_entry_after_a_kill(tmp_path: Path) -> None:
-    received, path = list[str](), tmp_path / "audit.jsonl"
-
-    def ask(address: str, client: str, stop: threading.Event) -> None:
-        number = 0
-        with suppress(OSError, HTTPException):  # the server is killed
-            while not stop.is_set():
-                number += 1
-                id_ = f"{client}-{number}"
-                content = json.dumps({"documents": [{"text": f"Honey bees {id_}"}] * 5}).encode()
-                headers = {"X-Request-ID": id_, "Content-Type": "application/json"}
-                asked = urllib.request.Request(f"{address}/v1/projects/zero_shot/suggest-batch", content, headers)
-                with urllib.request.urlopen(asked, timeout=LONGEST) as answer:
-                    assert len(json.load(answer)) == 5
-                    received.append(answer.headers["X-Request-ID"])
-                    if len(received) % 100 == 0:
-                        enough.set()
-
-    for life in range(3):
-        enough, stop = threading.Event(), threading.Event()
-        with serving(tmp_path, "--audit", "audit.jsonl") as (process, address):
-            clients = [
-                threading.Thread(target=ask, args=(address, f"life{life}-client{number}", stop)) for number in range(8)
-            ]
-            for each in clients:
-                each.start()
-            assert enough.wait(LONGEST)
-            process.kill()
-            process.wait(LONGEST)
-            stop.set()
-            for each in clients:
-                each.join(LONGEST)
-    written = requests(path)
-    assert len(received) >= 300
-    assert {id_: written.count(id_) for id_ in received} == dict.fromkeys(received, 5)
-    audit = Audit(path)
-    audit.close()
-    assert path.read_bytes().endswith(b"\n")

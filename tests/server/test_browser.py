@@ -11,18 +11,14 @@ import pytest
 from tests.server.browsing import DESK, PHONE, chromium, served, violations, visiting
 from tests.server.conftest import LABELS, word_tagger
 
-from tagwright.data.vocabulary import Vocabulary
-from tagwright.review.current import Decision
 from tagwright.review.file import ReviewFile
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import zero_shot
-from tagwright.types import Document, Label, Section
+from tagwright.types import Document
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Route
 
-EVIL = "<script>document.title = 'caught'</script><img src=x onerror=\"document.title = 'caught'\">"
 BEE, TAX, ORCHARD = LABELS.ids
 
 
@@ -203,40 +199,7 @@ def _background(element: Locator) -> str:
     return str(element.evaluate("element => getComputedStyle(element).backgroundColor"))
 
 
-def test_no_text_runs_as_a_script(browser: Browser, tmp_path: Path) -> None:
-    labels = [Label(f"bee{EVIL}", (f"Bees {EVIL}", "Bees"), f"They fly. {EVIL}", ("up",)), Label("up", (f"Up {EVIL}",))]
-    tagger = zero_shot.fit(Vocabulary(labels), zero_shot.Config(stages=("exact_match", "tfidf"), language="english"))
-    document = Document(f"d{EVIL}", f"Bees {EVIL}", EVIL, (Section(EVIL, 1, (f"Honey bees {EVIL}",)),))
-    with closing(ReviewFile(tmp_path / "reviews.sqlite")) as file:
-        review = Review(ServedModel("bees", tagger, f"Bees {EVIL}"), file)
-        review.documents.add([document])
-        for name in (f"Bo {EVIL}"[:60], "Cy"):
-            events = (
-                Decision(document=document.id, reviewer=name, action="accept", label=f"bee{EVIL}"),
-                Decision(document=document.id, reviewer=name, action="done"),
-            )
-            review.decisions.add_all(events)
-        with (
-            served(review, lambda tagger, *_: tagger) as address,
-            visiting(browser, address, f"Ann {EVIL}"[:60]) as page,
-        ):
-            page.click("#row-1 .no")
-            page.wait_for_selector("#row-1.reject")
-            page.fill("#search", EVIL)
-            page.wait_for_selector(f"#found :text('{EVIL[:8]}')")
-            page.click("#note-title")
-            page.fill("#note", EVIL)
-            page.click("text=Save note")
-            page.wait_for_selector("#status:has-text('Note saved')", state="attached")
-            shown = page.inner_text("main")
-            assert EVIL in shown
-            assert shown.count(EVIL[:8]) > 5  # title, heading, texts, names, path
-            _nothing_was_run(page)
-            for place in ("overview", "differences", "documents/1", f"documents/1?q={EVIL}", f"documents/99{EVIL}"):
-                page.goto(f"{address}/review/{place}")
-                _nothing_was_run(page)
-
-
+@pytest.mark.slow
 def test_nothing_that_axe_finds_is_serious(browser: Browser, review: Review, address: str) -> None:
     with visiting(browser, address, "Ben") as page:
         first = page.url
@@ -262,11 +225,6 @@ def test_nothing_that_axe_finds_is_serious(browser: Browser, review: Review, add
     assert {name: what for name, what in found.items() if what} == {}
 
 
-def _nothing_was_run(page: Page) -> None:
-    assert page.title() != "caught"
-    assert page.locator("main script, main img, main [onerror]").count() == 0
-
-
 def _worked_on(page: Page) -> dict[str, list[str]]:
     """A document with verdicts, search results and a note; then the list of keys above it."""
     page.click("#row-1 .yes")
@@ -284,6 +242,7 @@ def _worked_on(page: Page) -> dict[str, list[str]]:
     return {**found, "keys": violations(page)}
 
 
+@pytest.mark.slow
 def test_a_text_and_a_dropped_file_get_suggestions_which_are_copied(browser: Browser, address: str) -> None:
     context = browser.new_context(viewport={"width": DESK, "height": 800})
     page = context.new_page()

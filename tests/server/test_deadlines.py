@@ -2,23 +2,19 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import re
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
-from tests.server.conftest import word_tagger
-from tests.server.test_wrong_tokens import Clock
+from tests.server.conftest import Clock, word_tagger
 
 from tagwright.server import deadlines, logs
 from tagwright.server.application import application
@@ -78,15 +74,29 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.001)
 
 
+Address: TypeAlias = tuple[str, int]
+
+
 @contextmanager
-def serving(app: ASGIApp, connection: type[deadlines.TimedConnection]) -> Iterator[tuple[str, int]]:
+def crowded(
+    most: int | None, app: ASGIApp = PlainTextResponse("{}"),  # noqa: B008
+    connection: type[deadlines.TimedConnection] = Recorded,
+) -> Iterator[tuple[Address, deadlines.Connections]]:  # fmt: skip
+    """The address of a server with so many connections at most, three quarters of them of one address, and these."""
     with listen("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(deadlines.timed(app, connection, log_level="warning"))
+        config = deadlines.timed(app, connection, most, log_level="warning")
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
-        yield listening.getsockname()
+        yield listening.getsockname(), config.http.all  # type: ignore[union-attr]
         server.should_exit = True
         thread.join()
+
+
+@contextmanager
+def serving(app: ASGIApp, connection: type[deadlines.TimedConnection]) -> Iterator[Address]:
+    with crowded(None, app, connection) as (address, _):
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -224,22 +234,6 @@ def test_nonsense_within_a_request_and_a_client_that_leaves_are_no_errors_of_the
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
-EMPTY = PlainTextResponse("{}")
-
-
-@contextmanager
-def crowded(most: int, app: ASGIApp = EMPTY) -> Iterator[tuple[tuple[str, int], deadlines.Connections]]:
-    """The address of a server with so many connections at most, three quarters of them of one address, and these."""
-    with listen("127.0.0.1", 0) as listening:
-        config = deadlines.timed(app, Recorded, most, log_level="warning")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        yield listening.getsockname(), config.http.all  # type: ignore[union-attr]
-        server.should_exit = True
-        thread.join()
-
-
 def test_silent_connections_make_room_for_others_the_oldest_first() -> None:
     with crowded(8) as (address, connections), ExitStack() as stack:
         used = stack.enter_context(sent(address, HEALTH))
@@ -257,11 +251,12 @@ def test_silent_connections_make_room_for_others_the_oldest_first() -> None:
         assert connections.refused == 0
 
 
-def test_the_rest_of_a_refused_body_is_read_and_the_connection_goes_on(address: tuple[str, int]) -> None:
-    head = HEAD.replace(b"Content-Length: 15", b"Content-Length: 2000000") + FORM
-    with sent(address, head + b"&a" * 1_000_000 + HEALTH) as client:
-        assert answer(client).startswith(b"HTTP/1.1 413")
-        assert answer(client).startswith(b"HTTP/1.1 200")
+def test_the_rest_of_a_refused_body_is_read_and_the_connection_goes_on() -> None:
+    app = application([ServedModel("bees", word_tagger(), "Bees")], max_body=100_000)
+    body = HEAD.replace(b"Content-Length: 15", b"Content-Length: 2000000") + FORM + b"&a" * 1_000_000
+    last = HEALTH.replace(b"Host: x", b"Host: x\r\nConnection: close")
+    with serving(app, Recorded) as address, sent(address, body + last) as client:
+        assert re.findall(rb"HTTP/1.1 (\d+)", everything(client)) == [b"413", b"200"]
 
 
 def test_who_is_owed_an_answer_keeps_the_place_and_the_log_says_once_that_all_are_taken(
@@ -305,7 +300,7 @@ def test_connections_are_fewer_than_the_files_that_the_process_may_open() -> Non
 
 
 def test_too_many_open_files_are_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    logs._no_room = logs.Seldom(clock=Clock())
+    logs._no_room = logs.once_a_minute(Clock())
     loop = asyncio.new_event_loop()
     for _ in range(1000):
         error = OSError(errno.EMFILE, "Too many open files")
@@ -314,29 +309,3 @@ def test_too_many_open_files_are_one_line_in_the_log(caplog: pytest.LogCaptureFi
     (record,) = caplog.records
     expected = "no connection can be accepted (Too many open files); raise the limit of open files"
     assert (record.getMessage(), record.exc_info) == (expected, None)
-
-
-def test_400_silent_connections_keep_nobody_waiting_where_few_files_may_be_open(tmp_path: Path) -> None:
-    resource = pytest.importorskip("resource")
-    (tmp_path / "labels.txt").write_text("Bees\n")
-    words = ["--set", "stages=['exact_match']", "--set", "weights=[1.0]", "--language", "en"]
-    command = [sys.executable, "-m", "tagwright", "serve", "--labels", "labels.txt", "--port", "0", "--quiet", *words]
-    with (
-        (tmp_path / "log").open("w") as log,
-        subprocess.Popen(
-            command, cwd=tmp_path, env={**os.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=log,
-            text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)),
-        ) as server,
-        ExitStack() as stack,
-    ):  # fmt: skip
-        stack.callback(server.kill)
-        assert server.stdout
-        found = re.search(r":(\d+)/v1", server.stdout.readline())
-        assert found
-        place = "127.0.0.1", int(found[1])
-        for _ in range(400):
-            stack.enter_context(sent(place, b""))
-        for _ in range(3):
-            with sent(place, HEALTH.replace(b"Host: x", b"Host: localhost")) as client:
-                assert answer(client).startswith(b"HTTP/1.1 200")
-    assert (tmp_path / "log").read_text() == ""

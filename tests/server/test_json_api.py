@@ -8,7 +8,6 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
-from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Label
@@ -276,11 +275,3 @@ def test_the_description_names_every_address_that_answers(client: TestClient) ->
     for path, methods in described["paths"].items():
         for method in methods:
             assert client.request(method, path).status_code != 405
-
-
-def test_every_answer_of_metrics_is_closed_without_the_token() -> None:
-    with TestClient(
-        application([ServedModel("b", word_tagger(), "B")], access=Access.of("a long enough token"))
-    ) as client:
-        for path in ("/metrics", "/api/models", "/api/openapi.json", "/api/labels?q=b"):
-            assert client.get(path).status_code == 401

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.core.cache import Cache, user_cache
+from tagwright.errors import ConfigError
+from tagwright.server import label_search
 from tagwright.server.label_search import FEWEST_FOR_PARTS, LabelSearch, build_file, folded, kept_index
 from tagwright.types import Label
 
@@ -138,3 +141,12 @@ def test_every_part_of_a_name_finds_its_label(search: LabelSearch, position: int
     part = name[start : data.draw(st.integers(start + FEWEST_FOR_PARTS, len(name)))]
     if len(part.strip()) >= FEWEST_FOR_PARTS and part == part.strip() and part in name:
         assert position in search(part)
+
+
+def test_a_sqlite_without_full_text_search_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise sqlite3.OperationalError("no such module: fts5")
+
+    monkeypatch.setattr(label_search, "_build", missing)
+    with pytest.raises(ConfigError, match=r"labels cannot be searched with the SQLite .*\(no such module: fts5\); it"):
+        LabelSearch([Label("1", ("Bees",))])

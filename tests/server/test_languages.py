@@ -10,25 +10,21 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Message
 from starlette.testclient import TestClient
-from tests.server.conftest import word_tagger
+from tests.server.conftest import reviewing
 from tests.server.messages import TRANSLATED, kept, wanted
 
 from tagwright.errors import InputError
-from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
-from tagwright.server.error_texts import translated
-from tagwright.server.languages import current, number, percent, translations
+from tagwright.server.current_request import CurrentRequest, begin, current
+from tagwright.server.languages import Text, number, percent, translated, translated_error, translations
+from tagwright.server.request_bodies import read_upload
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
-from tagwright.server.served_model import ServedModel
-from tagwright.server.uploads import read_upload
 from tagwright.types import Document
 
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[TestClient]:
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
-    review.documents.add([Document("d1", "", "Honey bees")])
+    review = reviewing(tmp_path, Document("d1", "", "Honey bees"))
     with TestClient(application([review.model], pages=ReviewPages(review))) as client:
         yield client
 
@@ -154,11 +150,11 @@ FILES = {
 def test_what_is_wrong_with_a_file_is_said_in_every_language(name: str) -> None:
     with pytest.raises(InputError) as raised:
         read_upload(name, FILES[name])
-    english = str(raised.value)
+    assert translated_error(raised.value) == str(raised.value)
     for language in TRANSLATED:
         with in_language(language):
-            assert translated(english).startswith(name)
-            assert translated(english) != english
+            assert translated_error(raised.value).startswith(name)
+            assert translated_error(raised.value) != str(raised.value)
 
 
 def test_what_is_wrong_with_an_option_is_said_in_every_language(client: TestClient) -> None:
@@ -170,26 +166,16 @@ def test_what_is_wrong_with_an_option_is_said_in_every_language(client: TestClie
     assert "Es gibt kein Modell" in other.text
 
 
-def test_the_outcome_of_a_training_is_in_the_language_of_the_reader() -> None:
-    text = (
-        "Trained on 1,200 documents at 10:30 UTC; it is in use, and saved as bees. nDCG@5, cross-validated on reviewed "
-        "documents: 41.5 without the decisions, 52.0 with them."
-    )
+def test_a_text_is_translated_by_its_form_with_numbers_as_the_language_writes_them() -> None:
+    form = "The document has %(size)s bytes of text, at most %(most)s are accepted; split it"
+    text = Text(form, size="6,000,001", most="5,000,000")
+    assert text == "The document has 6,000,001 bytes of text, at most 5,000,000 are accepted; split it"
+    assert translated(text) == text
     with in_language("de"):
-        assert translated(text) == (
-            "Mit 1.200 Dokumenten um 10:30 UTC trainiert; das Modell ist in Gebrauch und als bees gespeichert. nDCG@5, "
-            "kreuzvalidiert an geprüften Dokumenten: 41,5 ohne die Entscheidungen, 52,0 mit ihnen."
-        )
-    with in_language("en"):
-        assert translated(text) == text
-
-
-@pytest.mark.parametrize("happened", ["version was promoted", "model was saved"])
-def test_that_nothing_was_changed_is_said_in_every_language(happened: str) -> None:
-    text = f"Another {happened} meanwhile, so nothing is changed: load it and train again."
-    for language in TRANSLATED:
-        with in_language(language):
-            assert translated(text) != text
+        assert "6.000.001" in translated(text)
+        assert translated(Text("Forbidden")) != "Forbidden"
+        assert translated("as it is") == "as it is"
+        assert translated("") == ""
 
 
 @pytest.mark.parametrize(
@@ -210,9 +196,10 @@ def test_numbers_are_written_as_in_the_language(language: str, written: str, sha
 @contextmanager
 def in_language(language: str) -> Iterator[None]:
     """Inside this block, requests are in this language."""
-    token = current.set(language)
+    before = current()
+    begin(CurrentRequest(language=language))
     yield
-    current.reset(token)
+    begin(before)
 
 
 def test_what_programs_get_does_not_follow_their_language(client: TestClient) -> None:

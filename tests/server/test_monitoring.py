@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +15,6 @@ from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
 from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
-from tagwright.server.monitoring import overview
-from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 
 BEES = {"text": "Honey bees and apis visit orchards."}
@@ -68,33 +64,6 @@ def test_metrics_have_the_last_look_at_each_signal(tmp_path: Path) -> None:
     assert found['tagwright_monitor_alarm{model="bees",signal="language"}'] == "0"
     assert found['tagwright_monitor_value{model="bees",signal="label"}'] == "1"
     assert "# TYPE tagwright_monitor_value gauge" in lines
-
-
-def test_the_overview_shows_the_signals_of_the_version_that_answers(tmp_path: Path) -> None:
-    with closing(ReviewFile(tmp_path / "reviews.sqlite")) as file:
-        review = Review(ServedModel("bees", word_tagger(), "Bees"), file)
-        watch = flooded("bees", tmp_path / "log.jsonl")
-        shown = overview(watch, review)
-        pages = ReviewPages(review, watch=watch)
-        with TestClient(application([review.model], pages=pages, watch=watch)) as client:
-            client.post("/review/enter", data={"name": "Ann"}, headers={"Origin": "http://testserver"})
-            page = client.get("/review/overview").text
-    rows = {row.name: row for row in shown["rows"]}
-    assert list(rows) == ["language", "label", "unsure", "confidence", "accepted"]
-    assert rows["label"].label == "Bees"
-    assert 800 < rows["label"].since <= 900
-    assert not rows["confidence"].since
-    assert f"Alarm since document {rows['label'].since}" in page
-    assert "Shown after 150 reviewed documents" in page
-    assert re.search(r"Bees \d+% → 100%", page)
-
-
-def test_before_the_first_looks_the_overview_says_when_they_come(tmp_path: Path) -> None:
-    with closing(ReviewFile(tmp_path / "reviews.sqlite")) as file:
-        shown = overview(Watch(tmp_path / "log.jsonl"), Review(ServedModel("bees", word_tagger(), "Bees"), file))
-    assert {row.name: row.starts for row in shown["rows"]} == {
-        "language": 700, "label": 700, "unsure": 700, "confidence": 700, "accepted": 150,
-    }  # fmt: skip
 
 
 def test_acceptance_is_that_of_finished_documents_of_the_version(tmp_path: Path) -> None:

@@ -105,6 +105,6 @@ def test_a_first_answer_may_take_longer_than_a_request_may_wait() -> None:
         time.sleep(slow.pop() if slow else 0.0)
         return predict(wanted)
 
-    model._predict, model.queue.seconds = slowly, 0.1
+    model._predict, model.seconds = slowly, 0.1
     with TestClient(application([model])) as client:
         until_ready(client)

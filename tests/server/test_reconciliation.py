@@ -13,7 +13,7 @@ from tests.server.reconciliation_schemas import check
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.access import Access
 from tagwright.server.application import application
-from tagwright.server.name_matching import CONCEPT
+from tagwright.server.reconciliation import CONCEPT
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import zero_shot
 from tagwright.types import Label

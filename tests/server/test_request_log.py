@@ -227,6 +227,7 @@ def say_everywhere(address: str) -> int:
     return sent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_nothing_of_a_document_or_search_is_in_the_log(tmp_path: Path, form: str) -> None:
     with logging_server(tmp_path, "--log-format", form) as (address, output):

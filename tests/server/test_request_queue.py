@@ -3,23 +3,28 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 import pytest
 
-from tagwright.server.problems import Busy
 from tagwright.server.request_queue import RequestQueue
 
 LONGEST = 600.0
 "Seconds after which a test fails instead of waiting, on the slowest machine."
 
 
-def run(queue: RequestQueue[int, int], use: Callable[[], Awaitable[None]]) -> None:
+def run(queue: RequestQueue, use: Callable[[], Awaitable[None]]) -> None:
     async def main() -> None:
         await queue.start()
         await use()
         await queue.stop()
 
     asyncio.run(main())
+
+
+async def ask(queue: RequestQueue, request: int) -> Any:
+    (answer,) = await queue.all([request])
+    return answer
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -38,18 +43,18 @@ def test_requests_that_come_together_are_computed_together() -> None:
     queue = RequestQueue(compute, largest=3, wait=0.2)
 
     async def use() -> None:
-        assert await asyncio.gather(*map(queue, range(5))) == [0, 10, 20, 30, 40]
+        assert await asyncio.gather(*(ask(queue, each) for each in range(5))) == [0, 10, 20, 30, 40]
 
     run(queue, use)
     assert batches == [[0, 1, 2], [3, 4]]
 
 
 def test_requests_that_come_one_after_the_other_wait_for_nobody() -> None:
-    queue: RequestQueue[int, int] = RequestQueue(list, wait=100 * LONGEST)
+    queue = RequestQueue(list, wait=100 * LONGEST)
 
     async def use() -> None:
         for each in range(3):
-            assert await asyncio.wait_for(queue(each), LONGEST) == each
+            assert await asyncio.wait_for(ask(queue, each), LONGEST) == each
 
     run(queue, use)
 
@@ -64,10 +69,10 @@ def test_after_requests_that_came_together_the_next_waits_for_others() -> None:
     queue = RequestQueue(compute, wait=0.5)
 
     async def use() -> None:
-        await asyncio.gather(*map(queue, range(2)))
-        first = asyncio.create_task(queue(2))
+        await asyncio.gather(*(ask(queue, each) for each in range(2)))
+        first = asyncio.create_task(ask(queue, 2))
         await until(lambda: queue.length == 0 and len(batches) == 1)
-        await asyncio.gather(first, queue(3))
+        await asyncio.gather(first, ask(queue, 3))
 
     run(queue, use)
     assert batches == [[0, 1], [2, 3]]
@@ -80,51 +85,8 @@ def test_only_the_request_that_fails_is_refused() -> None:
     queue = RequestQueue(compute, wait=0.2)
 
     async def use() -> None:
-        answers = await asyncio.gather(*map(queue, [1, 0, 3]), return_exceptions=True)
+        answers = await asyncio.gather(*(ask(queue, each) for each in [1, 0, 3]), return_exceptions=True)
         assert [answers[0], type(answers[1]), answers[2]] == [12, ZeroDivisionError, 4]
-
-    run(queue, use)
-
-
-def test_beyond_the_bound_it_says_so_at_once_and_recovers() -> None:
-    begun, free = threading.Event(), threading.Event()
-
-    def compute(batch: Sequence[int]) -> list[int]:
-        begun.set()
-        free.wait(LONGEST)
-        return list(batch)
-
-    queue = RequestQueue(compute, largest=1, wait=0, waiting=2)
-
-    async def use() -> None:
-        under_way = asyncio.create_task(queue(0))
-        await until(begun.is_set)  # taken out of the queue
-        waiting = [asyncio.create_task(queue(each)) for each in (1, 2)]
-        await asyncio.sleep(0)
-        with pytest.raises(Busy):
-            await queue(3)
-        free.set()
-        assert await asyncio.gather(under_way, *waiting) == [0, 1, 2]
-        assert await queue(4) == 4
-
-    run(queue, use)
-
-
-def test_an_answer_that_takes_too_long_is_given_up() -> None:
-    free = threading.Event()
-
-    def compute(batch: Sequence[int]) -> list[int]:
-        free.wait(LONGEST)
-        return list(batch)
-
-    queue = RequestQueue(compute, wait=0, seconds=0.05)
-
-    async def use() -> None:
-        with pytest.raises(Busy):
-            await queue(1)
-        queue.seconds = LONGEST
-        free.set()
-        assert await queue(2) == 2
 
     run(queue, use)
 
@@ -142,39 +104,19 @@ def held() -> tuple[threading.Event, threading.Event, list[int], Callable[[Seque
     return begun, free, computed, compute
 
 
-def test_requests_of_one_answer_wait_together_or_not_at_all() -> None:
-    begun, free, computed, compute = held()
-    queue = RequestQueue(compute, largest=1, wait=0, waiting=3)
-
-    async def use() -> None:
-        under_way = asyncio.create_task(queue(0))
-        await until(begun.is_set)
-        waiting = asyncio.create_task(queue.all([1, 2]))
-        await asyncio.sleep(0)
-        with pytest.raises(Busy):
-            await queue.all([3, 4])
-        assert queue.length == 2  # nothing of what was refused
-        free.set()
-        assert [await under_way, *await waiting] == [0, 1, 2]
-        assert await queue.all([]) == []
-
-    run(queue, use)
-    assert computed == [0, 1, 2]
-
-
 def test_what_nobody_waits_for_any_more_is_not_computed() -> None:
     begun, free, computed, compute = held()
     queue = RequestQueue(compute, largest=1, wait=0)
 
     async def use() -> None:
-        under_way = asyncio.create_task(queue(0))
+        under_way = asyncio.create_task(ask(queue, 0))
         await until(begun.is_set)
         waiting = asyncio.create_task(queue.all([1, 2]))
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.sleep(0)
         free.set()
-        assert [await under_way, await queue(5)] == [0, 5]
+        assert [await under_way, await ask(queue, 5)] == [0, 5]
 
     run(queue, use)
     assert computed == [0, 5]
@@ -190,7 +132,7 @@ def test_full_batches_are_computed_side_by_side() -> None:
     queue = RequestQueue(compute, largest=2, wait=0.2, at_once=2)
 
     async def use() -> None:
-        assert await asyncio.gather(*map(queue, range(4))) == [0, 1, 2, 3]
+        assert await asyncio.gather(*(ask(queue, each) for each in range(4))) == [0, 1, 2, 3]
 
     run(queue, use)
 
@@ -206,10 +148,10 @@ def test_a_batch_that_is_not_full_waits_for_the_one_before() -> None:
     queue = RequestQueue(compute, largest=3, wait=0, at_once=2)
 
     async def use() -> None:
-        answers = [asyncio.create_task(queue(0))]
+        answers = [asyncio.create_task(ask(queue, 0))]
         await until(lambda: batches)  # it is computed now
         for number in (1, 2):
-            answers.append(asyncio.create_task(queue(number)))
+            answers.append(asyncio.create_task(ask(queue, number)))
             await asyncio.sleep(0.1)
         assert batches == [[0]]
         free.set()
@@ -227,10 +169,10 @@ def test_a_wrong_number_of_answers_is_an_error_of_each_request_and_stop_ends(ans
         calls.append(len(batch))
         return answers
 
-    queue = RequestQueue(compute, wait=0.2, seconds=LONGEST)
+    queue = RequestQueue(compute, wait=0.2)
 
     async def use() -> None:
-        found = await asyncio.gather(*map(queue, range(3)), return_exceptions=True)
+        found = await asyncio.gather(*(ask(queue, each) for each in range(3)), return_exceptions=True)
         assert [str(each) for each in found] == [f"{len(answers)} answers to 3 requests"] * 3
         await asyncio.wait_for(queue.stop(), LONGEST)
 
@@ -239,10 +181,10 @@ def test_a_wrong_number_of_answers_is_an_error_of_each_request_and_stop_ends(ans
 
 
 def test_an_iterator_that_ends_too_early_is_an_error_and_nobody_waits_for_it() -> None:
-    queue: RequestQueue[int, int] = RequestQueue(lambda _: next(iter(())), seconds=LONGEST)
+    queue = RequestQueue(lambda _: next(iter(())))
 
     async def use() -> None:
         with pytest.raises(RuntimeError, match="ended too early"):
-            await queue(1)
+            await ask(queue, 1)
 
     run(queue, use)

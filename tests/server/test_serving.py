@@ -138,15 +138,6 @@ def is_running(process: str) -> bool:
         return False
 
 
-def test_the_command_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
-    with serving(tmp_path) as (process, address):
-        request = urllib.request.Request(f"{address}/v1/projects/zero_shot/suggest", b"text=Honey+bees")
-        with urllib.request.urlopen(request, timeout=LONGEST) as answer:
-            assert [each["label"] for each in json.load(answer)["results"]] == ["Bees"]
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(LONGEST) in (0, -signal.SIGTERM)
-
-
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 def test_the_file_of_decisions_is_whole_when_it_has_ended(sign: signal.Signals, tmp_path: Path) -> None:
     with serving(tmp_path, "--reviews", "r.sqlite") as (process, address):

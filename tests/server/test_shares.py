@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
-from tagwright.server import uploads
+from tagwright.server import request_bodies
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.current_request import CurrentRequest, begin, current
@@ -24,7 +24,6 @@ from tagwright.server.predictor import Predictor
 from tagwright.server.problems import Busy, Problem
 from tagwright.server.served_model import ServedModel
 from tagwright.server.shares import FREE, FairSlots, Memory
-from tagwright.server.uploads import Upload, UploadReader
 from tagwright.types import Document
 
 LONGEST = 600.0
@@ -83,22 +82,6 @@ def test_a_free_slot_goes_to_the_client_that_holds_fewest() -> None:
         await work.end("a2")
         await work.end("b1")
         assert work.begun[3:] == ["a3", "a4"]
-
-    run(test)
-
-
-def test_one_client_never_holds_more_than_its_share_and_others_go_ahead() -> None:
-    async def test() -> None:
-        work = Work(FairSlots(count=2, each=1))
-        for name in ("a1", "a2", "a3", "b1", "c1"):
-            await work.start(name)
-        assert work.begun == ["a1", "b1"]
-        assert work.slots.length == 3
-        await work.cancel("a2")
-        await work.end("b1")
-        assert work.begun == ["a1", "b1", "c1"]
-        await work.cancel("a1")
-        assert work.begun[3:] == ["a3"]
 
     run(test)
 
@@ -186,7 +169,7 @@ def uploading(monkeypatch: pytest.MonkeyPatch, tokens: tuple[str, ...]) -> Itera
         assert ends[name].wait(LONGEST)
         return [Document(name, "Bees")]
 
-    monkeypatch.setattr(uploads, "read_upload", read)
+    monkeypatch.setattr(request_bodies, "read_upload", read)
     access = Access.of(file=Path(tokens[0])) if tokens else Access()
     with TestClient(application([ServedModel("bees", word_tagger(), "Bees")], access=access)) as client:
         yield client, (reading, ends)
@@ -211,16 +194,6 @@ def test_four_uploads_of_one_client_keep_nobody_waiting(tmp_path: Path, monkeypa
         for event in ends.values():
             event.set()
         assert [each.result(LONGEST) for each in (first, *others)] == [200] * 3
-
-
-def test_a_client_with_too_many_files_is_told_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "WAITING", 0)
-
-    async def test() -> None:
-        with pytest.raises(Busy):
-            await UploadReader()(Upload("a.txt", b"Bees"))
-
-    run(test)
 
 
 def test_documents_of_a_client_wait_behind_those_of_another(monkeypatch: pytest.MonkeyPatch) -> None:

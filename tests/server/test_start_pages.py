@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from tests.server.conftest import word_tagger
+from tests.server.conftest import reviewing, word_tagger
 
-from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Label
 
@@ -145,7 +143,7 @@ def test_the_interface_is_described_for_people(client: TestClient) -> None:
 def test_with_tokens_the_pages_ask_for_one_which_may_be_that_of_any_role(tmp_path: Path) -> None:
     (tmp_path / "tokens").write_text(f"{TOKEN.replace(' ', '-')} suggest Catalogue\n")
     access = Access.of(file=tmp_path / "tokens")
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review = reviewing(tmp_path)
     for pages in (None, ReviewPages(review, access)):
         with TestClient(application([review.model], access=access, pages=pages)) as client:
             for path in ("/", "/api"):
@@ -167,7 +165,7 @@ def test_with_tokens_the_pages_ask_for_one_which_may_be_that_of_any_role(tmp_pat
 
 def test_a_token_without_a_name_opens_the_page_but_reviews_only_with_a_name(tmp_path: Path) -> None:
     access = Access.of(TOKEN)
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review = reviewing(tmp_path)
     with TestClient(application([review.model], access=access, pages=ReviewPages(review, access))) as client:
         assert 'name="text"' in client.post("/enter", data={"token": TOKEN}).text
         assert str(client.get("/review").url).endswith("/review/enter")

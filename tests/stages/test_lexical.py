@@ -14,7 +14,7 @@ from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.stages import lexical
 from tagwright.stages.lexical import Lexical, LexicalOptions, calibrate
 from tagwright.text.words import ANALYSIS, words
-from tagwright.types import Document, Label, Run, Section, Stage
+from tagwright.types import Document, Label, Run, Section
 
 TEXTS = st.lists(st.sampled_from(["oak", "elm", "ash", "fir", "yew"]), min_size=1, max_size=6).map(" ".join)
 MANY = st.lists(TEXTS, min_size=1, max_size=8)
@@ -109,17 +109,6 @@ def test_any_candidate_is_scored_as_the_search_scores_it(items: list[str], queri
     np.testing.assert_allclose(stage.score(stage.read(texts), everything), expected.ravel(), rtol=1e-5)
 
 
-def test_candidates_of_documents_without_known_words_score_zero() -> None:
-    stage = Lexical(labels("oak"), LexicalOptions(threshold=99))
-    assert stage.score(stage.read(documents("", "granite")), Run.from_rows([[0], [0]])).tolist() == [0, 0]
-    assert stage.score(stage.read([]), Run.from_rows([])).tolist() == []
-
-
-def test_as_many_labels_as_words_are_not_mistaken_for_each_other() -> None:
-    stage = Lexical(labels("oak elm", "elm"), LexicalOptions(**WHOLE))
-    assert set(row(stage(documents("oak")))) == {0}
-
-
 def test_a_score_equal_to_the_threshold_is_no_candidate() -> None:
     best, second = Lexical(labels("oak", "oak elm"))(documents("oak")).scores.tolist()
     stage = Lexical(labels("oak", "oak elm"), LexicalOptions(threshold=second))
@@ -174,13 +163,6 @@ def test_parts_of_compounds_are_found_with_ngrams() -> None:
         assert set(row(compounds(0.5)(documents(text)))) == found
 
 
-def test_ngrams_of_a_word_weigh_less_than_the_word() -> None:
-    stage = compounds(0.5)
-    whole, part = row(stage(documents("kalastus"))), row(stage(documents("kalastuslaki")))
-    assert whole[0] == pytest.approx(1)
-    assert 0 < part[0] < whole[0]
-
-
 def test_ngrams_weigh_by_hand() -> None:
     """One label, one term in two: every idf is ln(2/2) + 1 = 1. "salmon" is its stem and the four n-grams of <salmon>.
 
@@ -209,27 +191,11 @@ def test_languages_of_any_script_are_read(stem: str, name: str, text: str) -> No
     assert row(Lexical(labels(name, "x"), LexicalOptions(weighting="tfidf", stem=stem, ngrams=0.5))(documents(text)))
 
 
-def test_an_unknown_language_is_refused() -> None:
-    with pytest.raises(ConfigError, match='no language "klingon"'):
-        LexicalOptions(stem="klingon")
-
-
-def test_all_names_and_the_description_are_read() -> None:
-    stage = Lexical([Label("1", ("Bees", "Apoidea"), "Flying insects."), Label("2", ("Oak",))])
-    assert [set(row(stage(documents(text)))) for text in ("apoidea", "insects", "oak")] == [{0}, {0}, {1}]
-
-
 def test_scope_head_reads_title_and_abstract_only() -> None:
     document = Document("d", "Oak", "Elm", (Section("Ash", 1, ("Fir",)),))
     items = labels("oak", "elm", "ash", "fir")
     assert set(row(Lexical(items, LexicalOptions(text_field="title_and_abstract"))([document]))) == {0, 1}
     assert set(row(Lexical(items, LexicalOptions(text_field="text"))([document]))) == {0, 1, 2, 3}
-
-
-def test_scope_head_reads_everything_where_there_is_no_abstract() -> None:
-    document = Document("d", title="Gardens", sections=(Section("Pests", 1, ("Aphids suck.",)),))
-    labels = [Label("a", ("Aphids",)), Label("b", ("Bees",))]
-    assert set(row(Lexical(labels, LexicalOptions(text_field="title_and_abstract"))([document]))) == {0}
 
 
 def test_nothing_in_common_gives_empty_rows() -> None:
@@ -284,32 +250,8 @@ def test_a_term_is_quoted_where_it_first_occurs_and_as_it_is_written() -> None:
     assert {(quote.start, quote.end) for quote in stage.spans(document, [2])[0]} == {(0, 4), (5, 13)}
 
 
-def test_other_labels_are_weighed_anew_under_the_same_options() -> None:
-    options = LexicalOptions(weighting="tfidf", k=7)
-    stage: Stage = Lexical(labels("oak"), options)
-    other = stage.with_labels(labels("elm", "ash"))
-    assert isinstance(other, Lexical)
-    assert other.options == options
-    assert set(row(other(documents("ash and oak")))) == {1}
-
-
-def test_saved_and_loaded_it_gives_the_same(tmp_path: Path) -> None:
-    items, queries = labels("oak elm", "elm", "ash"), documents("elm ash", "oak")
-    stage = Lexical(items, LexicalOptions(weighting="tfidf", threshold=0.1, stem="german"))
-    stage.save(tmp_path)
-    loaded = Lexical.load(tmp_path, items)
-    assert loaded.options == stage.options
-    assert [row(loaded(queries), i) for i in range(2)] == [row(stage(queries), i) for i in range(2)]
-
-
 @pytest.mark.parametrize("content", [{}, {"options": None}, {"options": {"k2": 1}}, {"options": {"weighting": "idf"}}])
 def test_damaged_options_are_a_model_error(tmp_path: Path, content: dict[str, Any]) -> None:
     write_manifest(tmp_path, "lexical", content)
     with pytest.raises(ModelError, match="wrong options"):
         Lexical.load(tmp_path, labels("oak"))
-
-
-@pytest.mark.parametrize("wrong", [{"weighting": "bm26"}, {"text_field": "all"}, {"k1": -1}, {"b": 1.5}, {"k": 0}])
-def test_options_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=next(iter(wrong))):
-        LexicalOptions(**wrong)

@@ -11,7 +11,7 @@ from tests.llm.stub import names, scores, serving
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
 from tagwright.llm.options import LlmOptions
-from tagwright.stages.llm_ranking import LlmRanking, valid_scores
+from tagwright.stages.llm import LlmRanking, valid_scores
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.testing import check_stage
 from tagwright.types import Document, Label, Run

@@ -45,34 +45,6 @@ def test_each_neighbour_votes_for_its_labels_by_its_cosine(stage: NearestLabelle
     assert not len(run[2][0])
 
 
-def test_only_the_nearest_vote() -> None:
-    stage = NearestLabelled(LABELS, BAG, FEATURES, LABELS.gold(DOCUMENTS), neighbours=1)
-    labels, scores = stage(QUERIES)[0]
-    assert labels.tolist() == [0]
-    assert scores[0] == pytest.approx(1.0)
-
-
-def test_candidates_of_others_score_0_where_no_neighbour_has_them(stage: NearestLabelled) -> None:
-    reading = stage.read(QUERIES[:1])
-    scores = stage.score(reading, Run.from_rows([[0, 2, 3]]))
-    np.testing.assert_allclose(scores, [1 + cosine(0, 1), 0, 0], rtol=1e-6)
-
-
-def test_labels_are_followed_by_their_ids(stage: NearestLabelled) -> None:
-    fewer = stage.with_labels([Label("new", ("new",)), LABELS[1], LABELS[0]])
-    found, scores = fewer(QUERIES)[0]
-    assert found.tolist() == [2, 1]
-    np.testing.assert_allclose(scores, stage(QUERIES)[0][1])
-    assert not len(fewer(QUERIES)[1][0])
-
-
-def test_what_is_saved_is_read_as_it_was(stage: NearestLabelled, tmp_path: Path) -> None:
-    stage.save(tmp_path)
-    found, before = NearestLabelled.load(tmp_path, LABELS)(QUERIES), stage(QUERIES)
-    assert found.labels.tolist() == before.labels.tolist()
-    np.testing.assert_allclose(found.scores, before.scores)
-
-
 @pytest.mark.parametrize(("name", "values"), [("gold", [0, 0, 9, 2]), ("gold-indptr", [0, 3, 2, 4])])
 def test_damage_is_recognised(stage: NearestLabelled, tmp_path: Path, name: str, values: list[int]) -> None:
     stage.save(tmp_path)
@@ -80,12 +52,6 @@ def test_damage_is_recognised(stage: NearestLabelled, tmp_path: Path, name: str,
     np.save(tmp_path / f"{name}.npy", np.array(values, kind))
     with pytest.raises(ModelError, match="damaged"):
         NearestLabelled.load(tmp_path, LABELS)
-
-
-def test_a_model_of_other_labels_is_not_loaded(stage: NearestLabelled, tmp_path: Path) -> None:
-    stage.save(tmp_path)
-    with pytest.raises(ModelError, match="damaged"):
-        NearestLabelled.load(tmp_path, LABELS[:2])
 
 
 VECTORS = np.array([[1, 0], [0.6, 0.8], [0, 1]], np.float16)

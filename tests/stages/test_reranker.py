@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.tiny import tiny_encoder
 
 from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ModelError
 from tagwright.stages.reranker import CrossEncoderReranker, PairedText, RerankerOptions
 from tagwright.types import Document, Floats, Label, Run, Section, Stage
 
@@ -80,31 +79,6 @@ def test_what_of_a_label_is_read_can_be_chosen(view: PairedText, text: str) -> N
     assert scorer.first_tokens is None
 
 
-def test_it_quotes_nothing() -> None:
-    stage = CrossEncoderReranker(LABELS, ByLength())
-    assert stage.spans(DOCUMENTS[0], [0])[0] == ()
-
-
-def test_other_labels_are_scored_without_computing_anything_first() -> None:
-    scorer = ByLength()
-    stage = CrossEncoderReranker(LABELS, scorer).with_labels([Label("9", ("wasp",))])
-    assert scorer.asked == []
-    assert stage.score(stage.read(DOCUMENTS[:1]), Run.from_rows([{0: 1.0}])).tolist() == [4]
-
-
-def test_a_saved_stage_gives_the_same_scores(tmp_path: Path) -> None:
-    encoder = CrossEncoder.load(str(tiny_encoder(tmp_path / "tiny")), max_length=24, seed=7)
-    stage = CrossEncoderReranker(LABELS, encoder, RerankerOptions(label_text="names", document_tokens=5))
-    (tmp_path / "stage").mkdir()
-    stage.save(tmp_path / "stage")
-    loaded = CrossEncoderReranker.load(tmp_path / "stage", LABELS)
-    assert loaded.options == stage.options
-    assert (
-        loaded.score(loaded.read(DOCUMENTS), CANDIDATES).tolist()
-        == stage.score(stage.read(DOCUMENTS), CANDIDATES).tolist()
-    )
-
-
 def test_a_damaged_folder_is_a_model_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no saved cross here"):
         CrossEncoderReranker.load(tmp_path, LABELS)
@@ -113,12 +87,3 @@ def test_a_damaged_folder_is_a_model_error(tmp_path: Path) -> None:
     write_manifest(tmp_path, "cross", {**content, "options": {"label_text": "all"}})
     with pytest.raises(ModelError, match="manifest cannot be read"):
         CrossEncoderReranker.load(tmp_path, LABELS)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"label_text": "both"}, "one of name, names, text"), ({"document_tokens": 0}, "at least 1")],
-)
-def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        RerankerOptions(**options)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from tests.storm.processes import (
     Child,
     Length,
     Moment,
+    Trial,
+    Tried,
     command,
     finish,
     kill,
@@ -25,7 +27,6 @@ from tests.storm.processes import (
     private_folder,
     start,
 )
-from tests.storm.tally import Tried
 
 NAMES = ("Bees", "Banks", "Rain", "Rivers", "Honey", "Flowers", "Stocks", "Money")
 DOCUMENTS = 400
@@ -67,7 +68,7 @@ def without_processes(folder: Path, rng: random.Random) -> Tried:
     return Tried(_same_files(whole, folder, 2, "done by others"), kills)
 
 
-TRIALS: Mapping[str, Callable[[Path, random.Random], Tried]] = {
+TRIALS: Mapping[str, Trial] = {
     "batch": partial(killed, 1),
     "batch, two processes": partial(killed, 2),
     "batch, losing processes": without_processes,

@@ -21,9 +21,21 @@ from itertools import count
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tagwright.errors import TagwrightError
+
+
+class Tried(NamedTuple):
+    """One trial. what: its outcome; kills: processes that were killed; inputs: damaged files that were read."""
+
+    what: str
+    kills: int = 0
+    inputs: int = 0
+
+
+Trial = Callable[[Path, random.Random], Tried]
+"Disturb something in an empty folder. Raises AssertionError saying what was lost."
 
 Victim = Callable[..., None]
 "What a child does. Its first argument is the folder that it writes to."

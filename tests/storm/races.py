@@ -13,8 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.storm.processes import REFUSED, finish, private_folder, start
-from tests.storm.tally import Tried
+from tests.storm.processes import REFUSED, Trial, Tried, finish, private_folder, start
 
 from tagwright import zero_shot
 from tagwright.api.job import Job
@@ -82,7 +81,7 @@ def versions(folder: Path, rng: random.Random) -> Tried:
     return Tried(" and ".join(["promoted"] * promoted + ["learned"] * learned))
 
 
-TRIALS: Mapping[str, Callable[[Path, random.Random], Tried]] = {
+TRIALS: Mapping[str, Trial] = {
     "race of batches": two_batches,
     "race of trainings": train_and_learn,
     "race of versions": versions,
@@ -131,7 +130,7 @@ def _batch(folder: Path, together: Callable[[], None], k: int) -> None:
 def _train(folder: Path, together: Callable[[], None], _: int) -> None:
     config = configuration(ZERO_SHOT, dict(STAGES))
     labels, place = list(NAMES[:5]), folder / "model"
-    job = Job(method=ZERO_SHOT, config=config, documents=(), labels=labels, folder=place, overwrite=True)
+    job = Job(method=ZERO_SHOT, config=config, documents=(), labels=labels, output=place, overwrite=True)
     together()
     job.run()
 
@@ -146,7 +145,7 @@ def _learn(folder: Path, together: Callable[[], None], _: int) -> None:
 
     refitter = Refitter(Review(model, ReviewFile(folder / "reviews.sqlite")), better, folder / "model")
     together()
-    said = refitter._train(Labelled([Document("1", "Bees")], [[NAMES[0]]], [set()]))
+    said = " ".join(refitter._train(Labelled([Document("1", "Bees")], [[NAMES[0]]], [set()])))
     if "saved as" not in said:
         raise TagwrightError(said)
 

@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 
-from tests.storm.tally import Tried
+from tests.storm.processes import Trial, Tried
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
@@ -83,7 +83,7 @@ def vocabularies(folder: Path, rng: random.Random) -> Tried:
     return Tried(name, inputs=INPUTS)
 
 
-TRIALS: Mapping[str, Callable[[Path, random.Random], Tried]] = {"documents": documents, "vocabularies": vocabularies}
+TRIALS: Mapping[str, Trial] = {"documents": documents, "vocabularies": vocabularies}
 
 
 @cache
@@ -107,7 +107,7 @@ def _samples() -> dict[str, bytes]:
         word.add_heading("Bees", 1)
         word.add_paragraph("They fly.")
         word.save(str(folder / "x.docx"))
-        (folder / "x.pdf").write_bytes(pdf([page(("Bees", 16, True), "They fly.\nFar.")], [("Bees", 0, -1)], "Bees"))
+        (folder / "x.pdf").write_bytes(pdf([page(("Bees", 16, True), "They fly.\nFar.")], "Bees"))
         (folder / "x.jsonl.gz").write_bytes(gzip.compress(LINES.encode(), mtime=0))
         return found | {file.name: file.read_bytes() for file in folder.iterdir()}
 

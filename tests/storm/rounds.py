@@ -1,8 +1,8 @@
 """Kills, full disks, read-only folders, races, damaged input: `python -m tests.storm [--minutes 60]`.
 
 Tries one disturbance after the other for some minutes, or `--trials` of each, checks each time that nothing was lost,
-and prints what was tried and what was lost; `--results FILE` adds it up over several storms. The same seed gives the
-same disturbances, but not quite the same moments. For Linux and macOS.
+and prints what was tried and what was lost; `--results FILE` adds it up over several storms, whose rounds are never
+repeated. The same seed gives the same disturbances, but not quite the same moments. For Linux and macOS.
 """
 
 from __future__ import annotations
@@ -14,25 +14,53 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.storm import batch, kills, processes, races, readers, tally, training
-from tests.storm.tally import Tally, Tried
-
-Trial = Callable[[Path, random.Random], Tried]
-"Disturb something in an empty folder; says what was done. Raises AssertionError saying what was lost."
+from benchmarks import figures
+from tests.storm import batch, kills, processes, races, readers, taggers, training
+from tests.storm.processes import Trial, Tried
 
 TRIALS: Mapping[str, Trial] = {
     **kills.TRIALS,
     **batch.TRIALS,
     **training.TRIALS,
     **readers.TRIALS,
+    **taggers.TRIALS,
     **races.TRIALS,
 }
 
-SAVED_EVERY = 10.0
-"Seconds after which the results are written."
+
+@dataclass
+class Tally:
+    """All trials of one name. outcomes: how often each; lost: a line for each loss."""
+
+    kills: int = 0
+    inputs: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    lost: list[str] = field(default_factory=list)
+
+    @property
+    def trials(self) -> int:
+        """How many there were: also the number of the next round."""
+        return self.outcomes.total()
+
+    def add(self, tried: Tried) -> None:
+        """Count a trial."""
+        self.kills += tried.kills
+        self.inputs += tried.inputs
+        self.outcomes[tried.what] += 1
+
+    def lose(self, line: str) -> None:
+        """Count a trial that lost something."""
+        self.outcomes["lost"] += 1
+        self.lost.append(line)
+
+    def __str__(self) -> str:
+        done = ", ".join(f"{what} {count:,}" for what, count in sorted(self.outcomes.items()))
+        return f"{self.trials:8,} trials, {self.kills:6,} kills, {self.inputs:8,} inputs ({done})"
 
 
 def main(arguments: list[str]) -> None:
@@ -45,7 +73,7 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     if any(name in training.TRIALS for name in options.only):
         processes.preload(training.HEAVY)
-    tallies = tally.read(options.results)
+    tallies = read(options.results)
     storm(rounds(options, tallies), options.seed, tallies, options.results)
     for name in options.only:
         print(f"{name:24} {tallies.get(name, Tally())}")
@@ -66,16 +94,16 @@ def rounds(options: argparse.Namespace, tallies: Mapping[str, Tally]) -> Iterato
 
 
 def storm(rounds: Iterable[Sequence[str]], seed: int, tallies: dict[str, Tally], results: Path | None = None) -> None:
-    """Every trial of every round, counted in the tallies, which are written to a file from time to time."""
+    """Every trial of every round, counted in the tallies, which are written to a file every ten seconds."""
     saved = time.monotonic()
     for names in rounds:
         for name in names:
             attempt(name, seed, tallies.setdefault(name, Tally()))
-            if results and time.monotonic() > saved + SAVED_EVERY:
-                tally.write(results, tallies)
+            if results and time.monotonic() > saved + 10:
+                write(results, tallies)
                 saved = time.monotonic()
     if results:
-        tally.write(results, tallies)
+        write(results, tallies)
 
 
 def attempt(name: str, seed: int, counts: Tally) -> None:
@@ -90,3 +118,22 @@ def attempt(name: str, seed: int, counts: Tally) -> None:
         print(counts.lost[-1], file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def read(path: Path | None) -> dict[str, Tally]:
+    """Name -> tally; none where there is no file yet."""
+    rows = figures.read(path).get("trials", {}) if path else {}
+    return {
+        name: Tally(row["kills"], row["inputs"], Counter(row["outcomes"]), row["lost"]) for name, row in rows.items()
+    }
+
+
+def write(path: Path, tallies: dict[str, Tally]) -> None:
+    """Write in one step, with the sums and the machine."""
+    sums = {
+        "kills": sum(each.kills for each in tallies.values()),
+        "inputs": sum(each.inputs for each in tallies.values()),
+        "lost": sum(len(each.lost) for each in tallies.values()),
+    }
+    rows = {name: vars(each) for name, each in sorted(tallies.items())}
+    figures.write(path, {**figures.read(path), **sums, "trials": rows})

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.storm.processes import Length, Moment, command, finish, kill, measure, private_folder, start
-from tests.storm.tally import Tried
+from tests.storm.processes import Length, Moment, Trial, Tried, command, finish, kill, measure, private_folder, start
 
 from tagwright.core.saved import check_files
 
@@ -56,14 +55,9 @@ METHODS: Mapping[str, tuple[str, ...]] = {
     "maclr": ("encoder=static", *TRAINING),
     "micol": ("encoder=tiny", *TRAINING),
     "futex": ("encoder=tiny", *FULL_TEXT, *TRAINING),
-    "ict": ("encoder=static", *TRAINING),
-    "simcse": ("encoder=tiny", *TRAINING),
     "finetune": TRAINING,
     "svm": (),
-    "classifier": ("encoder=static", *TRAINING),
-    "de-ret": ("encoder=tiny", *TRAINING),
     "depl": ("encoder=static", *TRAINING),
-    "depl+cls": ("encoder=tiny", *TRAINING),
 }
 "Every method of `tagwright train`, with its settings."
 
@@ -85,9 +79,7 @@ def killed(method: str, folder: Path, rng: random.Random) -> Tried:
     return Tried("the same", kills)
 
 
-TRIALS: Mapping[str, Callable[[Path, random.Random], Tried]] = {
-    f"train {method}": partial(killed, method) for method in METHODS
-}
+TRIALS: Mapping[str, Trial] = {f"train {method}": partial(killed, method) for method in METHODS}
 
 
 def contents(tagger: Path) -> dict[str, Any]:

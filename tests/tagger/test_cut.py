@@ -26,7 +26,7 @@ def made(ranking: str, **rules: Any) -> str:
     places = [ZOO.index[each] for each in ranking.split()]
     scores = np.arange(len(places), 0, -1.0)
     run = Run.of(np.array([0, len(places)]), np.array(places), scores, 0.9 - 0.1 * np.arange(len(places)))
-    found = cut(ZOO, [Document("d")], run, SuggestOptions(**rules))
+    found = cut(ZOO, run, SuggestOptions(**rules))
     return " ".join(ZOO.ids[place] for place in found.labels.tolist())
 
 
@@ -59,7 +59,7 @@ def test_labels_stand_together_as_asked_and_the_cut_is_filled(
 
 def test_a_broader_label_is_as_sure_as_the_surest_below_it_and_stands_before_it() -> None:
     run = Run.of(np.array([0, 2]), np.array([2, 0]), np.array([2.0, 1.0]), np.array([0.5, 0.7]))
-    found = cut(ZOO, [Document("d")], run, SuggestOptions(hierarchy="all"))
+    found = cut(ZOO, run, SuggestOptions(hierarchy="all"))
     assert found.confidences is not None
     assert found.labels.tolist() == [0, 1, 2]
     assert found.confidences.tolist() == pytest.approx([0.7, 0.5, 0.5])
@@ -68,7 +68,7 @@ def test_a_broader_label_is_as_sure_as_the_surest_below_it_and_stands_before_it(
 
 def test_the_document_itself_is_no_broader_label_either() -> None:
     run = Run.from_rows([{ZOO.index["owls"]: 1.0}])
-    found = cut(ZOO, [Document("birds")], run, SuggestOptions(hierarchy="all", exclude_self=True))
+    found = cut(ZOO, run, SuggestOptions(hierarchy="all"), ZOO.own([Document("birds")]))
     assert [ZOO.ids[each] for each in found.labels] == ["animals", "owls"]
 
 
@@ -98,7 +98,7 @@ def test_a_sure_parent_takes_the_place_of_unsure_labels(
     """Owls or fish are right with 1 - 0.6 * 0.7 = 0.58, owls or birds with 1 - 0.55 * 0.8 = 0.56."""
     places = np.array([ZOO.index[each] for each in candidates])
     run = Run.of(np.array([0, len(places)]), places, np.arange(len(places), 0, -1.0), np.array([*candidates.values()]))
-    found = cut(ZOO, [Document("d")], run, SuggestOptions(hierarchy="parents", **rules), parents=AS_IT_IS)
+    found = cut(ZOO, run, SuggestOptions(hierarchy="parents", **rules), parents=AS_IT_IS)
     assert found.confidences is not None
     suggested = dict(zip((ZOO.ids[each] for each in found.labels), found.confidences.tolist(), strict=True))
     assert suggested == pytest.approx(expected)
@@ -130,7 +130,7 @@ def test_in_any_hierarchy_the_narrowest_hold_no_broader_one_and_all_hold_every_b
         odd = Vocabulary(Label(each, (each,), broader=tuple(map(str, above))) for each, above in links.items())
         run = Run.from_rows([{each: rng.random() for each in range(12)}])
         for hierarchy in ("narrowest", "all"):
-            found = set(cut(odd, [Document("d")], run, SuggestOptions(k=5, hierarchy=hierarchy)).labels.tolist())
+            found = set(cut(odd, run, SuggestOptions(k=5, hierarchy=hierarchy)).labels.tolist())
             above = {each: set(odd.hierarchy.above(each)) for each in found}
             assert 1 <= len(found) <= 5
             if hierarchy == "narrowest":

@@ -50,9 +50,7 @@ def test_words_are_to_the_left_and_numbers_to_the_right_in_one_line() -> None:
     places = {cell.text: cell.get("style", "").partition("text-align:")[2] for cell in page.iter("td")}
     number = "right;white-space:nowrap"
     assert places == {"Bees": "left", "b": "left", "638.1": "left", "1.500": number, "likely": "left"}
-
-
-def test_columns_that_no_suggestion_has_are_left_out() -> None:
+    # columns that no suggestion has are left out
     assert cells(shown(tw.Suggestions([tw.Suggestion("b", "Bees", 1.0)])), "th") == ["label", "id", "score"]
 
 
@@ -67,11 +65,6 @@ def test_without_explanation_there_is_only_the_table() -> None:
     page = shown(tagger("Bees", "Orchards", "Tax law").suggest(TEXT))
     assert cells(page, "mark") == []
     assert "alert" not in "".join(page.itertext())
-
-
-def test_every_document_of_several_is_shown() -> None:
-    several = tagger("Bees", "Orchards").explain(["Bees fly.", "Orchards bloom."])
-    assert [cells(shown(each), "mark") for each in several] == [["Bees"], ["Orchards"]]
 
 
 def test_nothing_suggested_is_an_empty_table() -> None:

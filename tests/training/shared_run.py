@@ -113,7 +113,7 @@ def work() -> None:
     folder = Path(sys.argv[1])
     # called after what is registered later
     atexit.register(write_threads, folder / f"{os.environ['RANK']}.threads")
-    with patch.object(precision, "speeds", dict):  # as in all tests
+    with patch.object(precision, "formats", dict):  # as in all tests
         main(folder, sys.argv[2])
     for encoder in sys.argv[2:]:
         run_comparably(encoder, folder / f"training-{Path(encoder).name}")

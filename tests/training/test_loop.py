@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,8 +20,8 @@ from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.training.config import TrainingPlan
-from tagwright.training.loop import History, rate_at, train
+from tagwright.training.config import TrainingPlan, rate_at
+from tagwright.training.loop import History, train
 from tagwright.training.objectives import Contrastive, Text
 from tagwright.training.trainable_encoder import Transformer
 from tagwright.types import Pair
@@ -90,7 +90,7 @@ def test_a_run_that_was_stopped_and_resumed_again_and_again_ends_with_the_same_w
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     folder, (whole, output) = request.getfixturevalue(kind), request.getfixturevalue(f"{kind}_whole")
-    for stop in (1, 6, 7, 8, 13, 23):
+    for stop in (1, 7, 13):
         with pytest.raises(Stop):
             train(
                 SentenceTransformer(folder, device="cpu"),
@@ -115,13 +115,15 @@ def test_weights_in_half_precision_are_stored_as_they_are(static: str, tmp_path:
     assert_equal(dict(models[2].named_parameters()), dict(models[0].named_parameters()))
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_random_moments_and_resumed_ends_with_the_same_weights(
     encoder: str, encoder_whole: Whole, tmp_path: Path
 ) -> None:
     output, rng = tmp_path / "killed", random.Random(0)
     for rows in (3, 12, 24):
         process = start(resume_alone, encoder, output)
-        while process.is_alive() and (not (output / "log.jsonl").exists() or len(logged_lines(output)) < rows):
+        log = output / "log.jsonl"
+        while process.is_alive() and (not log.exists() or len(log.read_text().splitlines()) < rows):
             time.sleep(0.002)
         time.sleep(rng.random() * 0.1)
         process.kill()  # on a fast machine it may have ended by then
@@ -134,12 +136,12 @@ def test_a_run_killed_at_random_moments_and_resumed_ends_with_the_same_weights(
     assert {file.name for file in output.iterdir()} == {NAME, "log.jsonl"}
 
 
-def logged_lines(output: Path) -> list[str]:
-    return (output / "log.jsonl").read_text().splitlines()
-
-
-def test_the_best_weights_are_kept_and_the_folder_loads_elsewhere(static: str, tmp_path: Path) -> None:
+def test_the_best_weights_are_kept_or_else_the_last_and_the_folder_loads_elsewhere(static: str, tmp_path: Path) -> None:
     model = SentenceTransformer(static, device="cpu")
+    last = run(static, tmp_path, replace(TRAINING, steps=None, epochs=2.0, validation=0.0, batch=7))
+    assert last.best_loss is None
+    assert last.log[-1]["step"] == 2 * (60 // 7)
+    assert not any(name.startswith("best/") for name in state(tmp_path))
     history = train(model, pairs, Redrawing(plain_loss), TRAINING, Steps(tmp_path / "run"))
     losses = {row["step"]: row["validation_loss"] for row in history.log if "validation_loss" in row}
     assert list(losses) == [0, 6, 12, 18, 24]
@@ -155,10 +157,9 @@ def test_the_best_weights_are_kept_and_the_folder_loads_elsewhere(static: str, t
     assert (ours * theirs).sum(1).min() > 0.999
 
 
-@pytest.mark.parametrize("kind", ["encoder", "static"])
-def test_training_brings_pairs_together_that_were_not(kind: str, request: pytest.FixtureRequest) -> None:
+def test_training_brings_pairs_together_that_were_not(encoder: str) -> None:
     anchors, positives = ["bee", "wasp", "flower", "river"], ["money", "bank", "price", "stock"]
-    model = SentenceTransformer(request.getfixturevalue(kind), device="cpu")
+    model = SentenceTransformer(encoder, device="cpu")
 
     def nearest() -> list[int]:
         similarities = model.similarity(model.encode(anchors), model.encode(positives))
@@ -186,17 +187,6 @@ def test_without_a_terminal_one_line_says_how_long_and_where_the_log_is(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     run(static, None)
     assert "steps" not in capsys.readouterr().err
-
-
-def test_without_held_out_pairs_the_last_weights_are_kept(encoder: str, tmp_path: Path) -> None:
-    history = run(encoder, tmp_path, replace(TRAINING, validation=0.0, steps=3))
-    assert history.best_loss is None
-    assert not any(name.startswith("best/") for name in state(tmp_path))
-
-
-def test_an_epoch_is_all_pairs_that_are_not_held_out(static: str) -> None:
-    history = run(static, None, replace(TRAINING, steps=None, epochs=2.0, validation=0.0, batch=7))
-    assert history.log[-1]["step"] == 2 * (60 // 7)
 
 
 def test_resuming_with_other_options_is_refused(static: str, tmp_path: Path) -> None:
@@ -235,48 +225,26 @@ def test_training_leaves_torchs_own_chance_and_the_attention_as_they_were(encode
 
 
 @pytest.mark.parametrize(
-    ("inner", "expected"),
+    ("config", "switched", "expected"),
     [
-        ({"config": SimpleNamespace(_attn_implementation="sdpa"), "switched": True}, ["eager", "sdpa"]),
-        ({"config": SimpleNamespace(_attn_implementation=None), "switched": True}, []),
-        ({"config": SimpleNamespace(attention="sdpa"), "switched": True}, []),
-        ({"config": SimpleNamespace(_attn_implementation="sdpa"), "switched": False}, []),
-        (None, []),
+        ({"_attn_implementation": "sdpa"}, True, ["eager", "sdpa"]),
+        ({"_attn_implementation": None}, True, []),
+        ({"attention": "sdpa"}, True, []),
+        ({"_attn_implementation": "sdpa"}, False, []),
     ],
-    ids=["known", "no name", "another attribute", "no switch", "no transformer"],
 )
 def test_attention_is_switched_only_where_it_can_be_switched_back(
-    inner: dict[str, Any] | None, expected: list[str]
+    encoder: str, config: dict[str, Any], switched: bool, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []
-    switch = {"set_attn_implementation": calls.append} if inner and inner["switched"] else {}
-    parts = {"transformers_model": SimpleNamespace(config=inner["config"], **switch)} if inner else {}
-    tokenizer = SimpleNamespace(pad_token_id=0)
-
-    class Model(SimpleNamespace):
-        def __iter__(self) -> Iterator[Any]:
-            return iter(())
-
-    model: Any = Model(device=torch.device("cpu"), prompts={}, default_prompt_name=None, tokenizer=tokenizer, **parts)
-    with Transformer(model).ready():
+    inner = SimpleNamespace(config=SimpleNamespace(**config))
+    if switched:
+        inner.set_attn_implementation = calls.append
+    trainable = Transformer(SentenceTransformer(encoder, device="cpu"))
+    trainable.model = SimpleNamespace(device=torch.device("cpu"), transformers_model=inner)
+    with trainable.ready():
         assert calls == expected[:1]
     assert calls == expected
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"batch": 1}, "batch is 1, expected at least 2"),
-        ({"epochs": 0.0}, "epochs is 0.0, expected more than 0"),
-        ({"weight_decay": -0.1}, "weight_decay is -0.1, expected at least 0"),
-        ({"validation": 1.0}, "validation is 1.0, expected at least 0 and below 1"),
-        ({"steps": 0}, "steps is 0, expected at least 1"),
-        ({"dropout": "some"}, 'dropout is "some", expected one of off, same, all'),
-    ],
-)
-def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        TrainingPlan(**options)  # type: ignore[arg-type]
 
 
 def test_the_rate_rises_to_its_highest_and_would_reach_nothing_after_the_last_step() -> None:
@@ -284,10 +252,7 @@ def test_the_rate_rises_to_its_highest_and_would_reach_nothing_after_the_last_st
     assert max(rates) == rates[9] == rates[10] == 1.0
     assert rates == sorted(rates[:10]) + sorted(rates[10:], reverse=True)
     assert rates[100] == 0
-
-
-def test_the_rate_falls_by_the_share_that_is_asked_for() -> None:
-    """RTS 4.2.3: to a tenth, along a line. Without decay it stays, without warm-up it begins at its highest."""
+    # RTS 4.2.3: to a tenth, along a line. Without decay it stays, without warm-up it begins at its highest.
     tenth = [rate_at(step, 100, 0, decay=0.9) for step in range(101)]
     assert (tenth[0], tenth[50], tenth[100]) == pytest.approx((1.0, 0.55, 0.1))
     assert {rate_at(step, 100, 0, decay=0.0) for step in range(101)} == {1.0}
@@ -304,8 +269,3 @@ def test_warm_up_is_a_share_of_the_steps_or_a_number_of_them(static: str) -> Non
         history = run(static, None, replace(TRAINING, **options, **warmup))  # type: ignore[arg-type]
         rates = [row["learning_rate"] for row in history.log if "learning_rate" in row]
         assert rates[3] == pytest.approx(fourth)
-
-
-def test_a_batch_larger_than_the_data_is_refused(static: str) -> None:
-    with pytest.raises(ConfigError, match="a batch is 61 pairs, more than the 54 of an epoch; lower it: batch=54"):
-        run(static, None, replace(TRAINING, batch=61))

@@ -8,27 +8,28 @@ import sys
 import pytest
 import torch
 
+from tagwright.training.objectives import OwnWeight
 from tagwright.training.optimiser import AdamW
 
 
 def test_a_first_step_is_as_long_as_the_rate_after_the_decay() -> None:
-    weight = torch.nn.Parameter(torch.tensor([2.0, 2.0, 2.0]))
-    weight.grad = torch.tensor([4.0, -0.5, 0.0])
-    optimiser = AdamW([{"params": [weight], "lr": 0.1, "weight_decay": 0.5}])
-    optimiser.step()
+    weight = torch.nn.Parameter(torch.tensor([[2.0, 2.0, 2.0]]))
+    weight.grad = torch.tensor([[4.0, -0.5, 0.0]])
+    optimiser = AdamW({"matrix": OwnWeight(weight)}, decay=0.5, clip=1e9)
+    assert float(optimiser.step(rate=0.1)) == pytest.approx(16.25**0.5)
     # of the decay 2 * (1 - 0.1 * 0.5) is left; the means, without their bias, are g and g^2, so a step is lr * sign(g)
-    assert weight.tolist() == pytest.approx([1.8, 2.0, 1.9])
+    assert weight[0].tolist() == pytest.approx([1.8, 2.0, 1.9])
     assert not hasattr(weight.grad, "shape")
-    assert optimiser.state[weight]["step"] == 1
+    assert optimiser.state["matrix"]["step"] == 1
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_weights_are_those_of_torchs_class(dtype: torch.dtype) -> None:
-    start = torch.randn(3, 50, generator=torch.Generator().manual_seed(0)).to(dtype)
+    start = torch.randn(3, 5, 10, generator=torch.Generator().manual_seed(0)).to(dtype)
     ours, theirs = ([torch.nn.Parameter(row.clone()) for row in start] for _ in range(2))
-    one = AdamW(
-        [{"params": ours[:2], "lr": 1e-2, "weight_decay": 0.1}, {"params": ours[2:], "lr": 1.0, "weight_decay": 0}]
-    )
+    ours[2], theirs[2] = (torch.nn.Parameter(weight.data.flatten()) for weight in (ours[2], theirs[2]))  # a bias
+    rates = [1.0, 1.0, 100.0]
+    one = AdamW({str(i): OwnWeight(*each) for i, each in enumerate(zip(ours, rates, strict=True))}, 0.1, clip=1e9)
     other = torch.optim.AdamW(
         [{"params": theirs[:2], "weight_decay": 0.1}, {"params": theirs[2:], "lr": 1.0}],
         1e-2,
@@ -38,19 +39,19 @@ def test_weights_are_those_of_torchs_class(dtype: torch.dtype) -> None:
     for step in range(5):
         for weights in (ours, theirs):
             torch.autograd.backward([(weight**2 * (step + 1)).sum() for weight in weights[step % 2 :]])
-        one.step()
+        one.step(rate=1e-2)
         other.step()
         other.zero_grad()
     for mine, its, before in zip(ours, theirs, start, strict=True):
         assert torch.equal(mine, its)
-        assert not torch.equal(mine, before)
+        assert not torch.equal(mine, before.reshape(mine.shape))
 
 
 def test_torchs_compiler_is_not_loaded() -> None:
     code = (
-        "import sys, torch; from tagwright.training.optimiser import AdamW; "
+        "import sys, torch; from tagwright.training.optimiser import AdamW, OwnWeight; "
         "weight = torch.nn.Parameter(torch.ones(2)); "
-        "weight.grad = torch.ones(2); AdamW([{'params': [weight], 'lr': 1.0, 'weight_decay': 0.0}]).step(); "
+        "weight.grad = torch.ones(2); AdamW({'w': OwnWeight(weight)}, 0.0, 2.0).step(1.0); "
         "print(weight.detach().round().tolist(), 'torch._dynamo' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

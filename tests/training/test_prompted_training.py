@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
 from tests.encoders.test_prompts import prompted
 from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN
 from tests.tiny import tiny_encoder
@@ -59,21 +58,19 @@ def check(read: Sequence[str]) -> None:
     assert min(len(text.split()) for text in queries) > 1
 
 
-def test_rts_reads_titles_as_labels_and_segments_as_documents(tiny: str, read: list[str]) -> None:
-    config = rts.Config(encoder=tiny, min_words=4, max_words=8, label_pairs=False, segment_pairs=False, **QUICK)
-    rts.fit(DOCUMENTS, LABELS, config)
-    check(read)
-
-
-def test_ict_reads_titles_as_labels(tiny: str, read: list[str]) -> None:
-    contrastive.fit(DOCUMENTS, LABELS, contrastive.Config(encoder=tiny, **QUICK))
-    check(read)
-
-
-@pytest.mark.parametrize("dropout", ["all", "off"])
-def test_maclr_reads_titles_and_labels_as_labels(tiny: str, read: list[str], dropout: Any) -> None:
-    training = replace(ONE_STEP, dropout=dropout)
-    maclr.fit(DOCUMENTS, LABELS, maclr.Config(encoder=tiny, prompts=PROMPTS, training=training))
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        (rts, {"min_words": 4, "max_words": 8, "label_pairs": False, "segment_pairs": False}),
+        (contrastive, {}),
+        (maclr, {"training": replace(ONE_STEP, dropout="all")}),
+        (maclr, {"training": replace(ONE_STEP, dropout="off")}),
+    ],
+)
+def test_titles_and_labels_are_read_as_labels_and_texts_as_documents(
+    tiny: str, read: list[str], method: Any, options: dict[str, Any]
+) -> None:
+    method.fit(DOCUMENTS, LABELS, method.Config(encoder=tiny, **{**QUICK, **options}))
     check(read)
 
 
@@ -88,14 +85,14 @@ def test_fine_tuning_goes_on_with_the_prompts_of_the_tagger(tiny: str, read: lis
     assert tuned.encoder.record["prompts"] == PROMPTS
 
 
-@pytest.mark.parametrize("kind", [depl.Config, depl.ClsConfig, depl.DeRetConfig, depl.ClassifierConfig])
-def test_depl_reads_label_texts_as_labels(tiny: str, read: list[str], kind: Any, tmp_path: Path) -> None:
-    tagger = depl.fit(DOCUMENTS, LABELS, kind(encoder=tiny, **QUICK))
+@pytest.mark.parametrize("variant", ["depl", "depl_cls", "de_ret", "classifier"])
+def test_depl_reads_label_texts_as_labels(tiny: str, read: list[str], variant: Any, tmp_path: Path) -> None:
+    tagger = depl.fit(DOCUMENTS, LABELS, depl.Config(variant=variant, encoder=tiny, **QUICK))
     queries = [text for text in read if text.startswith(QUERY)]
     names = [text for text in read if text.startswith(DOCUMENT)]
     assert len(queries) + len(names) == len(read)
     assert queries
-    assert bool(names) == (kind is not depl.ClassifierConfig)
+    assert bool(names) == (variant != "classifier")
     tagger.save(tmp_path / "saved")
     for name in tagger.stages:
         ours, loaded = tagger.stages[name], Tagger.load(tmp_path / "saved").stages[name]
@@ -104,22 +101,6 @@ def test_depl_reads_label_texts_as_labels(tiny: str, read: list[str], kind: Any,
         expected = ours.documents.encode_raw([QUERY + document.text for document in UNSEEN])
         assert np.allclose(ours.read(UNSEEN).vectors, expected, atol=1e-4)
         assert np.allclose(loaded.read(UNSEEN).vectors, expected, atol=1e-4)
-
-
-def test_a_trained_tagger_reads_and_saves_its_prompts(tiny: str, tmp_path: Path) -> None:
-    tagger = rts.fit(DOCUMENTS, LABELS, rts.Config(encoder=tiny, min_words=4, max_words=8, **QUICK))
-    dense = tagger.stages["dense"]
-    assert isinstance(dense, Dense)
-    assert isinstance(dense.encoder, BiEncoder)
-    texts = [document.text for document in UNSEEN]
-    expected = dense.encoder.encode([QUERY + text for text in texts])
-    assert np.allclose(dense.read(UNSEEN).vectors, expected, atol=2e-3)
-    tagger.save(tmp_path / "saved")
-    loaded = Tagger.load(tmp_path / "saved").stages["dense"]
-    assert isinstance(loaded, Dense)
-    assert np.allclose(loaded.read(UNSEEN).vectors, expected, atol=2e-2)
-    model = SentenceTransformer(str(tmp_path / "saved" / "dense" / "encoder"), device="cpu")
-    assert {role: model.prompts[role] for role in PROMPTS} == PROMPTS
 
 
 def test_training_refuses_prompts_that_pooling_leaves_out(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.training.training_run import logged, run_comparably, state
 
 from tagwright.core.steps import Steps
 from tagwright.training.shared_work import all_gather, share, shared_labels, shared_run
-from tagwright.types import Document, Run
+from tagwright.types import Document, Label, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,20 +23,13 @@ def test_shares_are_all_items_each_once(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("WORLD_SIZE", "3")
     for count in (0, 2, 7):
         shares = []
+        labels = list[list[Label]]()
         for process in range(3):
             monkeypatch.setenv("RANK", str(process))
             shares += list(range(count))[share(count)]
+            labels.append(shared_labels(LABELS[:2]))
         assert shares == list(range(count))
-
-
-def test_of_fewer_labels_than_processes_each_is_in_one_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "5")
-    shares = []
-    for process in range(5):
-        monkeypatch.setenv("RANK", str(process))
-        shares.append([label.id for label in shared_labels(LABELS[:2])])
-    assert sorted(map(len, shares)) == [0, 0, 0, 1, 1]
-    assert [id_ for each in shares for id_ in each] == [LABELS[0].id, LABELS[1].id]
+        assert labels == [[], [LABELS[0]], [LABELS[1]]]  # fewer than there are processes
 
 
 def test_one_process_does_everything_itself() -> None:
@@ -69,6 +62,7 @@ def together(encoder: dict[str, str], tmp_path_factory: pytest.TempPathFactory) 
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 def test_two_processes_share_the_work_and_both_have_what_one_has(
     encoder: dict[str, str], together: Path, tmp_path: Path
@@ -89,12 +83,14 @@ def test_two_processes_share_the_work_and_both_have_what_one_has(
             np.testing.assert_allclose(found[name], one[name], atol=0.02, err_msg=name)
 
 
+@pytest.mark.slow
 def test_two_processes_leave_no_thread_that_outlives_python(together: Path) -> None:
     threads = [path.read_text() for path in together.glob("*.threads")]
     assert len(threads) == 2
     assert "gloo" not in "".join(threads)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("kind", ["transformer", "static"])
 def test_two_processes_learn_what_one_does(kind: str, encoder: dict[str, str], together: Path, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def run(encoder: str, output: Path | None, training: TrainingPlan = TRAINING, *,
 
     model = SentenceTransformer(encoder, device="cpu")
     # Without int8, as in all tests: this may be a process of its own, or before a test begins.
-    with patch.object(precision, "speeds", dict):
+    with patch.object(precision, "formats", dict):
         return train(model, pairs, Redrawing(plain_loss), training, Steps(output, resume))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagwright.translation.compounds import Compounds
+from tagwright.translation.dictionary import Compounds
 
 WORDS = ["wirtschaft", "politik", "politik", "steuer", "steuerrecht", "recht", "arbeit", "markt", "museumsbau",
          "museumskunde", "kunde", "boden"]  # fmt: skip
@@ -44,12 +44,6 @@ def test_the_most_frequent_parts_are_taken() -> None:
     frequent = [f"{part}{number}" for number in range(3) for part in ("stau", "becken")]
     compounds = Compounds([*words, *frequent], lambda word: word.rstrip("0123456789"))
     assert compounds.split("staubecken") == ("stau", "becken")
-
-
-def test_words_are_known_by_their_stems() -> None:
-    assert Compounds(["steuern", "politiken"], lambda word: word.removesuffix("n").removesuffix("e")).split(
-        "steuerpolitik"
-    ) == ("steuer", "politik")
 
 
 def test_what_stands_before_the_forms_of_one_word_is_none() -> None:

@@ -35,40 +35,11 @@ def test_an_unknown_word_stays_and_a_name_of_unknown_words_has_no_translation() 
     assert dictionary.translate(["Xyzzy", "", "der"]) == [(), (), ()]
 
 
-def test_what_stands_in_brackets_is_not_translated() -> None:
-    assert learned([*PAIRS, *ALONE]).translate(["Recht (Politik)"]) == [("law",)]
-
-
-def test_two_meanings_of_a_word_are_both_tried() -> None:
-    pairs = [*PAIRS, ("Bank", "bank"), ("Bank", "bench")]
-    assert set(learned(pairs).translate(["Bank"])[0]) == {"bank", "bench"}
-
-
 def test_the_share_of_words_that_are_right() -> None:
     """Of "tax law" and "sun", two of three words are found."""
     dictionary = learned([*PAIRS, *ALONE])
     assert dictionary.share_right([("Steuerrecht", "Tax law"), ("Xyzzy", "Sun")]) == pytest.approx(2 / 3)
     assert dictionary.share_right([]) == 0
-
-
-def test_pairs_by_chance_teach_nothing() -> None:
-    rng = np.random.default_rng(0)
-    words = ["".join(rng.choice(list("abcdefghijklmnop"), 8)) for _ in range(400)]
-    dictionary = learned(list(zip(words[:200], words[200:], strict=True)))
-    others = ["".join(rng.choice(list("abcdefghijklmnop"), 8)) for _ in range(40)]
-    assert dictionary.share_right(list(zip(others[:20], others[20:], strict=True))) < 0.1
-
-
-def test_model_1_finds_which_word_stands_for_which() -> None:
-    """ "haus" is "house", "haus boot" is "house boat": what "haus" explains is taken from "boot"."""
-    cells = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [2, 0, 1], [2, 1, 1]])
-    pairs, probability = model_1(cells[:, 0], cells[:, 1], cells[:, 2], 2)
-    found = dict(zip(pairs.tolist(), probability.tolist(), strict=True))
-    assert set(found) == {0, 1, 2, 3}
-    assert found[0] + found[1] == pytest.approx(1)
-    assert found[2] + found[3] == pytest.approx(1)
-    assert found[0] > 0.8
-    assert found[3] > 0.8
 
 
 def test_one_round_of_model_1_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:

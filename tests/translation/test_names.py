@@ -33,20 +33,6 @@ def test_labels_without_a_name_in_a_main_language_get_one(tagged: bool) -> None:
     assert not any(label.translated for i, label in enumerate(found) if i not in GERMAN_ONLY)
 
 
-def test_the_first_translation_comes_first_in_what_is_searched() -> None:
-    label = Label("1", ("Steuerpolitik",), "Of the state.", translated=("tax policy", "tax politics"))
-    assert label.name == "Steuerpolitik"
-    assert label.searched == ("tax policy", "tax politics", "Steuerpolitik")
-    assert label.text == "tax policy; tax politics; Steuerpolitik. Of the state."
-    assert label.described == "Steuerpolitik. Of the state."
-
-
-def test_names_that_are_kept_but_not_searched_teach_too() -> None:
-    """As read for German texts: the English names are beside."""
-    found = [replace(label, names=label.names[-1:]) for label in labels(tagged=True)]
-    assert any(label.translated for label in translated(found))
-
-
 def test_tags_of_countries_are_those_of_their_language() -> None:
     assert any(label.translated for label in translated(labels(tagged=True, code="de-at")))
 

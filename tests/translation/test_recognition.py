@@ -5,7 +5,7 @@ from itertools import product
 from tests.translation.names import BOTH
 
 from tagwright.text.language import parse
-from tagwright.translation.recognition import recognised
+from tagwright.translation.names import recognised
 from tagwright.types import Label
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from tests.translation.names import BOTH
 
-from tagwright.app.suggestions import as_text, suggestion_lines
+from tagwright.app.suggestions import as_text
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.rows import reason_lines
 from tagwright.tagger import Tagger, zero_shot
@@ -44,26 +41,12 @@ def test_a_text_finds_a_label_by_its_translated_name(tagger: Tagger) -> None:
     assert "environment statistics" in spans
 
 
-def test_without_translation_it_does_not(tagger: Tagger) -> None:
-    plain = made(translation=False)
-    assert not plain.vocabulary.is_translated
-    assert str(PLACE) not in [each.id for each in plain.suggest(TEXT)]
-    assert tagger.vocabulary.is_translated
-
-
 def test_the_way_is_shown(tagger: Tagger) -> None:
     document = Document("d", abstract=TEXT)
     [(_, found)] = tagger.suggestions([document], SuggestOptions(k=1), explain=True)
     lines = list(as_text(document, found, tagger.vocabulary))
     assert any('"environment statistics"' in line and line.endswith("~ Umweltstatistik") for line in lines)
     assert "searched as “environment statistics”" in reason_lines(document, found[0], tagger.meanings)
-
-
-def test_a_saved_tagger_answers_alike(tagger: Tagger, tmp_path: Path) -> None:
-    tagger.save(tmp_path / "saved")
-    loaded = Tagger.load(tmp_path / "saved")
-    assert loaded.explain(TEXT) == tagger.explain(TEXT)
-    assert list(loaded.vocabulary) == list(tagger.vocabulary)
 
 
 def test_new_labels_are_translated_as_well(tagger: Tagger) -> None:
@@ -76,15 +59,3 @@ def test_new_labels_are_translated_as_well(tagger: Tagger) -> None:
     new = Label("new", ("Museumsrecht",), languages=(("de", "Museumsrecht"),))
     found = smaller.with_labels([*smaller.vocabulary, new])
     assert "museum law" in found.vocabulary[found.vocabulary.index["new"]].translated
-
-
-def test_a_part_of_the_vocabulary_keeps_its_translations(tagger: Tagger) -> None:
-    part = tagger.restrict([str(PLACE), "0"])
-    assert part.vocabulary[part.vocabulary.index[str(PLACE)]] == tagger.vocabulary[PLACE]
-
-
-def test_json_lists_translated_names(tagger: Tagger) -> None:
-    document = Document("d", abstract=TEXT)
-    [(_, found)] = tagger.suggestions([document], SuggestOptions(k=1), explain=True)
-    [line] = suggestion_lines([(document, found)], tagger, "jsonl")
-    assert "environment statistics" in json.loads(line)["suggestions"][0]["translated"]

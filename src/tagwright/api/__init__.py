@@ -10,21 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tagwright.core.checked import check_names, named_arguments, shown
+from tagwright.core.checked import UnknownOptionError, check_names, named_arguments, shown
 from tagwright.core.outputs import check_output
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
 from tagwright.data.in_memory import Texts, with_labels
-from tagwright.data.vocabulary import Labels, Unknown, to_vocabulary
-from tagwright.encoders.device import Device, on_device
-from tagwright.encoders.model_folder import offline as without_network
-from tagwright.encoders.precision import Precision, in_precision
+from tagwright.data.vocabulary import Labels, to_vocabulary
+from tagwright.encoders.device import Device, Precision, model_settings
 from tagwright.errors import ConfigError
 from tagwright.tagger import Tagger
 from tagwright.types import Run
 
 if TYPE_CHECKING:  # loading a tagger needs no evaluation and no method
-    from tagwright.data.descriptions import Keywords
     from tagwright.evaluation import dataset
     from tagwright.evaluation.dataset import TaskArguments
     from tagwright.evaluation.scores import Scores
@@ -55,7 +52,7 @@ def zero_shot(
     from tagwright.api.job import Job
     from tagwright.api.options import ZERO_SHOT, configuration
 
-    with silence(not progress), on_device(device), without_network(offline):
+    with silence(not progress), model_settings(device=device, offline=offline):
         known = documents if isinstance(documents, Corpus) else Corpus.of(documents)
         config = configuration(ZERO_SHOT, options)
         return Job(method=ZERO_SHOT, config=config, documents=known, labels=labels, language=config.language).run()
@@ -69,19 +66,6 @@ def train(
     *,
     y: Iterable[Any] | None = None,
     paper: bool = False,
-    language: str = "",
-    model: Tagger | Path | str | None = None,
-    fuse: bool = False,
-    fuse_with: Sequence[Tagger | Path | str] = (),
-    keywords: Keywords | None = None,
-    guesses: Run | None = None,
-    share_of_labels: float | None = None,
-    share_of_pairs: float | None = None,
-    unknown: Unknown = "warn",
-    check: bool = False,
-    output: Path | str | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
     device: Device = "auto",
     offline: bool = False,
     progress: bool = True,
@@ -90,50 +74,36 @@ def train(
     """Train a method on documents and give its tagger.
 
     method: auto trains and combines what pays, with labels of some documents or of none (`auto`). rts, maclr,
-    micol, futex, ict, simcse learn from texts; svm, classifier, de_ret, depl, depl_cls from documents with gold labels;
-    finetune and combine continue from `model`; zero_shot learns nothing. y: gold labels, ids or names, a list for each
-    document, instead of those the documents have; an empty list, and for auto None as well, is an unlabelled document.
-    unknown: what to do about labels that the vocabulary lacks. paper: start from the settings of the method's paper.
-    fuse: add the stages of the zero-shot method; fuse_with: those of other taggers. keywords: label id -> words that
-    describe it (depl, depl_cls). guesses: a Run whose most confident labels take the place of gold ones.
-    share_of_labels, share_of_pairs: learn from this share only (finetune). check: leave up to 200 labelled documents
-    out of training, compare with zero_shot on them, and log the outcome. output: save the tagger to this folder, with
-    checkpoints beside it until then; resume: continue a training that was interrupted; overwrite: replace a tagger
-    saved there. language: for names and stop words, as in "fi" or "de+en". options: those of the method's Config;
-    training options are given as a table, `training={"epochs": 2}`, as a TrainingConfig, or directly: `epochs=2`.
-    offline: do not fetch an encoder that is not on this machine (HF_HUB_OFFLINE says the same). Raises InputError,
-    ConfigError, ModelError (all TagwrightErrors).
+    micol, futex learn from texts; svm and depl from documents with gold labels; finetune, and auto if it is given one,
+    continue from `model`; zero_shot learns nothing. y: gold labels, ids or names, a list for each document, instead of
+    those the documents have; an empty list, and for auto None as well, is an unlabelled document. paper: start from the
+    settings of the method's paper. offline: do not fetch an encoder that is not on this machine (HF_HUB_OFFLINE says
+    the same).
+
+    options: those of the method's Config, such as language; training options are given as a table,
+    `training={"epochs": 2}`, as a TrainingConfig, or directly: `epochs=2`. And the fields of `api.job.Job`: unknown,
+    check, output, resume, overwrite; for methods that accept them fuse, fuse_with, keywords, guesses, reviews, model,
+    share_of_labels, share_of_pairs. Raises InputError, ConfigError, ModelError (all TagwrightErrors).
 
     >>> texts = ["Bees make honey.", "Bees visit orchards.", "The tax on income.", "Tax courts."] * 3
     >>> tagger = train("svm", texts, ["Bees", "Taxes"], y=[["Bees"], ["Bees"], ["Taxes"], ["Taxes"]] * 3)
     >>> tagger.suggest("Honey from the orchards", k=1)[0].name
     'Bees'
     """
-    from tagwright.api.job import Job
+    from tagwright.api.job import ARGUMENTS_OF_A_JOB, Job
     from tagwright.api.options import AUTO_METHOD, configuration, method_name, nested
 
-    method = method_name(method)
-    with silence(not progress), on_device(device), without_network(offline):
-        given = (() if each is None else each for each in y) if y is not None and method == AUTO_METHOD else y
-        return Job(
-            method=method,
-            config=configuration(method, nested(method, options), language, paper=paper),
-            documents=lambda: _corpus(documents, given),
-            labels=labels,
-            language=language,
-            unknown=unknown,
-            check=check,
-            folder=None if output is None else Path(output),
-            resume=resume,
-            overwrite=overwrite,
-            fuse=fuse,
-            fuse_with=fuse_with,
-            keywords=keywords,
-            guesses=guesses,
-            model=model,
-            share_of_labels=share_of_labels,
-            share_of_pairs=share_of_pairs,
-        ).run()
+    job = {name: options.pop(name) for name in ARGUMENTS_OF_A_JOB if name in options}
+    language = job.get("language", "")
+    with silence(not progress), model_settings(device=device, offline=offline):
+        gold = y
+        if y is not None and method_name(method) == AUTO_METHOD:
+            gold = [() if each is None else each for each in y]
+        try:
+            config = configuration(method, nested(method, options), language, paper=paper)
+        except UnknownOptionError as error:
+            raise error.among(ARGUMENTS_OF_A_JOB) from None
+        return Job(method=method, config=config, documents=lambda: _corpus(documents, gold), labels=labels, **job).run()
 
 
 @named_arguments
@@ -153,7 +123,7 @@ def load(
     ...     load(f"{folder}/my-tagger").suggest("Bees fly.")[0].name
     'Bees'
     """
-    with on_device(device), in_precision(precision):
+    with model_settings(device=device, precision=precision):
         return Tagger.load(folder, verify=verify)
 
 
@@ -194,8 +164,8 @@ def evaluate(
         size, above = (None, None) if known is None else (len(known), dataset.above(known))
         return scores.evaluate(found, gold, labels=size, above=above, measures=measures)
     with silence(not progress):
-        task = _task([found], gold, y, labels, train, rules)
-        return dataset.score(_run(found, task, measures), task, measures)
+        task, runs = _tagged({"": found}, gold, y, labels, train, rules, measures)
+        return dataset.score(runs[""], task, measures)
 
 
 @named_arguments
@@ -234,8 +204,8 @@ def compare(
         above = None if labels is None else dataset.above(to_vocabulary(labels))
         return compare_all(runs, gold, above=above, measures=measures)
     with silence(not progress):
-        task = _task(list(named.values()), gold, y, labels, train, rules)
-        return dataset.compare({name: _run(each, task, measures) for name, each in named.items()}, task, measures)
+        task, runs = _tagged(named, gold, y, labels, train, rules, measures)
+        return dataset.compare(runs, task, measures)
 
 
 @named_arguments
@@ -260,8 +230,7 @@ def report(
     named = _named(given)
     check_output(Path(output))
     with silence(not progress):
-        task = _task(list(named.values()), gold, y, labels, train, rules)
-        runs = {name: _run(each, task, None) for name, each in named.items()}
+        task, runs = _tagged(named, gold, y, labels, train, rules)
         origin = page.origin(task, _origin(gold), _origin(labels) if labels is not None else "of the tagger")
         if len(runs) == 1:
             ((name, run),) = runs.items()
@@ -302,18 +271,21 @@ def _named(given: Sequence[Any]) -> dict[str, Tagger | Run]:
     return found
 
 
-def _task(
-    found: Sequence[Tagger | Run],
+def _tagged(
+    found: Mapping[str, Tagger | Run],
     gold: Any,
     y: Iterable[Any] | None,
     labels: Labels | None,
     train: Texts | None,
     rules: TaskArguments,
-) -> dataset.EvaluationSet:
+    measures: Sequence[str] | None = None,
+) -> tuple[dataset.EvaluationSet, dict[str, Run]]:
+    """The evaluation set, and what each tagger and run suggests for it."""
     from tagwright.evaluation import dataset
+    from tagwright.evaluation.scores import depth
 
     check_names(rules, dataset.TaskArguments.__annotations__)
-    taggers = [each for each in found if isinstance(each, Tagger)]
+    taggers = [each for each in found.values() if isinstance(each, Tagger)]
     if taggers:
         vocabulary = taggers[0].vocabulary
     elif labels is not None:
@@ -324,16 +296,13 @@ def _task(
         if list(other.vocabulary.ids) != list(vocabulary.ids):
             raise ConfigError("the taggers have different vocabularies; give them one: tagger.with_labels(labels)")
     seen = None if train is None else _corpus(train, None)
-    return dataset.task(_corpus(gold, y), vocabulary, seen, **rules)
-
-
-def _run(found: Tagger | Run, task: dataset.EvaluationSet, measures: Sequence[str] | None) -> Run:
-    from tagwright.evaluation import dataset
-    from tagwright.evaluation.scores import depth
-
-    if isinstance(found, Run):
-        return task.aligned(found)
-    return dataset.tag(found, task, max(dataset.DEPTH, depth(measures or ())))
+    task = dataset.task(_corpus(gold, y), vocabulary, seen, **rules)
+    deepest = max(dataset.DEPTH, depth(measures or ()))
+    runs = {
+        name: task.aligned(each) if isinstance(each, Run) else dataset.tag(each, task, deepest)
+        for name, each in found.items()
+    }
+    return task, runs
 
 
 def _origin(given: object) -> str:

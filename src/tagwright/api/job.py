@@ -7,7 +7,7 @@ record, how to resume a killed training, and which folder to replace.
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from tagwright import __version__
 from tagwright.api.options import (
     ARGUMENTS,
-    COMBINE,
+    AUTO_METHOD,
     FINETUNE,
     ZERO_SHOT,
     check_given,
@@ -27,19 +27,16 @@ from tagwright.api.options import (
     record,
     resolved,
 )
-from tagwright.core.atomic import check_replaceable, lies_in, replace_folder
+from tagwright.core.atomic import OccupiedError, check_replaceable, lies_in, replace_folder
 from tagwright.core.extras import require
-from tagwright.core.owned import OccupiedError
 from tagwright.core.progress import note
 from tagwright.core.saved import is_first, read_manifest
 from tagwright.core.steps import LOG, Start, beside, digest, remove, resumable
 from tagwright.core.versions import in_use
-from tagwright.data.corpus import Corpus, ids_of, taken
-from tagwright.data.descriptions import Keywords, read_keywords
+from tagwright.data.corpus import Corpus, ids_of, is_synthetic, same_texts, taken
 from tagwright.data.gold import confident, known_labels, sample_labels, sample_pairs
+from tagwright.data.keywords import Keywords, read_keywords
 from tagwright.data.run_files import read_run
-from tagwright.data.same_text import same_texts
-from tagwright.data.synthetic import is_synthetic
 from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, TagwrightError, option
 from tagwright.evaluation.description import FREQUENT
@@ -60,63 +57,74 @@ NO_ROWS: Longs = np.zeros(0, np.int64)
 class Job:
     """A training. Raises ConfigError at once for an argument that the method does not accept.
 
-    config: the method's options, checked. documents: those to learn from, or a function that reads them. files: the
-    files of documents and options, which must not be inside the folder. labels: the vocabulary; None takes that of the
-    tagger to continue from. language: for names and stop words. unknown: what to do about gold labels that the
-    vocabulary lacks. check: leave labelled documents out and compare with the untrained method on them. folder: save
-    the tagger here, with checkpoints beside it until then; resume: continue from these. overwrite: replace a tagger
-    saved there.
-
-    Only some methods accept the rest. fuse, fuse_with: add the stages of the zero-shot method, of other taggers.
-    keywords: of labels. guesses: a run whose most confident labels take the place of gold ones. reviews: a file of
-    decisions; judged: the labels of each document that reviewers decided on, as a run. model: the tagger to continue
-    from. share_of_labels, share_of_pairs: learn from this share only.
+    The command `train` and `tagwright.train` take the arguments from `labels` on by the same names.
     """
 
     method: str
     config: Any
+    "The method's options, checked."
     documents: Sequence[Document] | Callable[[], Sequence[Document]]
+    "Those to learn from, or a function that reads them."
     files: Sequence[Path | str] = ()
+    "The files of documents and options, which must not be inside the folder."
     labels: Labels | None = None
+    "The vocabulary; None takes that of the tagger to continue from."
     language: str = ""
+    'The language of names and stop words, as in "fi" or "de+en".'
     unknown: Unknown = "warn"
+    "What to do about gold labels that the vocabulary lacks."
     check: bool = False
-    folder: Path | None = None
+    "Leave up to 200 labelled documents out of training, compare with zero_shot on them, and log the outcome."
+    output: Path | str | None = None
+    "Save the tagger to this folder, with checkpoints beside it until then."
     resume: bool = False
+    "Continue a training that was interrupted."
     overwrite: bool = False
+    "Replace a tagger saved there."
+
+    # only some methods accept the rest: see their `accepts`
     fuse: bool = False
+    "Add the stages of the zero-shot method."
     fuse_with: Sequence[Tagger | Path | str] = ()
+    "Add the stages of other taggers."
     keywords: Keywords | Path | None = None
+    "Label id -> words that describe it, or a file of them (depl)."
     guesses: Run | Path | None = None
+    "A run whose most confident labels take the place of gold ones."
     reviews: Path | None = None
+    "A file of decisions to learn from (auto)."
     judged: Run | None = None
+    "The labels of each document that reviewers decided on."
     model: Tagger | Path | str | None = None
+    "The tagger to continue from: finetune trains its encoder, auto learns how to combine its stages."
     share_of_labels: float | None = None
+    "Learn from this share of the labels only (finetune)."
     share_of_pairs: float | None = None
+    "Learn from this share of the documents' labels only (finetune)."
     _there: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", method_name(self.method))
-        if self.folder is not None:
-            self._check_folder(self.folder)
+        if self.output is not None:
+            self._check_folder(Path(self.output))
         elif self.resume:
             raise ConfigError(f"{option('resume')} continues a training that is saved; give {option('output', 'DIR')}")
         check_given(self.method, {name: _is_given(getattr(self, name, None)) for name in ARGUMENTS})
         if self.share_of_labels is not None and self.share_of_pairs is not None:
             one, other = option("share_of_labels"), option("share_of_pairs")
             raise ConfigError(f"got {one} and {other}, expected one of them")
-        if self.model is None and self.continues:
+        if self.model is None and self.method == FINETUNE:
             raise ConfigError(f"{self.method} continues from a saved tagger: give {option('model', 'DIR')}")
-        if self.labels is None and not self.continues:
+        if self.labels is None and self.model is None:
             raise ConfigError(f"which labels? give a vocabulary: {option('labels', 'FILE')}")
         for fused in self.fuse_with:
             if isinstance(fused, Path | str):
                 read_manifest(in_use(fused), KIND)  # says what is wrong if there is no tagger
 
     @property
-    def continues(self) -> bool:
-        """Whether the method continues from a tagger."""
-        return self.method in (FINETUNE, COMBINE)
+    def folder(self) -> Path | None:
+        """Where the tagger is saved."""
+        return None if self.output is None else Path(self.output)
 
     def run(self) -> Tagger:
         """Train, save if there is a folder, check if asked for, and return the tagger. Raises TagwrightError."""
@@ -260,7 +268,8 @@ class Job:
 
     def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, lesson: "Lesson") -> Start:
         """Return what must not change between start and resumption; without a folder there is none."""
-        options, on = options_of(self.config), {} if self.method in (ZERO_SHOT, COMBINE) else machine()
+        combines = self.method == AUTO_METHOD and self.model is not None
+        options, on = options_of(self.config), {} if self.method == ZERO_SHOT or combines else machine()
         if self.folder is None:
             return Start(self.method, options, {}, on)
         texts = documents.digest() if isinstance(documents, Corpus) else digest(documents)
@@ -279,6 +288,14 @@ class Job:
         for other in (*untrained, *(_loaded(each).with_labels(labels) for each in self.fuse_with)):
             tagger = fuse(other, tagger)
         return tagger
+
+
+ARGUMENTS_OF_A_JOB = tuple(
+    each.name
+    for each in fields(Job)
+    if each.init and each.name not in ("method", "config", "documents", "files", "labels")
+)
+"Arguments that `tagwright.train` takes by name beside the method's options."
 
 
 def _counts(documents: Sequence[Document], gold: Run | None) -> dict[str, int]:

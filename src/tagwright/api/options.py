@@ -1,166 +1,53 @@
-"""The table of the methods, their checked options, and the record of a training."""
+"""The options of the methods by name, checked, and the record of a training."""
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
-from difflib import get_close_matches
-from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from tagwright.core.checked import build, canonical, shown
+from tagwright import registry, renamed
+from tagwright.core.checked import build, canonical, nearest, shown
 from tagwright.core.progress import note
-from tagwright.core.steps import Steps
-from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.device import gpu_name, threads, uses_gpu
 from tagwright.encoders.model_folder import encoder_name
 from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError, option
-from tagwright.tagger import Tagger
+from tagwright.registry import METHODS, Method
 from tagwright.training.config import OF_ENCODER, TrainingConfig, lasting_options
-from tagwright.types import Document, Run
 
-Learns: TypeAlias = Literal["nothing", "texts", "labels", "either"]
-"What a method learns from: either texts alone or texts with gold labels."
-
-
-@dataclass(frozen=True)
-class Method:
-    """A method, whose module is imported when it is used: importing all takes longer than loading a tagger.
-
-    module: in `tagwright`. names: there, of the class of its options, and of the function that gives the
-    settings of its paper, if there is one. adapter: its training, where that is not the module's `fit`. accepts: the
-    other arguments of a training that it accepts, see `ARGUMENTS`. needs: packages that are no dependencies.
-    """
-
-    module: str
-    learns: Learns
-    names: tuple[str, str | None] = ("Config", "paper")
-    accepts: frozenset[str] = frozenset()
-    needs: tuple[str, ...] = ()
-    adapter: Callable[..., Tagger] | None = None
-
-    @property
-    def config(self) -> type[Any]:
-        """The class of its options."""
-        kind: type[Any] = self._of_module(self.names[0])
-        return kind
-
-    @property
-    def paper(self) -> Callable[[], Any] | None:
-        """The settings of its paper."""
-        return self._of_module(self.names[1]) if self.names[1] else None
-
-    @property
-    def fit(self) -> Callable[..., Tagger]:
-        """Its training: takes documents, labels, config, steps and named arguments.
-
-        `tagwright.api.job.Job` gives gold labels to methods that learn from labels.
-        """
-        return self.adapter or self._of_module("fit")
-
-    def _of_module(self, name: str) -> Any:
-        return getattr(import_module(f"tagwright.{self.module}"), name)
-
-
-ARGUMENTS = (
-    "fuse", "fuse_with", "keywords", "guesses", "reviews", "minutes", "synthetic", "model", "share_of_labels",
-    "share_of_pairs",
-)  # fmt: skip
+ARGUMENTS = tuple(dict.fromkeys(name for method in METHODS.values() for name in sorted(method.accepts)))
 "Arguments of a training that only some methods accept."
 
-ZERO_SHOT, AUTO_METHOD, FINETUNE, COMBINE = "zero_shot", "auto", "finetune", "combine"
-
-_FUSED = frozenset({"fuse", "fuse_with"})  # the stages alone determine the ranking, so fusing is possible
-_LABELLED = _FUSED | {"guesses"}
-_CONTINUED = frozenset({"model"})
-_TORCH = ("torch", "accelerate")
-_LIBRARY = (*_TORCH, "sentence_transformers")  # also of a static encoder; of others whoever loads one asks for it
-
-
-def _zero_shot(documents: Sequence[Document], labels: Vocabulary, config: Any, _steps: Steps) -> Tagger:
-    """Make the zero-shot tagger; documents help to recognise the language of the names."""
-    from tagwright.tagger import zero_shot
-
-    return zero_shot.fit(labels, config, documents)
-
-
-def _simcse(documents: Sequence[Document], labels: Vocabulary, config: Any, steps: Steps) -> Tagger:
-    """Train with two paragraphs of a document as they are, see `simcse_pairs`."""
-    from tagwright.papers import contrastive
-    from tagwright.papers.pairs import simcse_pairs
-
-    return contrastive.fit(documents, labels, config, steps, pairs_of=simcse_pairs)
-
-
-def _fine_tune(
-    documents: Sequence[Document], _labels: Vocabulary, config: Any, steps: Steps, *, model: Tagger, gold: Run,
-) -> Tagger:  # fmt: skip
-    """Continue from a tagger with gold labels."""
-    from tagwright.papers import maclr
-
-    tuned = maclr.fine_tune(model, documents, gold, config, steps)
-    return replace(tuned, training={"before": model.training})
-
-
-def _combine(
-    documents: Sequence[Document], _labels: Vocabulary, config: Any, _steps: Steps, *,
-    model: Tagger, gold: Run, judged: Run | None = None,
-) -> Tagger:  # fmt: skip
-    """Learn to combine the stages of a tagger, and record nDCG@5 before and after, from 0 to 1."""
-    from tagwright.auto import combine
-
-    found = combine.fit(documents, model, config, gold=gold, judged=judged)
-    if (combiner := found.combiner) is None:
-        raise ConfigError(f"combine needs at least {combine.FEWEST} documents with labels of the vocabulary")
-    measured = {"before": float(combiner.fixed.mean()), "after": float(combiner.measured.mean())}
-    return replace(found.tagger, training={"before": model.training, "combined": {"nDCG@5": measured}})
-
-
-_OF_NO_PAPER = ("Config", None)
-_WORDS = _LABELLED | {"keywords"}
-
-METHODS: dict[str, Method] = {
-    ZERO_SHOT: Method("tagger.zero_shot", "nothing", _OF_NO_PAPER, adapter=_zero_shot),
-    AUTO_METHOD: Method("auto", "either", _OF_NO_PAPER, frozenset({"reviews", "minutes", "synthetic"})),
-    "rts": Method("papers.rts", "texts", accepts=_FUSED, needs=_TORCH),
-    "maclr": Method("papers.maclr", "texts", accepts=_FUSED, needs=_TORCH),
-    "micol": Method("papers.micol", "texts", needs=_TORCH),
-    "futex": Method("papers.futex", "texts", needs=_LIBRARY),
-    "ict": Method("papers.contrastive", "texts", accepts=_FUSED, needs=_TORCH),
-    "simcse": Method("papers.contrastive", "texts", accepts=_FUSED, needs=_TORCH, adapter=_simcse),
-    FINETUNE: Method(
-        "papers.maclr", "labels", ("FewShot", "few_shot_paper"),
-        _FUSED | _CONTINUED | {"share_of_labels", "share_of_pairs"}, _TORCH, _fine_tune,
-    ),
-    COMBINE: Method("auto.combine", "labels", _OF_NO_PAPER, _CONTINUED | {"reviews"}, adapter=_combine),
-    "svm": Method("papers.svm", "labels", accepts=_LABELLED),
-    "classifier": Method("papers.depl", "labels", ("ClassifierConfig", "classifier_paper"), _LABELLED, _LIBRARY),
-    "de_ret": Method("papers.depl", "labels", ("DeRetConfig", "de_ret_paper"), _LABELLED, _LIBRARY),
-    "depl": Method("papers.depl", "labels", accepts=_WORDS, needs=_LIBRARY),
-    "depl_cls": Method("papers.depl", "labels", ("ClsConfig", "cls_paper"), _WORDS, _LIBRARY),
+_OF_ANNIF: Mapping[str, str] = {
+    "ensemble": "auto", "fasttext": "depl", "mllm": "zero_shot", "nn_ensemble": "auto", "omikuji": "svm", "svc": "svm",
+    "tfidf": "zero_shot", "xtransformer": "depl",
 }  # fmt: skip
-"All methods by name."
+"Backends of Annif, and the methods that do their work here."
+
+ZERO_SHOT, AUTO_METHOD, FINETUNE = "zero_shot", "auto", "finetune"
 
 
 def method_name(method: str) -> str:
-    """The name of a method as it is in `METHODS`; "de-ret" means "de_ret", "depl+cls" "depl_cls".
+    """The name of a method as it is registered; "zero-shot" means "zero_shot".
 
     Raises ConfigError with the nearest name, or the names there are.
     """
-    if (name := canonical(method)) not in METHODS:
-        near = get_close_matches(name, METHODS, 1, cutoff=0.61)  # "bert" is not meant as de_ret
-        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(METHODS)}"
+    name = renamed.new_method(canonical(method))
+    if registry.method(name) is None and name not in renamed.BASELINES:
+        near = _OF_ANNIF.get(name) or nearest(name, METHODS, cutoff=0.61)
+        hint = f'did you mean "{near}"?' if near else f"there are {', '.join(METHODS)}"
         raise ConfigError(f"no method {shown(method)}; {hint}")
     return name
 
 
 def named(method: str) -> Method:
     """The method of this name. Raises ConfigError with the names there are."""
-    return METHODS[method_name(method)]
+    name = method_name(method)
+    return registry.method(name) or renamed.BASELINES[name]
 
 
 def configuration(method: str, values: Mapping[str, Any], language: str = "", *, paper: bool = False) -> Any:
@@ -176,6 +63,7 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "", *,
     20
     """
     kind = named(method).config
+    values = renamed.new_options(canonical(method), values)
     if language and "language" in {field.name for field in fields(kind)}:
         values = {"language": language, **values}
     if "encoder" in values:

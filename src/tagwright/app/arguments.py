@@ -8,17 +8,15 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 
-from tagwright.core.checked import canonical
 from tagwright.core.outputs import Written, check_output
 from tagwright.core.progress import silence, unlogged
 from tagwright.core.versions import in_use
 from tagwright.errors import option
-from tagwright.readers.labels.encodings import label_encoding
-from tagwright.readers.limits import document_limit
+from tagwright.readers.limits import document_limit, within_limits
 
 Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet"]
 
@@ -26,17 +24,6 @@ FORMATS = (
     "How to print; jsonl and trec are run files, spreadsheet is tsv with an apostrophe before cells that look like "
     "formulas."
 )
-
-Method: TypeAlias = Literal[
-    "auto", "zero_shot", "rts", "maclr", "micol", "futex", "ict", "simcse", "finetune", "combine", "svm", "classifier",
-    "de_ret", "depl", "depl_cls",
-]  # fmt: skip
-
-
-def one_spelling(word: str) -> str:
-    """A word of the command line, a method in its one spelling."""
-    return name if (name := canonical(word)) in get_args(Method) else word
-
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.")]
 
@@ -49,9 +36,9 @@ def _limit(context: typer.Context, size: int | None) -> None:
 def _offline(context: typer.Context, wanted: bool) -> None:
     """Fetch nothing while the command runs."""
     if wanted:
-        from tagwright.encoders.model_folder import offline
+        from tagwright.encoders.device import model_settings
 
-        context.with_resource(offline())
+        context.with_resource(model_settings(offline=True))
 
 
 Offline = Annotated[
@@ -64,7 +51,8 @@ Offline = Annotated[
 
 def _encoding(context: typer.Context, name: str) -> str:
     """Applies to vocabularies as well while the command runs."""
-    context.with_resource(label_encoding(name))
+    if name:
+        context.with_resource(within_limits(label_encoding=name))
     return name
 
 
@@ -95,7 +83,9 @@ MODEL = "A saved tagger, or a folder of `tagwright models`."
 Model = Annotated[Path | None, typer.Option("--model", callback=model_in_use, help=MODEL)]
 Settings = Annotated[
     list[str],
-    typer.Option("--set", metavar="KEY=VALUE", help="An option of the zero-shot method: tagwright options zero_shot."),
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="An option of the zero-shot method: tagwright train zero_shot --options."
+    ),
 ]
 Train = Annotated[list[str], typer.Option(help="Labelled training documents, for label frequencies (PSP, slices).")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -111,7 +101,7 @@ def _quiet(context: typer.Context, wanted: bool) -> None:
     """Show no progress and no hints while the command runs."""
     context.with_resource(silence(wanted))
     if wanted:
-        context.with_resource(unlogged("tagwright.stages.dense.trust"))
+        context.with_resource(unlogged("tagwright.stages.dense.retriever"))
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", callback=_quiet, help="No progress bars, no hints.")]
@@ -244,55 +234,51 @@ class Scoring(Conditions):
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as typer reads it: in place of a parameter that is a group, a dataclass, the fields of the group."""
-    shown: list[Parameter] = []
-    groups: dict[str, Any] = {}
-    for parameter in signature(command, eval_str=True).parameters.values():
-        if is_dataclass(parameter.annotation):
-            groups[parameter.name] = parameter.annotation
-            shown += _options(parameter.annotation)
-        else:
-            shown.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+    """The command as typer reads it: a parameter that is a group stands for the fields of this dataclass.
+
+    What the command is to write is tried before it does anything. Raises TagwrightError as `check_output` does.
+    """
+    parameters = list(signature(command, eval_str=True).parameters.values())
+    groups: dict[str, Any] = {each.name: each.annotation for each in parameters if is_dataclass(each.annotation)}
+    shown = list[Parameter]()
+    for each in parameters:
+        shown += _options(groups[each.name]) if each.name in groups else [each]
 
     @wraps(command)
-    def run(**given: Any) -> None:
-        _check_outputs(shown, given)
+    def run(**values: Any) -> None:
+        _check_outputs(shown, values)
         made = {
-            name: group(**{each.name: given.pop(each.name) for each in fields(group)}) for name, group in groups.items()
+            name: group(**{each.name: values.pop(each.name) for each in fields(group)})
+            for name, group in groups.items()
         }
-        command(**made, **given)
+        command(**made, **values)
 
-    run.__signature__ = Signature(shown)  # type: ignore[attr-defined]
+    run.__signature__ = Signature([each.replace(kind=Parameter.KEYWORD_ONLY) for each in shown])  # type: ignore[attr-defined]
     return run
 
 
-READ = ("docs", "train", "test", "documents", "model")
-"Lists that name what a command reads, besides all paths."
-
-
-def _check_outputs(shown: Iterable[Parameter], given: Mapping[str, Any]) -> None:
-    """Try what a command is to write before it does anything. Raises TagwrightError as `check_output` does."""
-    marks = {each.name: mark for each in shown for mark in _metadata(each) if isinstance(mark, Written)}
-    others: list[Path | str] = []
-    for name in given.keys() - marks:
-        in_list = isinstance(given[name], list | tuple)
-        parts = given[name] if in_list else [given[name]]
-        others += [part for part in parts if isinstance(part, Path) or (in_list and name in READ)]
-    for name, mark in marks.items():
-        if given[name] is not None:
-            check_output(given[name], others, option(name), log=mark.log)
-            others.append(given[name])
-
-
-def _metadata(parameter: Parameter) -> tuple[Any, ...]:
-    return getattr(parameter.annotation, "__metadata__", ())
-
-
 def _options(group: Any) -> list[Parameter]:
-    types = get_type_hints(group, include_extras=True)
-    found = []
+    types, options = get_type_hints(group, include_extras=True), list[Parameter]()
     for each in fields(group):
         default = each.default if each.default_factory is MISSING else each.default_factory()
         default = Parameter.empty if default is MISSING else default
-        found.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=types[each.name]))
-    return found
+        options.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=types[each.name]))
+    return options
+
+
+def _check_outputs(parameters: Iterable[Parameter], values: Mapping[str, Any]) -> None:
+    marks = {
+        each.name: mark
+        for each in parameters
+        for mark in getattr(each.annotation, "__metadata__", ())
+        if isinstance(mark, Written)
+    }
+    others: list[Path | str] = []
+    for name in values.keys() - marks:  # paths are read, and so are lists of texts but for those of options
+        parts = values[name] if isinstance(values[name], list | tuple) else [values[name]]
+        in_list = parts is values[name] and name in ("docs", "train", "test", "documents", "model")
+        others += [part for part in parts if isinstance(part, Path) or in_list]
+    for name, mark in marks.items():
+        if values[name] is not None:
+            check_output(values[name], others, option(name), log=mark.log)
+            others.append(values[name])

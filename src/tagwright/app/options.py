@@ -4,7 +4,7 @@ import ast
 import inspect
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
@@ -15,37 +15,25 @@ from tagwright.core.checked import NONE, describe_type, fits, shown
 from tagwright.errors import ConfigError
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option for `--set`: name, expected values, default as it is written, meaning.
+def options_of(kind: type, paper: Any = None, within: str = "") -> list[dict[str, str | None]]:
+    """The fields of a dataclass, those of a dataclass that it holds as well, as options for `--set`.
 
-    paper: the value in the settings of a paper, as it is written, if they are asked for.
-    """
-
-    name: str
-    expected: str
-    default: str
-    meaning: str
-    paper: str | None = None
-
-
-def options_of(kind: type, paper: Any = None, within: str = "") -> list[Option]:
-    """The fields of a dataclass with the text under each in its source, those of a dataclass that it holds as well.
-
-    paper: the settings of a paper, to be listed beside the defaults.
+    Of each its name, expected values, default as it is written, meaning (the text under it in the source) and, if the
+    settings of a paper are given, its value there as it is written.
     """
     types, meanings, defaults = get_type_hints(kind, include_extras=True), _meanings(kind), kind()
-    found: list[Option] = []
+    options = list[dict[str, str | None]]()
     for field in fields(kind):
         held, default, name = types[field.name], getattr(defaults, field.name), within + field.name
         in_paper = getattr(paper, field.name, None)
         if is_dataclass(held):
-            found += options_of(type(default), in_paper, f"{name}.")
-        else:
-            expected = f"{describe_type(held)}, or {NONE}" if fits(None, held) else describe_type(held)
-            theirs = None if paper is None else _written(in_paper)
-            found.append(Option(name, expected, _written(default), meanings[field.name], theirs))
-    return found
+            options += options_of(type(default), in_paper, f"{name}.")
+            continue
+        expected = f"{describe_type(held)}, or {NONE}" if fits(None, held) else describe_type(held)
+        theirs = None if paper is None else _written(in_paper)
+        texts = (name, expected, _written(default), meanings[field.name], theirs)
+        options.append(dict(zip(("name", "expected", "default", "meaning", "paper"), texts, strict=True)))
+    return options
 
 
 def values_of(file: Path | None, settings: Sequence[str]) -> dict[str, Any]:

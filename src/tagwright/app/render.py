@@ -10,46 +10,45 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagwright.core.display import many
-from tagwright.core.terminal import escaped, for_programs, print_json
+from tagwright.core.display import escaped, for_programs, many, print_json
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
-from tagwright.evaluation import significance, tables, text_tables
+from tagwright.evaluation import significance, tables
+from tagwright.evaluation.calibration import threshold_rows
 from tagwright.evaluation.description import Description
 from tagwright.evaluation.metrics import DEPTHS
-from tagwright.evaluation.scores import Scores
+from tagwright.evaluation.scores import Scores, slice_rows
 from tagwright.evaluation.significance import Comparisons
 from tagwright.graph.network import Coverage
 from tagwright.readers.documents.records import to_record
 from tagwright.types import Document
 
 if TYPE_CHECKING:
-    from tagwright.app.options import Option
     from tagwright.evaluation.dataset import Ceilings
 
 WIDTH = 100
 "Columns of the lines that people read."
 
 
-def lines(found: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
     """Print the lines of a file."""
-    for line in found:
+    for line in lines:
         print(for_programs(line))
 
 
-def options(found: Sequence["Option"], *, as_json: bool) -> None:
-    """Print the options of a method: names, values, those of the paper that differ, meanings."""
+def print_options(options: Sequence[Mapping[str, str | None]], *, as_json: bool) -> None:
+    """Print the options of a method, as `options_of` gives them; settings of the paper where they differ."""
     if as_json:
-        print_json({"options": [asdict(option) for option in found]})
+        print_json({"options": options})
         return
-    for option in found:
-        paper = "" if option.paper in (None, option.default) else f"; paper: {option.paper}"
-        print(escaped(f"{option.name} = {option.default}{paper}"))
-        _wrapped(option.expected, 4)
-        _wrapped(option.meaning, 4)
+    for option in options:
+        paper = "" if option["paper"] in (None, option["default"]) else f"; paper: {option['paper']}"
+        print(escaped(f"{option['name']} = {option['default']}{paper}"))
+        _wrapped(option["expected"] or "", 4)
+        _wrapped(option["meaning"] or "", 4)
 
 
-def verified(model: Path, labels: int, changes: VocabularyChanges | None, *, as_json: bool) -> None:
+def print_verified(model: Path, labels: int, changes: VocabularyChanges | None, *, as_json: bool) -> None:
     """Print that a saved tagger is whole, and how its labels differ from others, if these were given."""
     if as_json:
         known = {} if changes is None else {"changes": changes.to_json()}
@@ -60,62 +59,62 @@ def verified(model: Path, labels: int, changes: VocabularyChanges | None, *, as_
         print(escaped(f"compared with its labels: {changes}"))
 
 
-def scores(found: Scores, *, as_json: bool) -> None:
+def print_scores(scores: Scores, *, as_json: bool) -> None:
     """Print the measures and slices."""
     if as_json:
-        print_json(found.to_json())
+        print_json(scores.to_json())
         return
-    show_table(text_tables.score_rows(found.measures), many(found.documents, "document"))
-    if found.calibration:
-        show_table(text_tables.score_rows(found.calibration.measures), "confidences; lower is better")
-        show_table(tables.threshold_rows(found.calibration.thresholds), "which suggestions to accept")
-    if found.slices:
-        show_table(tables.slice_rows(found))
+    show_table(tables.score_rows(scores.measures), many(scores.documents, "document"))
+    if scores.calibration:
+        show_table(tables.score_rows(scores.calibration.measures), "confidences; lower is better")
+        show_table(threshold_rows(scores.calibration.thresholds), "which suggestions to accept")
+    if scores.slices:
+        show_table(slice_rows(scores))
 
 
-def comparison(found: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -> None:
+def print_comparison(compared: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -> None:
     """Print a comparison of runs. runs: name -> file."""
     if as_json:
-        print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **found.to_json()})
+        print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **compared.to_json()})
         return
     for name, run in runs.items():
         print(escaped(f"{name}  {run}"))
-    for pair in found.pairs:
-        title = f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)"
+    for pair in compared.pairs:
+        title = f"{many(compared.documents, 'document')}; * marks p of 0.05 or less (Holm)"
         show_table(significance.comparison_rows(pair), title)
     _wrapped(f"p: {significance.MEANING_OF_P}", 0)
 
 
-def ceilings(found: "Ceilings", vocabulary: Vocabulary, *, as_json: bool) -> None:
+def print_ceilings(reached: "Ceilings", vocabulary: Vocabulary, *, as_json: bool) -> None:
     """Print the recall ceiling of each stage, and the gold labels that no stage finds."""
     if as_json:
-        missed = [{"label": vocabulary[label].id, "times": times} for label, times in found.missed.items()]
-        print_json({"documents": found.documents, "stages": found.stages, "missed": missed})
+        missed = [{"label": vocabulary[label].id, "times": times} for label, times in reached.missed.items()]
+        print_json({"documents": reached.documents, "stages": reached.stages, "missed": missed})
         return
     rows = [["stage", *(f"first {k}" for k in DEPTHS), "all", "candidates"]]
-    for name, stage in found.stages.items():
+    for name, stage in reached.stages.items():
         size, *shares = stage.values()
         rows.append([name, *(f"{100 * share:.1f}" for share in shares), f"{size:,.0f}"])
-    show_table(rows, f"{many(found.documents, 'document')}, % of the gold labels found")
-    if found.missed:
-        distinct, occurrences = many(len(found.missed), "gold label"), many(sum(found.missed.values()), "time")
+    show_table(rows, f"{many(reached.documents, 'document')}, % of the gold labels found")
+    if reached.missed:
+        distinct, occurrences = many(len(reached.missed), "gold label"), many(sum(reached.missed.values()), "time")
         print(f"No stage reaches {distinct}, {occurrences} in all; most often:")
-    for label, times in islice(found.missed.items(), 10):
+    for label, times in islice(reached.missed.items(), 10):
         print(escaped(f"  {times:>5} x {one_line(vocabulary[label].name)}  [{one_line(vocabulary[label].id)}]"))
 
 
-def description(found: Description, *, as_json: bool) -> None:
+def print_description(described: Description, *, as_json: bool) -> None:
     """Print contents, problems and applicable methods."""
     if as_json:
-        print_json(found.to_json())
+        print_json(described.to_json())
         return
-    show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in found.facts.items())])
-    for title, lines in (("Worth a look", found.warnings), ("Methods", found.methods)):
+    show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in described.facts.items())])
+    for title, lines in (("Worth a look", described.warnings), ("Methods", described.methods)):
         print(escaped(f"\n{title}"))
         print("\n".join(f"  {escaped(one_line(line))}" for line in lines) or "  nothing")
-    print(f"\nTo begin with: {found.advice.method}\n  tagwright {found.advice.command}")
-    _wrapped(found.advice.why, 2)
-    for each in found.best_at:
+    print(f"\nTo begin with: {described.advice.method}\n  tagwright {described.advice.command}")
+    _wrapped(described.advice.why, 2)
+    for each in described.best_at:
         print(f"\nFor one thing: {each.method}\n  tagwright {each.command}")
         _wrapped(each.why, 2)
 
@@ -125,36 +124,30 @@ def _wrapped(text: str, indent: int) -> None:
     print(textwrap.fill(escaped(text), width, initial_indent=" " * indent, subsequent_indent=" " * indent))
 
 
-def document(found: Document, *, line: bool = False) -> None:
+def print_document(document: Document, *, line: bool = False) -> None:
     """Print a document as JSON with nested sections, or as a line that is read again as the same document."""
-    record = to_record(found)
+    record = to_record(document)
     if line:
-        lines([json.dumps(record, ensure_ascii=False)])
+        print_lines([json.dumps(record, ensure_ascii=False)])
         return
     print_json({**record, "sections": _tree(record["sections"])})
 
 
-def coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
+def print_coverages(coverages: Sequence[Coverage], *, as_json: bool) -> None:
     """Print the coverage of meta-paths, and their hubs."""
     if as_json:
-        print_json({"paths": [_coverage(each) for each in found]})
+        print_json({"paths": [_coverage(each) for each in coverages]})
         return
     rows = [["meta-path", "documents with a neighbour", "median", "largest", "hubs"]]
-    for each in found:
+    for each in coverages:
         hubs = ", ".join(f"{shortened(hub.name, 30)} ({hub.documents:,})" for hub in each.hubs)
         rows.append([each.expression, f"{100 * each.share:.1f}%", f"{each.median:,.0f}", f"{each.largest:,}", hubs])
-    measured = min(each.measured for each in found)
-    part = "" if measured == found[0].documents else f", measured on {measured:,} or more of them"
-    show_table(rows, many(found[0].documents, "document") + part)
+    measured = min(each.measured for each in coverages)
+    part = "" if measured == coverages[0].documents else f", measured on {measured:,} or more of them"
+    show_table(rows, many(coverages[0].documents, "document") + part)
 
 
-def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
-    """Print each document with its neighbours as a line of JSON."""
-    for id_, ids in found:
-        print(escaped(json.dumps({"id": id_, "neighbours": ids}, ensure_ascii=False)))
-
-
-def show_table(rows: text_tables.Rows, title: str = "") -> None:
+def show_table(rows: tables.Rows, title: str = "") -> None:
     """Print a table, split into several if the terminal is too narrow; a pipe has no width."""
     from rich.console import Console
 
@@ -188,9 +181,9 @@ def _tree(sections: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return top
 
 
-def _coverage(found: Coverage) -> dict[str, Any]:
-    others = {key: value for key, value in asdict(found).items() if key != "expression"}
-    return {"path": found.expression, **others, "hubs": [hub._asdict() for hub in found.hubs]}
+def _coverage(coverage: Coverage) -> dict[str, Any]:
+    others = {key: value for key, value in asdict(coverage).items() if key != "expression"}
+    return {"path": coverage.expression, **others, "hubs": [hub._asdict() for hub in coverage.hubs]}
 
 
 def one_line(text: str) -> str:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from tagwright.app.render import WIDTH, one_line, shortened
 from tagwright.combining.confidence import confidence_level
 from tagwright.core.checked import shown
-from tagwright.core.display import many
-from tagwright.core.terminal import escaped, for_programs
+from tagwright.core.display import escaped, for_programs, many
 from tagwright.data import trec
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.run_files import document_record, suggestion_record
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.graph.evidence import NetworkEvidence
+from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.readers.lines import ENDS, escape_formula
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import legend, meanings
@@ -37,7 +36,7 @@ _INDENT = " " * 10
 
 
 def suggestion_lines(
-    found: Iterable[tuple[Document, list[Suggestion]]],
+    tagged: Iterable[tuple[Document, list[Suggestion]]],
     tagger: Tagger,
     output: "Format",
     names: Callable[[Document], Vocabulary] | None = None,
@@ -53,22 +52,22 @@ def suggestion_lines(
     names = names or (lambda _: tagger.vocabulary)
     lines: Iterator[str]
     if output == "jsonl":
-        lines = (run_line(document, suggested, tagger, names(document)) for document, suggested in found)
+        lines = (run_line(document, suggested, tagger, names(document)) for document, suggested in tagged)
     elif output == "trec":
         lines = (
             line
-            for document, suggested in found
+            for document, suggested in tagged
             for line in trec.run_lines(document.id, ((each.id, each.score) for each in suggested))
         )
     elif output == "text":
-        lines = _texts(found, tagger, names, paths=paths)
+        lines = _texts(tagged, tagger, names, paths=paths)
     else:
-        lines = _table(found, names, paths=paths, spreadsheet=output == "spreadsheet")
+        lines = _table(tagged, names, paths=paths, spreadsheet=output == "spreadsheet")
     return map(for_programs if output == "trec" else escaped, lines)
 
 
 def _texts(
-    found: Iterable[tuple[Document, list[Suggestion]]],
+    tagged: Iterable[tuple[Document, list[Suggestion]]],
     tagger: Tagger,
     names: Callable[[Document], Vocabulary],
     *,
@@ -76,7 +75,7 @@ def _texts(
 ) -> Iterator[str]:
     """Each document with its labels; the names of their reasons are explained where they are first shown."""
     explained = set[str]()
-    for document, suggested in found:
+    for document, suggested in tagged:
         yield from as_text(document, suggested, names(document), paths=paths)
         new = [line for line in legend(_reasons(suggested), tagger.meanings) if line not in explained]
         explained.update(new)
@@ -155,7 +154,7 @@ def _evidence(one: Evidence, document: Document) -> dict[str, Any]:
 
 
 def _table(
-    found: Iterable[tuple[Document, list[Suggestion]]],
+    tagged: Iterable[tuple[Document, list[Suggestion]]],
     names: Callable[[Document], Vocabulary],
     *,
     paths: bool,
@@ -171,7 +170,7 @@ def _table(
         return text(one_line(id_))
 
     yield "\t".join(COLUMNS)
-    for document, suggested in found:
+    for document, suggested in tagged:
         vocabulary = names(document)
         for rank, each in enumerate(suggested, 1):
             name = text(one_line(vocabulary.shown_name(vocabulary.index[each.id], whole=paths)))

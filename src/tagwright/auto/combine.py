@@ -4,27 +4,25 @@ All documents show how often labels are suggested and which documents are simila
 trust each stage.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.auto.combiner import CombinerOptions, Examples, FittedCombiner, fit_combiner
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
-from tagwright.combining.confidence import Platt, fit_curve, fit_score_map
+from tagwright.combining.confidence import ScoreMap, fit_curve, fit_score_map
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.reranked import Reranked
-from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.core.progress import bar
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, option, setting
-from tagwright.evaluation.metrics import Hits, ndcg
+from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
@@ -58,8 +56,11 @@ class Config(Checked):
     "How the combiner is trained."
 
 
-@dataclass(frozen=True, eq=False)
-class CombinedTagger:
+class TooLateError(Exception):
+    """There was no time to read all documents."""
+
+
+class CombinedTagger(NamedTuple):
     """A tagger and its fitted combiner; None without enough labelled documents."""
 
     tagger: Tagger
@@ -95,25 +96,23 @@ def fit(
     drawn = np.sort(np.random.default_rng(options.seed).permutation(labelled)[: options.documents])
     chosen = with_gold([documents[place] for place in drawn.tolist()], gold.take(drawn), tagger.vocabulary)
     known = judged_only(examples(richer, described, chosen), None if judged is None else judged.take(drawn))
-    fitted = fit_combiner(known, ndcg_at_5, options)
+    fitted = fit_combiner(known, options)
     return CombinedTagger(with_combiner(richer, described, fitted) or with_curve(tagger, fitted.examples), fitted)
 
 
 def check_can_learn(tagger: Tagger) -> None:
-    """Raise ConfigError for a tagger that a language model ranks again: its trust in the model fits the old ranking."""
-    if isinstance(tagger.combiner, Reranked):
-        raise ConfigError(
-            "how to combine the stages is not learned where a language model ranks again; learn it with the model: "
-            f"train auto with {option('reviews', 'FILE')} and {setting('llm.model', 'NAME')}"
-        )
+    """Raise ConfigError for a tagger whose stages nothing can learn to combine, see `Combiner.check_can_learn`."""
+    if not hasattr(tagger.combiner, "check_can_learn"):  # a combiner that was written for 0.9
+        raise ConfigError(f"{type(tagger.combiner).__name__} does not say what can be learned on top of it")
+    tagger.combiner.check_can_learn()
 
 
 def with_gold(documents: Sequence[Document], gold: Run, labels: Vocabulary) -> list[Document]:
     """Replace the labels of the documents. gold: a row for each."""
     ids = labels.ids
     return [
-        replace(each, labels=tuple(ids[label] for label in found.tolist()))
-        for each, (found, _) in zip(documents, gold, strict=True)
+        replace(document, labels=tuple(ids[label] for label in row.tolist()))
+        for document, (row, _) in zip(documents, gold, strict=True)
     ]
 
 
@@ -123,7 +122,7 @@ def with_more_stages(tagger: Tagger) -> Tagger:
     They match names in title and abstract only, and compare words of the whole text. A learned combiner reads the
     stages that it was trained with.
     """
-    if isinstance(tagger.combiner, LearnedCombiner):
+    if tagger.combiner.learned_features:
         return tagger
     added = dict[str, Stage]()
     for name, stage in tagger.retrievers.items():
@@ -142,9 +141,10 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
     """Return the tagger with the learned combiner and its confidences; None if the fixed sum stays."""
     if fitted.ranker is None:
         return None
-    confidence = fit_score_map(*fitted.out_of_fold)
+    examples = fitted.examples
+    confidence = fit_score_map(fitted.scores, examples.right, examples.run.rows)
     combiner = LearnedCombiner(described, fitted.ranker, fitted.bias, confidence)
-    return _with_parents(replace(tagger, combiner=combiner), fitted.examples, fitted.out_of_fold[0])
+    return _with_parents(replace(tagger, combiner=combiner), examples, fitted.scores, confidence)
 
 
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
@@ -152,19 +152,17 @@ def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
 
     A learned combiner keeps the confidences that it has.
     """
-    if isinstance(tagger.combiner, LearnedCombiner) or not len(examples.run.labels):
+    if tagger.combiner.learned_features or not len(examples.run.labels):
         return tagger
     standard = examples.features.values[:, examples.base].astype(np.float64)
     curve = fit_curve(standard, examples.right, examples.run.rows)
     combiner = replace(_weighted_sum(tagger), confidence="fitted", curve=(curve.slope, curve.intercept))
-    return _with_parents(replace(tagger, combiner=combiner), examples, standard)
+    return _with_parents(replace(tagger, combiner=combiner), examples, standard, curve)
 
 
-def _with_parents(tagger: Tagger, examples: Examples, scores: Doubles) -> Tagger:
+def _with_parents(tagger: Tagger, examples: Examples, scores: Doubles, fitted: ScoreMap) -> Tagger:
     """Learn how sure parents are, where labels have any. scores: (suggestions,) that have not seen the documents."""
-    combiner = tagger.combiner
-    fitted = combiner.confidence if isinstance(combiner, LearnedCombiner) else Platt(*_weighted_sum(tagger).curve)
-    if fitted is None or not len(tagger.vocabulary.links.labels):
+    if not len(tagger.vocabulary.links.labels):
         return replace(tagger, parents=None)
     run = examples.run.rescored(scores, fitted(scores))
     return replace(tagger, parents=fit_parents(run, examples.gold, tagger.vocabulary.hierarchy))
@@ -175,13 +173,15 @@ def without_confidence(tagger: Tagger) -> Tagger:
     return replace(tagger, combiner=replace(_weighted_sum(tagger), confidence="none"))
 
 
-def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Config) -> CandidateFeatures:
+def describe_corpus(
+    tagger: Tagger, documents: Sequence[Document], config: Config, in_time: Callable[[], bool] = lambda: True
+) -> CandidateFeatures:
     """Fit the features of candidates to the corpus, without reading the labels of documents.
 
-    Those of a learned combiner are fitted already.
+    Those of a learned combiner are fitted already. Raises TooLateError where the corpus is not read in time.
     """
-    if isinstance(tagger.combiner, LearnedCombiner):
-        return replace(tagger.combiner.described, first=_beneath(tagger.combiner))
+    if learned := tagger.combiner.learned_features:  # at most two combiners stand on each other
+        return replace(learned, first=learned.first if learned.first.learned_features else tagger.combiner)
     vectors = next((name for name, stage in tagger.stages.items() if isinstance(stage, Dense)), "")
     options = FeatureOptions(candidates=config.candidates, exclude_self=bool(config.exclude_self), vectors=vectors)
     first = _weighted_sum(tagger)
@@ -189,7 +189,7 @@ def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Confi
     weighted = {name: stage for name, stage in tagger.rerankers.items() if first.weight(name) or name == vectors}
     reading = replace(tagger, rerankers=weighted)  # of stages without weight nothing is counted
     drawn = np.random.default_rng(config.combiner.seed).permutation(len(documents))[: config.corpus]
-    return described.fit_corpus(pools(reading, [documents[place] for place in np.sort(drawn).tolist()]))
+    return described.fit_corpus(pools(reading, [documents[place] for place in np.sort(drawn).tolist()], in_time))
 
 
 def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[Document]) -> Examples:
@@ -197,8 +197,8 @@ def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[D
     runs, values, names = list[Run](), list[NDArray[Any]](), tuple[str, ...]()
     for pool in pools(tagger, documents):
         runs.append(described.candidates(pool))
-        found = described.describe(pool, runs[-1])
-        names, values = found.names, [*values, found.values]
+        features = described.describe(pool, runs[-1])
+        names, values = features.names, [*values, features.values]
     gold = tagger.vocabulary.gold(documents, unknown="ignore")
     return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold, len(tagger.vocabulary))
 
@@ -216,33 +216,19 @@ def judged_only(examples: Examples, judged: Run | None) -> Examples:
     return Examples(examples.run.keep(kept), features, examples.gold, examples.labels)
 
 
-def pools(tagger: Tagger, documents: Sequence[Document]) -> Iterator[CandidatePool]:
-    """Yield the candidates of documents, batch by batch."""
+def pools(
+    tagger: Tagger, documents: Sequence[Document], in_time: Callable[[], bool] = lambda: True
+) -> Iterator[CandidatePool]:
+    """Yield the candidates of documents, batch by batch. Raises TooLateError before a batch that is not in time."""
     with bar("reading documents", len(documents)) as done:
         for batch in batches(documents, BATCH):
+            if not in_time():
+                raise TooLateError
             yield tagger.candidates(batch)
             done(len(batch))
 
 
-def ndcg_at_5(ranking: Run, gold: Run) -> NDArray[np.float64]:
-    """Return nDCG@5 of each document, (documents,), by which to choose a combiner."""
-    return ndcg(Hits.of(ranking, gold, 5), 5)
-
-
-def _beneath(combiner: LearnedCombiner) -> WeightedSum | LearnedCombiner:
-    """The combiner to learn on top of: the first one, where two stand on each other already."""
-    first = combiner.described.first
-    return first if isinstance(first, LearnedCombiner) else combiner
-
-
 def _weighted_sum(tagger: Tagger) -> WeightedSum:
-    """What the combiner starts from. A stage whose labels follow the sum counts nothing in it."""
-    combiner = tagger.combiner
-    if isinstance(combiner, AppendLabels):
-        return replace(combiner.first, weights={**combiner.first.weights, combiner.options.by: 0.0})
-    if not isinstance(combiner, WeightedSum):
-        raise ConfigError(
-            f"the tagger combines its stages by {type(combiner).__name__}, expected a weighted sum or a "
-            "learned combiner"
-        )
+    combiner = tagger.combiner.weighted_sum
+    assert combiner, "checked by `check_can_learn`"
     return combiner

@@ -4,10 +4,10 @@ A ranker is shrunk towards the fixed sum and blended with it: the fewer labels t
 sum stays in place of a blend that is clearly worse on documents that it was not trained on.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import numpy as np
 
@@ -17,10 +17,8 @@ from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_grad
 from tagwright.core.checked import Checked, NotNegative, Positive, Range
 from tagwright.core.progress import counted
 from tagwright.errors import InputError
+from tagwright.evaluation.metrics import Hits, ndcg
 from tagwright.types import Doubles, Longs, Mask, Run
-
-Measure: TypeAlias = Callable[[Run, Run], Doubles]
-"(ranking, gold labels) -> score of each document (documents,), by which to choose the combiner."
 
 BASE = f"{FIXED_SUM}: standard score"
 "The feature towards which rankers are shrunk."
@@ -110,51 +108,27 @@ class Examples:
 
 
 @dataclass(frozen=True, eq=False)
-class Validation:
-    """How a blend scores documents that its ranker was not trained on.
-
-    raw: (suggestions,) the scores of the candidates. scores: the same with a bias for each label, from the candidates
-    of other folds. measured: (documents,) what each document scores by these.
-    """
-
-    raw: Doubles
-    scores: Doubles
-    measured: Doubles
-
-
-@dataclass(frozen=True, eq=False)
 class FittedCombiner:
     """The outcome. ranker: None where the fixed sum stays. bias: (labels,) what is added to the ranker's scores.
 
-    choice: the share of the ranking that is learned. validations: of every share. fixed: (documents,) what the fixed
-    sum scores. examples: the labelled documents that were looked at.
+    choice: the share of the ranking that is learned. scores: (suggestions,) of the examples by the choice, trained
+    without the labels of their document. measured, fixed: (documents,) nDCG@5 by these scores, and by the fixed sum.
+    examples: the labelled documents that were looked at.
     """
 
     ranker: CandidateRanker | None
     bias: Doubles
     choice: float
-    validations: Mapping[float, Validation]
+    scores: Doubles
+    measured: Doubles
     fixed: Doubles
     examples: Examples
-
-    @property
-    def out_of_fold(self) -> tuple[Doubles, Mask, Longs]:
-        """(suggestions,) of the choice: scores by rankers that did not see the document, whether right, and where."""
-        if self.choice == FIXED:
-            raise ValueError("the fixed sum was chosen: it is the same in and out of folds")
-        return self.validations[self.choice].scores, self.examples.right, self.examples.run.rows
 
     @property
     def ranking(self) -> Run:
         """The candidates as the choice ranks them, having seen the labels of other documents only."""
         run = self.examples.run
-        return run if self.choice == FIXED else run.rescored(self.validations[self.choice].scores)
-
-    @property
-    def measured(self) -> Doubles:
-        """(documents,) what the choice scores on each labelled document, having seen the labels of others only."""
-        found = self.validations.get(self.choice)
-        return found.measured if found else self.fixed
+        return run if self.ranker is None else run.rescored(self.scores)
 
     @property
     def gain(self) -> float:
@@ -162,8 +136,9 @@ class FittedCombiner:
         return float((self.measured - self.fixed).mean())
 
 
-Trainer: TypeAlias = Callable[[Examples, CombinerOptions], CandidateRanker]
-"Trains a ranker on all the examples that it is given."
+def ndcg_at_5(ranking: Run, gold: Run) -> Doubles:
+    """Return nDCG@5 of each document, (documents,), by which to choose a combiner."""
+    return ndcg(Hits.of(ranking, gold, 5), 5)
 
 
 def train_ranker(examples: Examples, options: CombinerOptions) -> CandidateRanker:
@@ -177,31 +152,28 @@ def train_ranker(examples: Examples, options: CombinerOptions) -> CandidateRanke
     return CandidateRanker(examples.features.names, linear, trees)
 
 
-def fit_combiner(
-    examples: Examples,
-    measure: Measure,
-    options: CombinerOptions = CombinerOptions(),
-    train: Trainer = train_ranker,
-) -> FittedCombiner:
+def fit_combiner(examples: Examples, options: CombinerOptions = CombinerOptions()) -> FittedCombiner:
     """The blend of ranker and fixed sum that cross-validation chooses, trained on all documents.
 
-    train: what trains the ranker. Documents without gold labels are left out. Raises InputError where fewer than two
-    have any.
+    Documents without gold labels are left out. Raises InputError where fewer than two have any.
     """
     documents = np.flatnonzero(np.diff(examples.gold.indptr) > 0)
     if len(documents) < 2:
         raise InputError(f"{len(documents)} labelled documents: a combiner is trained on two or more; label some")
     drawn = np.random.default_rng(options.seed).permutation(documents)[: options.documents]
     examples = examples.take(np.sort(drawn))
-    fixed = measure(examples.run, examples.gold)
-    validations = cross_validate(examples, measure, options, train)
+    fixed = ndcg_at_5(examples.run, examples.gold)
+    raw = cross_validate(examples, options)
+    scores = {share: _with_biases(examples, each, options) for share, each in raw.items()}
+    measured = {share: ndcg_at_5(examples.run.rescored(each), examples.gold) for share, each in scores.items()}
     expected = len(fixed) / (len(fixed) + options.half)
-    choice = choose(fixed, {share: found.measured for share, found in validations.items()}, expected, options.margin)
+    choice = choose(fixed, measured, expected, options.margin)
     if choice == FIXED:
-        return FittedCombiner(None, np.zeros(examples.labels), choice, validations, fixed, examples)
-    ranker = blend(train(examples, options), examples, choice)
-    bias = _bias(examples, validations[choice].raw, np.arange(len(examples.run)), options)
-    return FittedCombiner(ranker, bias, choice, validations, fixed, examples)
+        sums = examples.run.scores.astype(np.float64)
+        return FittedCombiner(None, np.zeros(examples.labels), choice, sums, fixed, fixed, examples)
+    ranker = blend(train_ranker(examples, options), examples, choice)
+    bias = _bias(examples, raw[choice], np.arange(len(examples.run)), options)
+    return FittedCombiner(ranker, bias, choice, scores[choice], measured[choice], fixed, examples)
 
 
 def blend(ranker: CandidateRanker, examples: Examples, share: float) -> CandidateRanker:
@@ -214,23 +186,21 @@ def blend(ranker: CandidateRanker, examples: Examples, share: float) -> Candidat
     return replace(ranker, linear=replace(ranker.linear, weight=weight))
 
 
-def cross_validate(
-    examples: Examples, measure: Measure, options: CombinerOptions, train: Trainer = train_ranker
-) -> dict[float, Validation]:
-    """Every share on documents that the ranker was not trained on: a document's candidates are in one fold only."""
+def cross_validate(examples: Examples, options: CombinerOptions) -> dict[float, Doubles]:
+    """Return the scores of every share, (suggestions,), by rankers that were not trained on the document."""
     folds = assign_folds(len(examples.run), options.folds, options.seed)
     scores = {share: np.zeros(len(examples.run.labels)) for share in SHARES}
     for fold in counted("training the combiner", np.unique(folds).tolist()):
         inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         training, validation = examples.take(inside), examples.take(outside)
-        ranker, places = train(training, options), examples.suggestions(outside)
+        ranker, places = train_ranker(training, options), examples.suggestions(outside)
         learned, base = ranker.predict(validation.features), _standard(ranker, validation)
         predicted = ranker.predict(training.features)
         spread = predicted.std() if len(predicted) else 1.0
         for share in SHARES:
             # A ranker that is the opposite of the sum cancels it at 1/2: then rounding would decide the order.
             scores[share][places] = np.round(learned + (1 - share) / share * spread * base, 9)
-    return {share: _validation(examples, raw, folds, measure, options) for share, raw in scores.items()}
+    return scores
 
 
 def _standard(ranker: CandidateRanker, examples: Examples) -> Doubles:
@@ -285,16 +255,14 @@ def better(one: Doubles, other: Doubles, margin: float) -> bool:
     return bool(difference.mean() > max(margin * error, 1e-9))
 
 
-def _validation(
-    examples: Examples, raw: Doubles, folds: Longs, measure: Measure, options: CombinerOptions
-) -> Validation:
-    """Add to the scores of each fold the biases of labels that were fitted on the other folds, and measure."""
-    scores = raw.copy()
+def _with_biases(examples: Examples, raw: Doubles, options: CombinerOptions) -> Doubles:
+    """Add to the scores of each fold the biases of labels that were fitted on the other folds."""
+    folds, scores = assign_folds(len(examples.run), options.folds, options.seed), raw.copy()
     for fold in np.unique(folds) if options.label_bias else ():
         bias = _bias(examples, raw, np.flatnonzero(folds != fold), options)
         places = examples.suggestions(np.flatnonzero(folds == fold))
         scores[places] += bias[examples.run.labels[places]]
-    return Validation(raw, scores, measure(examples.run.rescored(scores), examples.gold))
+    return scores
 
 
 def _bias(examples: Examples, raw: Doubles, documents: Longs, options: CombinerOptions) -> Doubles:

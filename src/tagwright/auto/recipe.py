@@ -1,73 +1,82 @@
 """`train auto`: inspect the data, train the stages that are worth it, and learn from labels how to combine them.
 
-1. Make and show a plan: contents of the data, which stages of `evaluation.advice.STAGES` to try, and their cost.
+1. See what the data hold, and which stages of `out_of_fold.STAGES` they allow.
 2. Retrieve candidates with the stages of the zero-shot method. Count suggested labels and search similar documents in
    the corpus.
-3. Train stages: on the labels an SVM, and the nearest labelled documents; on the other texts an encoder. They score
-   each labelled document out of fold, without its labels. Leave out those without which the sum is clearly better.
+3. Train stages, in order of worth, while time is left: on the labels an SVM, and the nearest labelled documents; on the
+   other texts an encoder. They score each labelled document out of fold, without its labels. Leave out those without
+   which the sum is clearly better.
 4. Cross-validate a combiner without these stages and one with them, and keep the former unless the latter is clearly
    better, by more than one standard error. If it is clearly worse than the zero-shot method, keep that. From
-   `plan.TRAINED_STAGES_ONLY` labelled documents on, the combiner is not tried without these stages.
+   `TRAINED_STAGES_ONLY` labelled documents on, the combiner is not tried without these stages.
 
 A document without labels counts as unlabelled, not as a document that no label fits.
 """
 
+import json
 import logging
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from shlex import quote
+from time import monotonic
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from tagwright.auto import combine, examples, plan, reranking, speed
-from tagwright.auto.combiner import CombinerOptions, better, fit_combiner
-from tagwright.auto.examples import Trial, Weighted
-from tagwright.auto.out_of_fold import DEPL_CLS, KNN, KNN_DENSE, SVM, Fold, Folds, parts
-from tagwright.auto.plan import Plan, Work
+from tagwright.auto import combine, examples, reranking
+from tagwright.auto.combiner import CombinerOptions, Examples, FittedCombiner, better, fit_combiner, ndcg_at_5
+from tagwright.auto.out_of_fold import STAGES, Folds
 from tagwright.combining.candidate_features import CandidateFeatures
-from tagwright.combining.learned_combiner import LearnedCombiner
-from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.core.garbage import seldom_collected
 from tagwright.core.progress import note
 from tagwright.core.saved import pack, unpack
-from tagwright.core.scratch import scratch_folder
 from tagwright.core.steps import State, Steps
-from tagwright.data.corpus import taken
-from tagwright.data.synthetic import is_synthetic
+from tagwright.data.corpus import is_synthetic, taken
+from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
 from tagwright.encoders.precision import Precision
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, setting
 from tagwright.evaluation.advice import next_step
 from tagwright.llm.options import LlmOptions
-from tagwright.papers import depl, rts
 from tagwright.stages.dense import Dense
-from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.language_model import LLM_RANKING, with_keywords, with_model
 from tagwright.tagger.zero_shot import StageName
 from tagwright.text.language import AUTO, check, resolve
-from tagwright.training.config import TrainingConfig
-from tagwright.types import Document, Doubles, Longs, Retriever, Run
+from tagwright.types import Document, Doubles, Longs, Run
 
 _log = logging.getLogger(__name__)
 
-RTS = "rts"
-"The name of the stage whose encoder RTS trains."
+TRAINED_STAGES_ONLY = 1000
+"""From this many labelled documents on, a combiner without the stages that are trained on labels is not tried: training
+it takes as long again, and with all labels of mdn and tib even the fixed sum with them was above such a combiner of 300
+documents by 9 points and more; between 300 and 6,000 that was not measured."""
 
 FEWER = 3
-"""Folds of the combiner from `plan.TRAINED_STAGES_ONLY` documents on: two thirds of them are enough to train on,
-in half the time."""
+"""Folds of the combiner from `TRAINED_STAGES_ONLY` documents on: two thirds of them are enough to train on, in half the
+time."""
+
+TrainedStage: TypeAlias = Literal["combiner", "svm", "knn", "knn_dense", "depl_cls", "rts"]
+
+Trial: TypeAlias = tuple[Tagger, FittedCombiner]
+"A way to combine stages: the tagger that it gives, and what was learned for it."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Checked):
-    """The choices of `train auto`. Which stages are trained is not among them: see `evaluation.advice.STAGES`."""
+    """The choices of `train auto`."""
 
     minutes: Positive = 10.0
-    "Time limit: leave out stages that are predicted to take longer in all; the zero-shot method always stays."
+    """About how long it may take. In the first half stages begin, in order of worth; what has begun is finished. The
+    zero-shot method always stays."""
+
+    trained: Annotated[tuple[TrainedStage, ...], Distinct()] | None = None
+    """Exactly these stages are trained besides the zero-shot method, however long they take, as the report of a
+    training lists them; None: those that data and minutes allow."""
 
     stages: Annotated[tuple[StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
     "The stages of the zero-shot method."
@@ -87,8 +96,9 @@ class Config(Checked):
     labels_per_document: Positive | None = None
     "How many labels a document has as a rule, as for the zero-shot method; not needed where documents have labels."
 
-    corpus: AtLeastZero = 3000
-    "Number of documents, drawn by the seed, to count suggested labels in and to search similar documents."
+    corpus: AtLeastZero | None = None
+    """Number of documents, drawn by the seed, to count suggested labels in and to search similar documents. None:
+    3,000, and 10,000 where the stages of a tagger are combined."""
 
     candidates: AtLeastOne = 100
     "Number of candidates per document to re-rank."
@@ -144,6 +154,25 @@ class Data:
     synthetic: Longs
     steps: Steps
 
+    @classmethod
+    def of(
+        cls,
+        documents: Sequence[Document],
+        labels: Vocabulary,
+        gold: Run,
+        judged: Run | None,
+        config: Config,
+        steps: Steps,
+    ) -> Self:
+        """Draw the documents that the combiner learns from. Raises ConfigError where hardly any label is a person's."""
+        labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
+        synthetic = labelled[[is_synthetic(each) for each in taken(documents, labelled)]]
+        real = np.setdiff1d(labelled, synthetic)
+        if len(synthetic) and len(real) < combine.FEWEST:
+            raise ConfigError(f"synthetic documents need at least {combine.FEWEST} others with labels, got {len(real)}")
+        chosen = np.sort(np.random.default_rng(config.seed).permutation(real)[: config.labelled])
+        return cls(documents, labels, gold, judged, chosen, labelled, synthetic, steps)
+
     def corpus(self, most: int, seed: int) -> Sequence[Document]:
         """The documents that no language model wrote; so many of them, where one wrote some."""
         if not len(self.synthetic):
@@ -156,36 +185,268 @@ class Data:
         """The documents to train the combiner on, with their labels in `gold` only."""
         return combine.with_gold(taken(self.documents, self.chosen), self.gold.take(self.chosen), self.labels)
 
-    def examples(self, name: str, make: Callable[[], Weighted]) -> Weighted:
-        """Return candidates of the documents to train the combiner on, computed or read from the store."""
-        found = Weighted.of(self.steps.once(name, lambda: make().state))
+    @property
+    def unread(self) -> list[Document]:
+        """The documents that teach nothing by their labels: neither chosen nor synthetic."""
+        read = np.union1d(self.chosen, self.synthetic)
+        return taken(self.documents, np.setdiff1d(np.arange(len(self.documents)), read))
+
+    def examples(
+        self, name: str, make: Callable[[], tuple[Examples, Mapping[str, float]]]
+    ) -> tuple[Examples, Mapping[str, float]]:
+        """Return candidates of the documents to train the combiner on, computed or read from the store, and weights."""
+        described, weights = examples.restored(self.steps.once(name, lambda: examples.stored(*make())))
         judged = self.judged.take(self.chosen) if self.judged else None
-        return replace(found, examples=combine.judged_only(found.examples, judged))
+        return combine.judged_only(described, judged), weights
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
-    """The stages and combiners tried, and the chosen one.
+@seldom_collected()
+def fit(
+    documents: Sequence[Document],
+    labels: Vocabulary,
+    config: Config = Config(),
+    steps: Steps = Steps(),
+    *,
+    gold: Run | None = None,
+    judged: Run | None = None,
+    model: Tagger | None = None,
+) -> Tagger:
+    """Return the best tagger that documents, labels and time allow. Log what the data allow, and the result.
 
-    measured: nDCG@5 of each in cross-validation. brought: (documents,) the loss of nDCG@5 without a group of features.
-    model: what is said of the language model, if one was asked.
+    gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
+    steps: the store of finished stages. model: the tagger whose stages are combined, in place of those of the zero-shot
+    method and of trained ones. Never returns a tagger that cross-validation on the labelled documents finds worse than
+    the zero-shot method, by more than one standard error. Raises TagwrightError.
+    """
+    if model is not None:
+        return _over(model, documents, config, gold, judged)
+    begun = monotonic()
+    end = begun + 60 * config.minutes
+    gold = labels.gold(documents, unknown="warn") if gold is None else gold
+    config = replace(config, language=resolve(config.language, labels, documents))
+    data = Data.of(documents, labels, gold, judged, config, steps)
+    held = f"{len(documents):,} documents, {len(data.labelled):,} with labels; {len(labels):,} labels"
+    note(f"the data: {held}; language {config.language}")
+    try:
+        if steps.has("slow"):  # a resumed training may find another speed
+            raise combine.TooLateError
+        return _learned(data, config, (begun + end) / 2)
+    except combine.TooLateError:
+        late = f"half of {config.minutes:g} minutes was over before the documents were read"
+    if config.encoder == AUTO and has_packaged() and "dense" in config.stages:
+        steps.within("slow").keep(State({"slow": np.ones(1)}), {})
+        note(f"encoder {STATIC} in place of {PACKAGED}: {late}")
+        config, data = replace(config, encoder=STATIC), replace(data, steps=steps.within("lighter"))
+        with suppress(combine.TooLateError):
+            return _learned(data, config, (monotonic() + end) / 2)
+    return _untrained(_begun(data, config)[1], data, config, late)
+
+
+def _over(model: Tagger, documents: Sequence[Document], config: Config, gold: Run | None, judged: Run | None) -> Tagger:
+    """Learn to combine the stages of a tagger, and record nDCG@5 before and after, from 0 to 1."""
+    options = CombinerOptions(documents=config.labelled, seed=config.seed)
+    corpus = combine.Config.corpus if config.corpus is None else config.corpus
+    settings = combine.Config(corpus=corpus, candidates=config.candidates, combiner=options)
+    tagger, combiner = combine.fit(documents, model, settings, gold=gold, judged=judged)
+    if combiner is None:
+        raise ConfigError(f"{combine.FEWEST} documents with labels of the vocabulary are needed to combine, or more")
+    measured = {"before": float(combiner.fixed.mean()), "after": float(combiner.measured.mean())}
+    return replace(tagger, training={"before": model.training, "combined": {"nDCG@5": measured}})
+
+
+def _begun(data: Data, config: Config) -> tuple[Data, Tagger]:
+    """Return the data with the translated names of the labels, and the tagger of the zero-shot method."""
+    start = zero_shot.fit(data.labels, config.zero_shot, data.documents)
+    data = replace(data, labels=start.vocabulary)
+    return data, with_keywords(start, config.llm, data.teaching)
+
+
+def _learned(data: Data, config: Config, until: float) -> Tagger:
+    """Return the best of zero-shot method, combiner, and combiner with trained stages in cross-validation.
+
+    until: when the last stage may begin. Raises TooLateError where the documents are not read by then.
     """
 
-    chosen: str
-    documents: int = 0
-    measured: Mapping[str, float] = field(default_factory=dict)
-    brought: Mapping[str, Doubles] = field(default_factory=dict)
-    model: str = ""
+    def in_time() -> bool:
+        return config.trained is not None or monotonic() < until
 
-    def lines(self) -> list[str]:
-        """Return the report as lines of text."""
-        if not self.measured:
-            return []
-        found = ", ".join(f"{name} {100 * value:.1f}" for name, value in self.measured.items())
-        said = [f"nDCG@5 in cross-validation on {self.documents:,} labelled documents: {found}; kept: {self.chosen}"]
-        if brought := ", ".join(f"{name} {_gain(lost)}" for name, lost in self.brought.items()):
-            said.append(f"gain of each, in points: {brought}")
-        return [*said, *filter(None, [self.model])]
+    data, start = _begun(data, config)
+    names, exclude_self = _stages(data, start, config)
+    if not names:
+        return _untrained(start, data, config, STAGES[0].lacking({"labelled": len(data.labelled)}))
+    options = CombinerOptions(documents=config.labelled, seed=config.seed)
+    options = options if len(data.chosen) < TRAINED_STAGES_ONLY else replace(options, folds=FEWER)
+    corpus = 3000 if config.corpus is None else config.corpus
+    settings = combine.Config(corpus=corpus, candidates=config.candidates, exclude_self=exclude_self, combiner=options)
+    richer = combine.with_more_stages(combine.without_confidence(start))
+    described = _corpus(data, richer, settings, in_time)
+    plain, _ = data.examples("combiner", lambda: (combine.examples(richer, described, data.teaching), {}))
+    trials, ran = dict[str, Trial](), ["combiner"]
+    skips_plain = len(data.labelled) >= TRAINED_STAGES_ONLY and bool(names[1:]) and in_time()
+    if not skips_plain:
+        fitted = fit_combiner(plain, options)
+        trials["combiner"] = combine.with_combiner(richer, described, fitted) or start, fitted
+    if names[1:] and (skips_plain or in_time()):
+        name, trial, weights = _with_trained(data, start, richer, described, options, names[1:], in_time)
+        trials[name] = trial
+        ran += [each for each in names if each in weights]
+    if late := [name for name in names if name not in ran]:
+        note(f"without {', '.join(late)}: half of {config.minutes:g} minutes was over, and the rest is to finish")
+    return _kept(data, start, config, options, plain, trials, ran)
+
+
+def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]:
+    """Return the stages to train in order of worth, and whether labels are never right for a document of the same id.
+
+    Raises ConfigError where the data or this installation do not allow a stage that the options name.
+    """
+    learned_from, unread, own = set(data.chosen.tolist()), 0, list[int]()
+    for place, document in enumerate(data.documents):
+        unread += place not in learned_from and bool(document.title and (document.abstract or document.sections))
+        own.append(data.labels.index.get(document.id, -1))
+    encoders = sum(isinstance(stage, Dense) for stage in start.retrievers.values())
+    held = {"labelled": len(data.labelled), "unread": unread, "encoders": encoders}
+    lacking = {row.name: why for row in STAGES if (why := row.lacking(held))}
+    if config.trained is None:
+        for name, why in lacking.items():
+            note(f"without {name}: {why}")
+    elif wrong := [name for name in config.trained if name in lacking]:
+        raise ConfigError(f"trained has {wrong[0]}, which cannot be: {lacking[wrong[0]]}; leave it out")
+    wanted = {row.name for row in STAGES} if config.trained is None else {"combiner", *config.trained}
+    names = [row.name for row in STAGES if row.name in wanted - lacking.keys()]
+    return names, excludes_self(np.array(own, np.int64), data.gold)
+
+
+def _corpus(data: Data, tagger: Tagger, settings: combine.Config, in_time: Callable[[], bool]) -> CandidateFeatures:
+    """What all documents tell, stored: no label of a document is read for it."""
+
+    def describe() -> State:
+        corpus = data.corpus(settings.corpus, settings.combiner.seed)
+        described = combine.describe_corpus(tagger, corpus, settings, in_time)
+        with scratch_folder() as folder:
+            described.save(folder)
+            return State({name: np.frombuffer(content, np.uint8) for name, content in pack(folder).items()})
+
+    files = data.steps.once("corpus", describe).arrays
+    folder = unpack({name: file.tobytes() for name, file in files.items()})
+    return CandidateFeatures.load(folder, data.labels, tagger.combiner)
+
+
+def _with_trained(
+    data: Data,
+    start: Tagger,
+    richer: Tagger,
+    described: CandidateFeatures,
+    options: CombinerOptions,
+    names: Sequence[str],
+    in_time: Callable[[], bool],
+) -> tuple[str, Trial, Mapping[str, float]]:
+    """The combiner with stages that are trained, after its name; and the weight of each that there was time for.
+
+    What the corpus tells stays what the other stages found there, who saw no labels.
+    """
+    folds = Folds(
+        taken(data.documents, data.labelled),
+        data.labels,
+        data.gold.take(data.labelled),
+        np.searchsorted(data.labelled, data.chosen),
+        seed=options.seed,
+        steps=data.steps,
+        dense=next(((name, stage) for name, stage in start.retrievers.items() if isinstance(stage, Dense)), None),
+        unread=data.unread,
+        synthetic=len(data.synthetic),
+    )
+    described_by_all, weights = data.examples(
+        "trained", lambda: examples.with_trained(richer, described, data.teaching, folds, names, in_time)
+    )
+    fitted = fit_combiner(described_by_all, replace(options, label_bias=False))
+    stages = folds.last([name for name, weight in weights.items() if weight])
+    counted, listed = {name: weights[name] for name in stages}, " and ".join(stages) or "none"
+    joined = replace(richer, retrievers={**richer.retrievers, **stages})
+    if tagger := combine.with_combiner(joined, examples.weighted(described, counted), fitted):
+        return f"combiner with {listed}", (tagger, fitted), weights
+    summed = combine.without_confidence(start)
+    combiner = summed.combiner.weighted_sum
+    assert combiner, "the combiner of the zero-shot method"
+    combiner = replace(combiner, weights={**combiner.weights, **counted})
+    summed = replace(summed, retrievers={**summed.retrievers, **stages}, combiner=combiner)
+    return f"sum with {listed}", (combine.with_curve(summed, fitted.examples), fitted), weights
+
+
+def clearest(measured: Mapping[str, Doubles], margin: float) -> str:
+    """The first way to combine, or a later one that is better in cross-validation by over `margin` standard errors.
+
+    measured: name -> (documents,) nDCG@5. Fifty documents cannot tell a small gain from chance, and fewer stages tag
+    faster.
+    """
+    best, *others = measured
+    for name in others:
+        if better(measured[name], measured[best], margin):
+            best = name
+    return best
+
+
+def _kept(
+    data: Data,
+    start: Tagger,
+    config: Config,
+    options: CombinerOptions,
+    plain: Examples,
+    trials: Mapping[str, Trial],
+    ran: Sequence[str],
+) -> Tagger:
+    """Keep the best by cross-validation, the language model too if it helps; say what was tried, and what it brought.
+
+    ran: the names of the stages that were trained.
+    """
+    fixed = ndcg_at_5(plain.run, plain.gold)
+    kept = clearest({name: fitted.measured for name, (_, fitted) in trials.items()}, options.margin)
+    tagger, fitted = trials[kept]
+    ranked, gold, lost = fitted.ranking, fitted.examples.gold, dict[str, Doubles]()
+    if tagger is start or better(fixed, fitted.measured, options.margin):
+        kept, tagger, ranked, gold = "zero_shot", combine.with_curve(start, plain), plain.run, plain.gold
+    else:
+        lost = examples.brought(fitted, options)
+    measured = {"zero_shot": fixed, **{name: each.measured for name, (_, each) in trials.items()}}
+    means, asked = {name: float(values.mean()) for name, values in measured.items()}, ""
+    if config.llm.model:
+        learned = reranking.learn(tagger, ranked, gold, data.teaching, config.llm, config.seed)
+        tagger, means[LLM_RANKING], asked = learned
+    tried = ", ".join(f"{name} {100 * value:.1f}" for name, value in means.items())
+    note(f"nDCG@5 in cross-validation on {len(fixed):,} labelled documents: {tried}; kept: {kept}")
+    if lost:
+        note(f"gain of each, in points: {', '.join(f'{name} {_gain(each)}' for name, each in lost.items())}")
+    if asked:
+        note(asked)
+    flag, name, value = setting("trained", json.dumps(list(ran))).rpartition("trained=")
+    again = flag + quote(name + value) if flag else name + value  # as it is typed in a shell, or in Python
+    note(f"to train these again, whatever the time: {again}")
+    points = {name: round(value, 4) for name, value in means.items()}
+    brought = {name: round(float(each.mean()), 4) for name, each in lost.items()}
+    return _finished(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought})
+
+
+def _untrained(start: Tagger, data: Data, config: Config, why: str) -> Tagger:
+    """Return the tagger of the zero-shot method, with the language model if one is named. why: no stage is trained."""
+    if len(data.labelled):
+        _log.warning("none of the %d labelled documents was used, without the combiner: %s", len(data.labelled), why)
+    nothing: Mapping[str, Mapping[str, float]] = {"nDCG@5": {}, "brought": {}}
+    return _finished(with_model(start, config.llm), data, config, "zero_shot", [], nothing)
+
+
+def _finished(
+    tagger: Tagger,
+    data: Data,
+    config: Config,
+    kept: str,
+    ran: Sequence[str],
+    measured: Mapping[str, Mapping[str, float]],
+) -> Tagger:
+    """Return the tagger with the record of its training; say what to do next."""
+    if line := next_step(len(data.labelled)):
+        note(line)
+    record = {**config.resolved, "stages": ["zero_shot", *ran], "kept": kept, **measured}
+    return replace(tagger, training={"auto": record})
 
 
 def _gain(lost: Doubles) -> str:
@@ -201,236 +462,3 @@ def _gain(lost: Doubles) -> str:
         return points
     clear = better(np.zeros(len(lost)), lost, 1.0)
     return f"{points} (kept: {'without trees only' if clear else 'within noise'})"
-
-
-@seldom_collected()
-def fit(
-    documents: Sequence[Document],
-    labels: Vocabulary,
-    config: Config = Config(),
-    steps: Steps = Steps(),
-    *,
-    gold: Run | None = None,
-    judged: Run | None = None,
-) -> Tagger:
-    """Return the best tagger that documents, labels and time allow. Log the plan before, and the result after.
-
-    gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
-    steps: the store of finished stages. Never returns a tagger that cross-validation on the labelled documents finds
-    worse than the zero-shot method, by more than one standard error. Raises TagwrightError.
-    """
-    started = time.perf_counter(), time.process_time()
-    gold = labels.gold(documents, unknown="warn") if gold is None else gold
-    labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
-    synthetic = labelled[[is_synthetic(each) for each in taken(documents, labelled)]]
-    real = np.setdiff1d(labelled, synthetic)
-    if len(synthetic) and len(real) < combine.FEWEST:
-        raise ConfigError(f"synthetic documents need at least {combine.FEWEST} others with labels, got {len(real)}")
-    drawn = np.sort(np.random.default_rng(config.seed).permutation(real)[: config.labelled])
-    language = resolve(config.language, labels, documents)
-
-    def begin(config: Config, steps: Steps) -> tuple[Config, Data, Tagger, Plan]:
-        start = zero_shot.fit(labels, replace(config.zero_shot, language=language), documents)
-        data = Data(documents, start.vocabulary, gold, judged, drawn, labelled, synthetic, steps)
-        start = with_keywords(start, config.llm, data.teaching)
-        return config, data, start, make_plan(data, start, config, language, started)
-
-    config, data, start, found = begin(config, steps)
-    if len(labelled) and config.encoder == AUTO and has_packaged() and "dense" in config.stages:
-        slow = np.array(["combiner" in found.too_slow])  # stored: a resumed training may find another speed
-        if steps.once("speed", lambda: State({"slow": slow})).arrays["slow"][0]:
-            lighter = begin(replace(config, encoder=STATIC), steps.within("lighter"))
-            if "combiner" in lighter[-1].stages:
-                why = f"with {PACKAGED} no label could be used in {config.minutes:g} minutes on this machine"
-                note(f"encoder {STATIC}: {why}")
-                config, data, start, found = lighter
-    for line in found.lines():
-        note(line)
-    if "combiner" in found.stages:
-        tagger, report = _learned(data, start, found, config)
-    else:
-        tagger, report = with_model(start, config.llm), Report("zero_shot")
-        if len(labelled) and "combiner" in found.left_out:
-            why = found.left_out["combiner"]
-            _log.warning("none of the %d labelled documents was used, without the combiner: %s", len(labelled), why)
-    for line in filter(None, (*report.lines(), next_step(len(labelled)))):
-        note(line)
-    record = {
-        **config.resolved,
-        "stages": list(found.stages),
-        "predicted": dict(found.seconds),
-        "memory": found.memory,
-        "kept": report.chosen,
-    }
-    measured = {name: round(value, 4) for name, value in report.measured.items()}
-    brought = {name: round(float(lost.mean()), 4) for name, lost in report.brought.items()}
-    return replace(tagger, training={"auto": {**record, "nDCG@5": measured, "brought": brought}})
-
-
-def make_plan(data: Data, start: Tagger, config: Config, language: str, started: tuple[float, float]) -> Plan:
-    """Plan the training. Tag a few documents and labels to measure the speed of this machine.
-
-    started: wall and processor time when the training began.
-    """
-    holdings = plan.survey(data.documents, data.labels, data.gold, language, data.chosen.tolist())
-    corpus, read = min(config.corpus, len(data.documents)), _read(data, config)
-    texts = taken(data.documents, read) if len(data.chosen) else []
-    dense = next((stage for stage in start.retrievers.values() if isinstance(stage, Dense)), None)
-    holdings = replace(holdings, encoders=int(dense is not None))
-    work = Work(
-        encode_labels=dense.missing if dense else 0,
-        encode_documents=plan.not_encoded(dense, texts) if dense else 0,
-        encode_labelled=len(np.setdiff1d(data.labelled, read)) if dense else 0,
-        corpus=corpus,
-        examples=len(data.chosen),
-        folds=len(parts(data.chosen, len(data.labelled) - len(data.synthetic))) if len(data.chosen) else 0,
-    )
-    encoded, dim = not (work.encode_documents or work.encode_labelled), dense.encoder.dim if dense else 0
-
-    def planned(rates: speed.Rates) -> Plan:
-        passed = min(time.perf_counter() - started[0], time.process_time() - started[1])
-        return plan.plan(holdings, work, replace(rates, start=passed), config.minutes, dim=dim)
-
-    if not len(data.documents):
-        return planned(speed.Rates())
-    return planned(
-        speed.calibrate(
-            start, data.documents, encoded=encoded, too_slow=lambda rates: "combiner" in planned(rates).too_slow
-        )
-    )
-
-
-def _read(data: Data, config: Config) -> Longs:
-    """Return places of the documents to read: the corpus and the labelled documents."""
-    drawn = np.random.default_rng(config.seed).permutation(len(data.documents))[: config.corpus]
-    return np.union1d(drawn, data.chosen)
-
-
-def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Tagger, Report]:
-    """Return the best of zero-shot method, combiner, and combiner with trained stages in cross-validation."""
-    options = CombinerOptions(documents=config.labelled, seed=config.seed)
-    options = options if len(data.chosen) < plan.TRAINED_STAGES_ONLY else replace(options, folds=FEWER)
-    settings = combine.Config(
-        corpus=config.corpus, candidates=config.candidates, exclude_self=found.holdings.exclude_self, combiner=options
-    )
-    richer = combine.with_more_stages(combine.without_confidence(start))
-    described = _corpus(data, richer, settings)
-    plain = data.examples("combiner", lambda: Weighted(combine.examples(richer, described, data.teaching))).examples
-    fixed, trials = combine.ndcg_at_5(plain.run, plain.gold), list[Trial]()
-    trained = [name for name in (SVM, KNN, KNN_DENSE, DEPL_CLS) if name in found.stages]
-    if not trained or len(data.labelled) < plan.TRAINED_STAGES_ONLY:
-        fitted = fit_combiner(plain, combine.ndcg_at_5, options)
-        trials.append(Trial("combiner", combine.with_combiner(richer, described, fitted) or start, fitted))
-    if trained:
-        given = _trained_on_texts(data, found, config)
-        trials.append(_with_trained(data, start, richer, described, options, trained, given))
-    best = clearest(trials, options.margin)
-    measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.fitted.measured.mean()) for each in trials}}
-    if best.tagger is start or better(fixed, best.fitted.measured, options.margin):
-        report = Report("zero_shot", len(fixed), measured)
-        return _with_model(data, combine.with_curve(start, plain), plain.run, plain.gold, report, config)
-    report = Report(best.name, len(fixed), measured, examples.brought(best, options))
-    return _with_model(data, best.tagger, best.fitted.ranking, best.fitted.examples.gold, report, config)
-
-
-def clearest(trials: Sequence[Trial], margin: float) -> Trial:
-    """The first trial, or a later one that is better in cross-validation by more than `margin` standard errors.
-
-    Fifty documents cannot tell a small gain from chance, and fewer stages tag faster.
-    """
-    best, *others = trials
-    for each in others:
-        if better(each.fitted.measured, best.fitted.measured, margin):
-            best = each
-    return best
-
-
-def _with_model(
-    data: Data, tagger: Tagger, ranked: Run, gold: Run, report: Report, config: Config
-) -> tuple[Tagger, Report]:
-    """Add the language model, if one is named and the ranking is better with it. ranked: out of fold."""
-    if not config.llm.model:
-        return tagger, report
-    found = reranking.learn(tagger, ranked, gold, data.teaching, config.llm, config.seed)
-    measured = {**report.measured, LLM_RANKING: found.after}
-    return found.tagger, replace(report, measured=measured, model=found.line)
-
-
-def _corpus(data: Data, tagger: Tagger, settings: combine.Config) -> CandidateFeatures:
-    """What all documents tell, stored: no label of a document is read for it."""
-
-    def describe() -> State:
-        corpus = data.corpus(settings.corpus, settings.combiner.seed)
-        described = combine.describe_corpus(tagger, corpus, settings)
-        with scratch_folder() as folder:
-            described.save(folder)
-            return State({name: np.frombuffer(content, np.uint8) for name, content in pack(folder).items()})
-
-    files = data.steps.once("corpus", describe).arrays
-    folder = unpack({name: file.tobytes() for name, file in files.items()})
-    return CandidateFeatures.load(folder, data.labels, LearnedCombiner)
-
-
-def _trained_on_texts(data: Data, found: Plan, config: Config) -> dict[str, Retriever]:
-    """The stages that no label trains: RTS with a static encoder, where the plan has it.
-
-    It reads no document that the combiner learns from: those it would know better than the documents to be tagged.
-    """
-    if RTS not in found.stages:
-        return {}
-    read = np.union1d(data.chosen, data.synthetic)
-    unread = taken(data.documents, np.setdiff1d(np.arange(len(data.documents)), read))
-    training = TrainingConfig(steps=plan.RTS_STEPS, seed=config.seed)
-    options = rts.Config(encoder="static", label_pairs=False, training=training)
-    return {RTS: rts.fit(unread, data.labels, options, data.steps.within(RTS)).retrievers["dense"]}
-
-
-def _with_trained(
-    data: Data,
-    start: Tagger,
-    richer: Tagger,
-    described: CandidateFeatures,
-    options: CombinerOptions,
-    names: Sequence[str],
-    given: Mapping[str, Retriever],
-) -> Trial:
-    """The same with the stages of these names, which are trained on the labels, and the given ones.
-
-    What the corpus tells stays what the other stages found there, who saw no labels.
-    """
-    documents = taken(data.documents, data.labelled)
-    scored, gold = np.searchsorted(data.labelled, data.chosen), data.gold.take(data.labelled)
-    dense = next(((name, stage) for name, stage in start.retrievers.items() if isinstance(stage, Dense)), None)
-
-    def train_dual(documents: Sequence[Document], gold: Run, svm: Linear, steps: Steps) -> Retriever:
-        config = depl.ClsConfig(encoder="static", training=TrainingConfig(seed=options.seed))
-        svms = Tagger(data.labels, {SVM: svm})
-        return depl.fit(documents, data.labels, config, steps.within(DEPL_CLS), gold=gold, svm=svms).retrievers["dual"]
-
-    folds = Folds(
-        *(documents, data.labels, gold, scored, names),
-        seed=options.seed,
-        steps=data.steps,
-        dense=dense,
-        given=given,
-        train_dual=train_dual,
-        synthetic=len(data.synthetic),
-    )
-    made = data.examples("trained", lambda: examples.with_trained(richer, described, data.teaching, _numbered(folds)))
-    fitted = fit_combiner(made.examples, combine.ndcg_at_5, replace(options, label_bias=False))
-    stages = folds.last([name for name, weight in made.weights.items() if weight])
-    added = " and ".join(stages) or "none"
-    summed, joined = (
-        replace(each, retrievers={**each.retrievers, **stages}) for each in (combine.without_confidence(start), richer)
-    )
-    weights = {name: made.weights[name] for name in stages}
-    if tagger := combine.with_combiner(joined, examples.weighted(described, weights), fitted):
-        return Trial(f"combiner with {added}", tagger, fitted)
-    assert isinstance(summed.combiner, WeightedSum)
-    summed = replace(summed, combiner=replace(summed.combiner, weights={**summed.combiner.weights, **weights}))
-    return Trial(f"sum with {added}", combine.with_curve(summed, fitted.examples), fitted)
-
-
-def _numbered(folds: Folds) -> Iterator[Fold]:
-    """The folds, with places among the documents that are scored instead of all labelled ones."""
-    return (Fold(np.searchsorted(folds.scored, fold.places), fold.stages) for fold in folds)

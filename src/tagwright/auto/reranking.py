@@ -1,17 +1,15 @@
 """Learn from labelled documents how far a language model is to be trusted that ranks the first candidates again."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from tagwright.auto.combine import ndcg_at_5
-from tagwright.auto.combiner import assign_folds, better
+from tagwright.auto.combiner import assign_folds, better, ndcg_at_5
 from tagwright.combining.confidence import fit_score_map
 from tagwright.combining.reranked import RerankOptions, reranked
 from tagwright.data.corpus import taken
 from tagwright.llm.options import LlmOptions
-from tagwright.stages.llm_ranking import LlmRanking
+from tagwright.stages.llm import LlmRanking
 from tagwright.tagger import Tagger
 from tagwright.tagger.language_model import LLM_RANKING, with_model
 from tagwright.types import Document, Doubles, Floats, Longs, Run
@@ -24,22 +22,14 @@ CLEAR = 2.0
 "Standard errors by which the ranking must be better with the model on documents that did not choose the weight."
 
 
-class Outcome(NamedTuple):
-    """The tagger, with the model or without it; nDCG@5 of the documents without and with it, and what is said of it."""
-
-    tagger: Tagger
-    before: float
-    after: float
-    line: str
-
-
 def learn(
     tagger: Tagger, ranked: Run, gold: Run, documents: Sequence[Document], options: LlmOptions, seed: int = 0
-) -> Outcome:
+) -> tuple[Tagger, float, str]:
     """Ask the model about some of these documents; keep it if the ranking is clearly better with it, by nDCG@5.
 
     ranked: how the tagger ranks the documents without having seen their labels. The weight is chosen on some of them
-    and measured on the others, fold by fold.
+    and measured on the others, fold by fold. Returns the tagger, with the model or without it, its nDCG@5, and what is
+    said of it.
     """
     drawn = np.sort(np.random.default_rng(seed).permutation(len(ranked))[: options.documents])
     ranked, gold = ranked.take(drawn), gold.take(drawn)
@@ -49,16 +39,16 @@ def learn(
     measured = [ndcg_at_5(reranked(ranked, said, each), gold) for each in tried]
     after, best = cross_validated(measured, seed)
     before, count = float(measured[0].mean()), f"{len(drawn):,} labelled documents"
-    found = f"{100 * before:.1f} without {LLM_RANKING} and {100 * after.mean():.1f} with it on {count}"
+    figures = f"{100 * before:.1f} without {LLM_RANKING} and {100 * after.mean():.1f} with it on {count}"
     if not best or not better(after, measured[0], CLEAR):
-        return Outcome(tagger, before, before, f"nDCG@5 is {found}: left out, as it is not clearly better")
+        return tagger, before, f"nDCG@5 is {figures}: left out, as it is not clearly better"
     final = reranked(ranked, said, tried[best])
     confidence = fit_score_map(final.scores, gold.scores_of(final) > 0, final.rows)
     kept = with_model(tagger, options, tried[best], confidence)
-    return Outcome(kept, before, float(after.mean()), f"nDCG@5 is {found}: kept")
+    return kept, float(after.mean()), f"nDCG@5 is {figures}: kept"
 
 
-def cross_validated(measured: Sequence[Doubles], seed: int, folds: int = 5) -> tuple[Doubles, int]:
+def cross_validated(measured: Sequence[Doubles], seed: int) -> tuple[Doubles, int]:
     """What each document scores by the choice that is best on the other folds, and the choice that is best on all.
 
     measured: of each choice (documents,); the first of equal ones is taken.
@@ -68,12 +58,12 @@ def cross_validated(measured: Sequence[Doubles], seed: int, folds: int = 5) -> t
     ([1.0, 1.0, 1.0, 1.0], 1)
     """
     table = np.stack(measured)
-    parts = assign_folds(table.shape[1], folds, seed)
-    found = np.empty(table.shape[1])
+    parts = assign_folds(table.shape[1], 5, seed)
+    scores = np.empty(table.shape[1])
     for part in np.unique(parts):
         inside: Longs = np.flatnonzero(parts != part)
-        found[parts == part] = table[int(table[:, inside].mean(axis=1).argmax())][parts == part]
-    return found, int(table.mean(axis=1).argmax())
+        scores[parts == part] = table[int(table[:, inside].mean(axis=1).argmax())][parts == part]
+    return scores, int(table.mean(axis=1).argmax())
 
 
 def _tried(head: Run, said: Floats) -> list[RerankOptions]:

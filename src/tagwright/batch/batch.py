@@ -11,11 +11,10 @@ from typing import Self
 from tagwright.batch.local_processes import Tagged, in_processes
 from tagwright.batch.output_folder import BatchOptions, OutputFolder
 from tagwright.batch.shards import Shard, cut
-from tagwright.core.atomic import delete, lies_in, remove_leftovers
+from tagwright.core.atomic import delete, lies_in, remove_leftovers, scratch_folder
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.saved import read_manifest
-from tagwright.core.scratch import scratch_folder
 from tagwright.core.workers import usable_cores
 from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ConfigError
@@ -130,11 +129,11 @@ def run(
         log.begin(model)
     engine = _engine(model, settings["model"], options, processes, ray)
     start = time.perf_counter()
-    shards = skipped = documents = errors = 0
+    shards = documents = errors = 0
     with scratch_folder() as scratch, bar("tagging", None) as progress:
         cuts = cut(_apart(sources, output), options.shard_size, share.__contains__, scratch)
-        work = _Work(cuts, folder, share, options.shard_size)
-        for tagged in engine(iter(work)):
+        finished: list[int] = []
+        for tagged in engine(_unfinished(cuts, folder, share, options.shard_size, finished)):
             if log is not None:  # first: a shard that is kept is not tagged again after a kill
                 log.add(tagged)
             errors += folder.keep(tagged.shard, tagged.suggestions, tagged.failed)
@@ -142,9 +141,8 @@ def run(
             tagged.shard.remove()
             shards, documents = shards + 1, documents + tagged.shard.size
             progress(tagged.shard.size)
-        skipped = work.skipped
     folder.finish()
-    return Summary(shards, skipped, documents, errors, time.perf_counter() - start)
+    return Summary(shards, len(finished), documents, errors, time.perf_counter() - start)
 
 
 def check_apart(docs: Iterable[str], output: Path) -> None:
@@ -163,31 +161,28 @@ def _apart(sources: Iterable[tuple[str, Iterator[Located]]], output: Path) -> It
         yield name, documents
 
 
-class _Work:
-    """The shards to tag. size: documents in each shard but the last; skipped: number of finished shards.
+def _unfinished(
+    shards: Iterator[Shard], folder: OutputFolder, share: Share, size: int, finished: list[int]
+) -> Iterator[Shard]:
+    """The shards to tag; the numbers of those that are done are added to `finished`.
 
-    Raises TagwrightError before the last shard is tagged, if the folder has shards beyond it.
+    size: documents in each shard but the last. Raises TagwrightError before the last shard is tagged, if the folder has
+    shards beyond it.
     """
-
-    def __init__(self, shards: Iterator[Shard], folder: OutputFolder, share: Share, size: int) -> None:
-        self._shards, self._folder, self._share, self._size = shards, folder, share, size
-        self.skipped = 0
-
-    def __iter__(self) -> Iterator[Shard]:
-        found = 0
-        for shard in self._shards:
-            found += 1
-            if shard.size < self._size:
-                self._folder.check_last(found)
-            if shard.number not in self._share:
-                continue
-            if self._folder.is_whole(shard):
-                self.skipped += 1
-                shard.remove()
-            else:
-                self._folder.check_kept(shard)
-                yield shard
-        self._folder.check_last(found)
+    seen = 0
+    for shard in shards:
+        seen += 1
+        if shard.size < size:
+            folder.check_last(seen)
+        if shard.number not in share:
+            continue
+        if folder.is_whole(shard):
+            finished.append(shard.number)
+            shard.remove()
+        else:
+            folder.check_kept(shard)
+            yield shard
+    folder.check_last(seen)
 
 
 def _engine(model: Path, digest: str, options: BatchOptions, processes: int | None, ray: str | None) -> Engine:

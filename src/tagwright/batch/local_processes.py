@@ -60,9 +60,9 @@ def in_processes(
             while True:
                 for shard in islice(shards, 2 * processes - len(at_work)):
                     target = shard.path.with_suffix(".suggestions")
-                    given = {"model": model, "digest": digest, "options": options}
-                    given |= {"documents": shard.path, "suggestions": target}
-                    at_work[threads.submit(pool.ask, "tag", **given)] = shard, target
+                    arguments = {"model": model, "digest": digest, "options": options}
+                    arguments |= {"documents": shard.path, "suggestions": target}
+                    at_work[threads.submit(pool.ask, "tag", **arguments)] = shard, target
                 if not at_work:
                     return
                 for answer in wait(at_work, return_when=FIRST_COMPLETED).done:

@@ -16,9 +16,8 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from tagwright.batch.shards import Shard, Unread
-from tagwright.core.atomic import locked, read_whole, replace_file, replace_locked, writing
+from tagwright.core.atomic import OccupiedError, locked, read_whole, replace_file, replace_locked, writing
 from tagwright.core.checked import AtLeastOne, shown
-from tagwright.core.owned import OccupiedError
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ModelError, TagwrightError
@@ -47,12 +46,12 @@ class BatchOptions(SuggestOptions):
 def model_digest(model: Path) -> str:
     """A hash of a saved tagger: of its manifests, which hold the hashes of its other files."""
     read_manifest(model, "tagger")
-    found = hashlib.blake2b(digest_size=16)
+    hashed = hashlib.blake2b(digest_size=16)
     for file in sorted(model.rglob("manifest.json")):
         content = file.read_bytes()
-        found.update(f"{file.relative_to(model).as_posix()} {len(content)}\n".encode())
-        found.update(content)
-    return found.hexdigest()
+        hashed.update(f"{file.relative_to(model).as_posix()} {len(content)}\n".encode())
+        hashed.update(content)
+    return hashed.hexdigest()
 
 
 def tagged_ids(file: Path, file_format: FileFormat) -> set[str]:
@@ -64,12 +63,12 @@ def tagged_ids(file: Path, file_format: FileFormat) -> set[str]:
         with suppress(pa.ArrowException, OSError):
             return {*pq.read_table(file, columns=["id"])["id"].to_pylist()}
         return set()
-    found = set[str]()
+    ids = set[str]()
     with file.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             with suppress(ValueError, LookupError, TypeError, RecursionError):
-                found.add(str(json.loads(line)["id"]) if file_format == "jsonl" else unquote(line.split()[0]))
-    return found
+                ids.add(str(json.loads(line)["id"]) if file_format == "jsonl" else unquote(line.split()[0]))
+    return ids
 
 
 KIND = "batch"
@@ -92,8 +91,8 @@ class OutputFolder:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 with locked(manifest):
                     self._create(manifest, settings)
-        found = read_manifest(self.folder, KIND).get("settings")
-        there = found if isinstance(found, dict) else {}
+        recorded = read_manifest(self.folder, KIND).get("settings")
+        there = recorded if isinstance(recorded, dict) else {}
         different = [name for name in sorted({*settings, *there}) if settings.get(name) != there.get(name)]
         if different:
             pairs = (f"{name} {shown(there.get(name))}, now {shown(settings.get(name))}" for name in different)

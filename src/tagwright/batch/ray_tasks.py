@@ -20,8 +20,8 @@ import ray as _ray
 from tagwright.batch.local_processes import ATTEMPTS, NO_CACHE, ONE_THREAD, REMEDY, Tagged
 from tagwright.batch.output_folder import BatchOptions
 from tagwright.batch.shards import Shard, Unread
+from tagwright.core.atomic import remove_abandoned, scratch_folder
 from tagwright.core.saved import pack
-from tagwright.core.scratch import remove_abandoned, scratch_folder
 from tagwright.errors import ConfigError, TagwrightError, one_line_of
 
 ray: Any = _ray

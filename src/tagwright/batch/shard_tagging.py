@@ -34,8 +34,8 @@ class ShardTagger:
 
         digest: the `model_digest` that it must have.
         """
-        tagger, found = read_whole(model, lambda: (Tagger.load(model), model_digest(model)))
-        if digest and found != digest:
+        tagger, loaded_digest = read_whole(model, lambda: (Tagger.load(model), model_digest(model)))
+        if digest and loaded_digest != digest:
             raise ModelError(f"{model}: was replaced since the batch began; tag into another folder with the new one")
         tagger.check(options)
         return cls(tagger, options)

@@ -9,17 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from tagwright.core.atomic import delete
 from tagwright.core.checked import shown
 from tagwright.data import document_file
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
-from tagwright.readers.limits import collecting
+from tagwright.readers.limits import each_within_limits
 from tagwright.types import Document
-
-T = TypeVar("T")
 
 
 class Unread(NamedTuple):
@@ -77,15 +75,15 @@ def cut(
         number += 1
 
 
-def _into(shard: Shard, found: Iterable[tuple[str, int, Document] | Unread]) -> Iterator[Document]:
+def _into(shard: Shard, items: Iterable[tuple[str, int, Document] | Unread]) -> Iterator[Document]:
     """Yield the documents; count and hash them in the shard, and collect errors there."""
     digest, ids = hashlib.blake2b(digest_size=16), set[str]()
-    for each in found:
-        if isinstance(each, Unread):
-            shard.unread.append(each)
-            digest.update(repr(each).encode(errors="replace"))
+    for item in items:
+        if isinstance(item, Unread):
+            shard.unread.append(item)
+            digest.update(repr(item).encode(errors="replace"))
             continue
-        file, line, document = each
+        file, line, document = item
         if document.id in ids:
             reason = f"the id {shown(document.id)} is also that of an earlier document; every document needs its own"
             shard.unread.append(Unread(reason, file, line or None, document.id))
@@ -106,26 +104,14 @@ def _read_all(sources: Iterable[tuple[str, Iterator[Located]]]) -> Iterator[tupl
         if unread not in waiting[-1:]:  # formats are guessed from lines that are then read again
             waiting.append(unread)
 
-    for file, documents in _collected(sources, collect):
+    for file, documents in each_within_limits(sources, collect=collect):
         try:
-            for line, document in _collected(documents, collect):
+            for line, document in each_within_limits(documents, collect=collect):
                 yield from _taken(waiting)
                 yield file, line, document
         except InputError as error:
             collect(error)
         yield from _taken(waiting)
-
-
-def _collected(items: Iterable[T], collect: Callable[[InputError], None]) -> Iterator[T]:
-    """The items, with errors collected while the next one is made, and not while the caller has the last one."""
-    rest = iter(items)
-    while True:
-        with collecting(collect):
-            try:
-                item = next(rest)
-            except StopIteration:
-                return
-        yield item
 
 
 def _taken(waiting: list[Unread]) -> list[Unread]:

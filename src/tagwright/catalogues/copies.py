@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import NamedTuple
 
 from tagwright.catalogues import iso2709, marcxml
 from tagwright.catalogues.marcxml import Add, Found
@@ -17,19 +16,17 @@ from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.catalogue import Field, Remarks
 from tagwright.readers.documents.files import guess_format, open_sources
-from tagwright.readers.documents.marc import split_records
-from tagwright.readers.documents.unimarc import is_unimarc
+from tagwright.readers.documents.marc import is_unimarc, split_records
 from tagwright.readers.limits import largest_document, too_large
 from tagwright.readers.lines import open_bytes, replace_bytes
 from tagwright.types import Document
 
 
-@dataclass
-class Added:
+class Added(NamedTuple):
     """How many records of a copy have new subjects, and how many subjects these are."""
 
-    records: int = 0
-    subjects: int = 0
+    records: int
+    subjects: int
 
 
 def read_records(path: Path) -> tuple[Corpus, Sequence[int]]:
@@ -45,9 +42,15 @@ def read_records(path: Path) -> tuple[Corpus, Sequence[int]]:
     return Corpus.of(documents()), places
 
 
-def check(path: Path, output: Path) -> None:
-    """Raise ConfigError and InputError, before records are tagged, for what `write_copy` cannot copy."""
-    _writer(path, output)
+def check(path: Path, output: Path) -> str:
+    """Return the format of the records. Raises ConfigError and InputError for what `write_copy` cannot copy."""
+    if os.path.realpath(path) == os.path.realpath(output):
+        raise ConfigError(f"{output}: the copy would replace the records; name another file")
+    found = guess_format(path)
+    if found not in ("marc", "marcxml"):
+        raise InputError(f"is of the format {found}, expected MARC records (marc, marcxml)", path)
+    require("writing MARC records", "pymarc", path=path)
+    return found
 
 
 def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Provenance) -> Added:
@@ -57,63 +60,42 @@ def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Prove
     is copied as it is; lines of log say so, unless there are no suggestions. Raises ConfigError if the copy is the file
     itself, InputError for other formats.
     """
-    copy = _writer(path, output)
-    added, remarks = Added(), Remarks(path)
+    in_xml = check(path, output) == "marcxml"
+    counts, remarks = list[int](), Remarks(path)
 
-    def fields(found: Found) -> list[Field]:
+    def add(found: Found) -> list[Field]:
         if is_unimarc(found.tags) or not found.number:
             problem = "is UNIMARC" if found.number else "has no control number (001)"
             remarks.add(found.place, f"is copied without suggestions: it {problem}")
             return []
         subjects = suggested(found.number, found.place)
-        added.records += bool(subjects)
-        added.subjects += len(subjects)
+        counts.append(len(subjects))
         return fields_of(subjects, provenance, found.link)
 
     with open_bytes(path) as source, replace_bytes(output) as target:
-        copy(source, target, fields, remarks)
+        if in_xml:
+            try:
+                marcxml.copy_with_fields(source, target, add)
+            except ValueError as error:
+                raise InputError(f"cannot be copied: {error}", path) from None
+        else:
+            for number, chunk in enumerate(split_records(source), 1):
+                target.write(_enriched(chunk, add, number, remarks))
     remarks.log()
-    return added
+    return Added(sum(map(bool, counts)), sum(counts))
 
 
-def _writer(path: Path, output: Path) -> _Copy:
-    if os.path.realpath(path) == os.path.realpath(output):
-        raise ConfigError(f"{output}: the copy would replace the records; name another file")
-    copy = _WRITERS.get(found := guess_format(path))
-    if copy is None:
-        raise InputError(f"is of the format {found}, expected MARC records ({', '.join(_WRITERS)})", path)
-    require("writing MARC records", "pymarc", path=path)
-    return copy
-
-
-def _copy_iso2709(source: IO[bytes], target: IO[bytes], add: Add, remarks: Remarks) -> None:
-    for number, chunk in enumerate(split_records(source), 1):
-        if len(chunk) > largest_document():
-            raise InputError(too_large(), remarks.path, number)
-        record = chunk.lstrip(b"\r\n \x1a\x00")
-        target.write(chunk[: len(chunk) - len(record)])
-        target.write(_enriched(record, add, number, remarks) if record else b"")
-
-
-def _enriched(record: bytes, add: Add, place: int, remarks: Remarks) -> bytes:
+def _enriched(chunk: bytes, add: Add, place: int, remarks: Remarks) -> bytes:
+    """A record of ISO 2709, and the bytes before it, with more fields."""
+    if len(chunk) > largest_document():
+        raise InputError(too_large(), remarks.path, place)
+    record = chunk.lstrip(b"\r\n \x1a\x00")
+    if not record:
+        return chunk
     try:
         number, link, tags = iso2709.described(record)
         added = add(Found(number, place, link, tags))
-        return iso2709.with_fields(record, added) if added else record
+        return chunk[: len(chunk) - len(record)] + (iso2709.with_fields(record, added) if added else record)
     except ValueError as error:
         remarks.add(place, "is copied without suggestions: ", str(error))
-        return record
-
-
-def _copy_marcxml(source: IO[bytes], target: IO[bytes], add: Add, remarks: Remarks) -> None:
-    try:
-        marcxml.copy_with_fields(source, target, add)
-    except ValueError as error:
-        raise InputError(f"cannot be copied: {error}", remarks.path) from None
-
-
-_Copy: TypeAlias = Callable[[IO[bytes], IO[bytes], Add, Remarks], None]
-_WRITERS: dict[str, _Copy] = {
-    "marc": _copy_iso2709,
-    "marcxml": _copy_marcxml,
-}
+        return chunk

@@ -1,27 +1,24 @@
 """Copy MARCXML with fields added to its records; every other byte stays."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, NamedTuple
+from typing import IO
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.limits import largest_document, too_large
 
-_CHUNK = 1 << 16
-_BEFORE = re.compile(rb"\s*\Z")
-_PREFIX = re.compile(rb"<([^\s:>]+:)?")
 
-
-class Found(NamedTuple):
+@dataclass
+class Found:
     """What is known of a record. place: its number in the file, as reading counts; link: its highest link number."""
 
-    number: str
-    place: int
-    link: int
-    tags: Collection[str]
+    number: str = ""
+    place: int = 0
+    link: int = 0
+    tags: set[str] = field(default_factory=set)
 
 
 Add = Callable[[Found], Sequence[Field]]
@@ -31,24 +28,20 @@ Add = Callable[[Found], Sequence[Field]]
 def copy_with_fields(source: IO[bytes], target: IO[bytes], add: Add) -> None:
     """Copy the file. Raises ValueError for what is not XML, declares entities, or is not in an encoding like ASCII."""
     copier = _Copier(add)
-    for chunk in iter(lambda: source.read(_CHUNK), b""):
+    for chunk in iter(lambda: source.read(1 << 16), b""):
         target.writelines(copier.take(chunk))
     target.writelines(copier.take(b""))
 
 
-@dataclass
-class _Record:
+@dataclass(kw_only=True)
+class _Record(Found):
     """An open element `record`. depth: of it; ends: hundred of a tag -> where its last field ends, in bytes.
 
     place: its number among the elements that hold fields of data, as reading counts them; 0 for others.
     """
 
     depth: int
-    place: int = 0
-    number: str = ""
-    link: int = 0
     ends: dict[str, int] = field(default_factory=dict)
-    tags: set[str] = field(default_factory=set)
     indent: bytes = b""
     prefix: bytes = b""
 
@@ -103,7 +96,7 @@ class _Copier:
         self._depth += 1
         name, self._text = _local(name), ""
         if name == "record":
-            self._open.append(_Record(self._depth))
+            self._open.append(_Record(depth=self._depth))
         elif self._is_field(name):
             self._tag = attributes.get("tag", "")
             if name == "datafield":
@@ -117,9 +110,9 @@ class _Copier:
             self._places += 1
             record.place = self._places
         start = self._parser.CurrentByteIndex - self._base
-        before = _BEFORE.search(self._raw, max(0, start - 200), start)
-        prefix = _PREFIX.match(self._raw, start)
-        record.indent, record.prefix = before[0] if before else b"", (prefix[1] if prefix else None) or b""
+        before = self._raw[max(0, start - 200) : start]
+        prefix = re.compile(rb"<([^\s:>]+:)?").match(self._raw, start)
+        record.indent, record.prefix = before[len(before.rstrip()) :], (prefix[1] if prefix else None) or b""
 
     def _end(self, name: str) -> None:
         name, record = _local(name), self._open[-1] if self._open else None
@@ -148,8 +141,7 @@ class _Copier:
 
     def _insert(self, record: _Record) -> None:
         """Note where the fields to add to a record go: each behind those of its hundred."""
-        found = Found(record.number, record.place, record.link, record.tags)
-        for each in self._add(found) if record.place else ():
+        for each in self._add(record) if record.place else ():
             place = max(end for hundred, end in record.ends.items() if hundred <= each.tag[:1])
             self._inserts.append((place, record.indent + self._written(each, record.prefix.decode())))
 

@@ -12,11 +12,6 @@ from tagwright.readers.documents.sections import one_line
 from tagwright.tagger import Suggestion
 from tagwright.types import Run
 
-SUBJECT, PROVENANCE = "650", "883"
-
-_CODE = re.compile(r"[A-Za-z0-9/.-]{1,30}")
-
-
 Suggested = Callable[[str, int], Sequence[Suggestion]]
 "Control number and place of a record -> its suggested subjects, best first."
 
@@ -58,7 +53,7 @@ class Provenance:
             ("source", self.source, "vocabulary", "gnd, or local for one that has none"),
             ("agency", self.agency or "none", "library", "DE-101"),
         ):
-            if not _CODE.fullmatch(code):
+            if not re.fullmatch(r"[A-Za-z0-9/.-]{1,30}", code):
                 given = f"{option(name)} is {code[:40]!r}"
                 raise ConfigError(
                     f"{given}, expected MARC's code of the {of}, of letters and digits, such as {example}"
@@ -77,10 +72,11 @@ def fields_of(subjects: Sequence[Suggestion], provenance: Provenance, last_link:
     >>> provenance.subfields
     (('8', '3\\p'), ('a', 'tagwright'), ('c', '0.825'), ('d', '20260131'))
     """
-    linked = [(f"{last_link + number}\\p", subject) for number, subject in enumerate(subjects, 1)]
+    linked = [(("8", f"{number}\\p"), subject) for number, subject in enumerate(subjects, last_link + 1)]
+    fields = [subject_field(subject, provenance.source) for subject in subjects]
     return [
-        *(_subject(link, subject, provenance.source) for link, subject in linked),
-        *(Field(PROVENANCE, "0 ", _provenance(link, subject, provenance)) for link, subject in linked),
+        *(field._replace(subfields=(link, *field.subfields)) for (link, _), field in zip(linked, fields, strict=True)),
+        *(Field("883", "0 ", (link, *_origin(subject, provenance))) for link, subject in linked),
     ]
 
 
@@ -92,18 +88,13 @@ def subject_field(subject: Suggestion, source: str) -> Field:
     """
     number = _control_number(subject, source)
     subfields = ("a", one_line(subject.name)), *([("0", number)] if number else []), ("2", source)
-    return Field(SUBJECT, " 7", subfields)
+    return Field("650", " 7", subfields)
 
 
 def mnemonic(field: Field) -> str:
     r"""A field as editors of MARC records show it and let it be pasted: `=650  \\7$aBees$2gnd`."""
     subfields = ("".join(("$", code, value.replace("$", "{dollar}"))) for code, value in field.subfields)
     return f"={field.tag}  {field.indicators.replace(' ', chr(92))}{''.join(subfields)}"
-
-
-def _subject(link: str, subject: Suggestion, source: str) -> Field:
-    field = subject_field(subject, source)
-    return field._replace(subfields=(("8", link), *field.subfields))
 
 
 def _control_number(subject: Suggestion, source: str) -> str:
@@ -114,7 +105,7 @@ def _control_number(subject: Suggestion, source: str) -> str:
     return label_id if re.match(r"https?://|\(", label_id) else f"({source}){label_id}"
 
 
-def _provenance(link: str, subject: Suggestion, provenance: Provenance) -> tuple[tuple[str, str], ...]:
+def _origin(subject: Suggestion, provenance: Provenance) -> tuple[tuple[str, str], ...]:
     confidence = [] if subject.confidence is None else [("c", f"{subject.confidence:.4g}")]
     agency = [("q", provenance.agency)] if provenance.agency else []
-    return ("8", link), ("a", provenance.method), *confidence, ("d", provenance.date), *agency
+    return ("a", provenance.method), *confidence, ("d", provenance.date), *agency

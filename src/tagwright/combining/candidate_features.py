@@ -7,22 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
 from tagwright.combining.combiner import Combiner
+from tagwright.combining.corpus_features import NearestDocuments, count_labels, label_properties
 from tagwright.combining.features import Features, StageScores, document_features, features
-from tagwright.combining.label_statistics import LabelCounts, count_labels, label_properties
-from tagwright.combining.nearest_documents import NearestDocuments
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.data.sparse_arrays import check_indptr
 from tagwright.data.string_table import check_places
 from tagwright.errors import ModelError
-from tagwright.types import Document, Doubles, Floats, Label, Longs, Mask, Run
+from tagwright.types import Document, Floats, Label, Longs, Mask, Run, places_of
 
 KIND = "candidate features"
 "What the manifest of a saved `CandidateFeatures` says."
@@ -42,25 +40,18 @@ class FeatureOptions(Checked):
     "The stage whose vectors of documents tell which are near each other; empty: neighbours are not asked."
 
 
-class FirstRanking(Combiner, Protocol):
-    """The combiner that ranks the candidates first: a weighted sum, or a learned combiner."""
-
-    def parts(self, pool: CandidatePool) -> dict[str, Doubles]:
-        """Return what each stage or group of features adds, aligned with the candidates of the pool."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class CandidateFeatures:
     """How candidates are described. first: the fixed sum, or the learned combiner in its place. labels: the vocabulary.
 
-    counts: of labels in a corpus. nearest: the documents of that corpus; None where no stage tells which are near.
+    counts: (labels,) documents of a corpus with each label, by what is counted; None: there was no corpus. nearest: the
+    documents of that corpus; None where no stage tells which are near.
     """
 
-    first: FirstRanking
+    first: Combiner
     labels: Sequence[Label]
     options: FeatureOptions = field(default_factory=FeatureOptions)
-    counts: LabelCounts | None = None
+    counts: Mapping[str, Longs] | None = None
     nearest: NearestDocuments | None = None
 
     @cached_property
@@ -69,8 +60,9 @@ class CandidateFeatures:
 
     @cached_property
     def label_features(self) -> dict[str, Floats]:
-        """Numbers (labels,) by name."""
-        return {**label_properties(self.labels), **(self.counts.features() if self.counts else {})}
+        """Numbers (labels,) by name; of counts the logarithm, log(1 + count)."""
+        counts = {name: np.log1p(each).astype(np.float32) for name, each in (self.counts or {}).items()}
+        return {**label_properties(self.labels), **counts}
 
     def ranked(self, pool: CandidatePool) -> tuple[Run, Mask]:
         """All candidates as the fixed sum ranks them, and (suggestions,) which of them are described: the best."""
@@ -126,55 +118,42 @@ class CandidateFeatures:
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
         """Return a copy for another vocabulary; parameters of single labels are kept by id."""
+        old = places_of(labels, before)  # of a new label -1, the 0 at the end
+        counts = {name: np.append(each, 0)[old] for name, each in self.counts.items()} if self.counts else None
+        nearest = self.nearest.with_labels(before, labels) if self.nearest else None
         return replace(
-            self,
-            first=self.first.with_labels(before, labels),
-            labels=labels,
-            counts=self.counts.with_labels(before, labels) if self.counts else None,
-            nearest=self.nearest.with_labels(before, labels) if self.nearest else None,
+            self, first=self.first.with_labels(before, labels), labels=labels, counts=counts, nearest=nearest
         )
 
     def save(self, folder: Path) -> None:
         """Write the options and what is known of the corpus into an existing empty folder."""
         (folder / "first").mkdir()
         self.first.save(folder / "first")
-        counts, nearest = self.counts, self.nearest
-        if counts:
-            write_arrays(folder, {"counts": np.stack(list(counts.counts.values()))})
-        if nearest:
+        if self.counts:
+            write_arrays(folder, {"counts": np.stack(list(self.counts.values()))})
+        if nearest := self.nearest:
             run = nearest.run
             write_arrays(folder, {"vectors": nearest.vectors.astype(np.float16), "indptr": run.indptr})
             write_arrays(folder, {"ranked": run.labels, "scores": run.scores})
         content = {
             "options": asdict(self.options),
-            "counts": list(counts.counts) if counts else None,
-            "documents": counts.documents if counts else 0,
+            "counts": list(self.counts) if self.counts else None,
             "nearest": nearest is not None,
             "first": type(self.first).__name__,
         }
         write_manifest(folder, KIND, content)
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label], learned: type[FirstRanking]) -> Self:
+    def load(cls, folder: Path, labels: Sequence[Label], first: Combiner) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged.
 
-        learned: the class of a learned combiner that ranks first.
+        first: what ranks the candidates first, which is in the folder `first`.
         """
         manifest = read_manifest(folder, KIND)
         options = read_options(folder, FeatureOptions, manifest.get("options"))
-        counts = _read_counts(folder, manifest, len(labels))
+        counts = _read_counts(folder, manifest.get("counts"), len(labels))
         nearest = _read_nearest(folder, len(labels)) if manifest.get("nearest") else None
-        first = _read_first(folder / "first", manifest.get("first"), labels, learned)
         return cls(first, labels, options, counts, nearest)
-
-
-def _read_first(folder: Path, kind: object, labels: Sequence[Label], learned: type[FirstRanking]) -> FirstRanking:
-    """What ranks the candidates first. A learned combiner may stand on another one, but not that on a third."""
-    if kind != "LearnedCombiner":
-        return WeightedSum.load(folder, labels)
-    if (folder / "features" / "first" / "features").exists():
-        raise ModelError(f"{folder}: has learned combiners within each other, expected at most two; train it again")
-    return learned.load(folder, labels)
 
 
 def _lengths(documents: Sequence[Document]) -> dict[str, Longs]:
@@ -184,16 +163,15 @@ def _lengths(documents: Sequence[Document]) -> dict[str, Longs]:
     return dict(zip(("title", "abstract", "text"), columns, strict=True))
 
 
-def _read_counts(folder: Path, manifest: Mapping[str, Any], labels: int) -> LabelCounts | None:
-    names, documents = manifest.get("counts"), manifest.get("documents")
+def _read_counts(folder: Path, names: object, labels: int) -> dict[str, Longs] | None:
     if names is None:
         return None
-    if not (isinstance(names, list) and all(isinstance(name, str) for name in names) and isinstance(documents, int)):
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise ModelError(f"{folder}: its manifest does not name its counts; save the tagger again")
     table = read_array(folder, "counts", np.int64, (len(names), labels))
     if table.size and table.min() < 0:
         raise ModelError(f"{folder / 'counts.npy'}: is damaged (a count is negative); save the tagger again")
-    return LabelCounts(documents, dict(zip(names, table, strict=True)))
+    return dict(zip(names, table, strict=True))
 
 
 def _read_nearest(folder: Path, labels: int) -> NearestDocuments:

@@ -4,7 +4,7 @@ The columns are the same for every vocabulary, and nothing in them tells which l
 some labels holds for all. Every stage is a group of columns by being there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.fusion import standardised
-from tagwright.types import Floats, Mask, Run
+from tagwright.types import Floats, Run
 
 FIXED_SUM = "fixed sum"
 "The group of columns of the ranking that needs no labels."
@@ -85,11 +85,11 @@ def document_features(
 
     lengths: characters (documents,) of the title, or of the text.
     """
-    found = {name: stage.found for name, stage in stages.items() if stage.found is not None}
+    runs = {name: stage.found for name, stage in stages.items() if stage.found is not None}
     return {
-        **{f"{name} length": _logarithm(each) for name, each in lengths.items()},
-        **{f"found by {name}": _logarithm(np.diff(run.indptr)) for name, run in found.items()},
-        **{f"best of {name}": _best(run) for name, run in found.items()},
+        **{f"{name} length": np.log1p(each, dtype=np.float32) for name, each in lengths.items()},
+        **{f"found by {name}": np.log1p(np.diff(run.indptr), dtype=np.float32) for name, run in runs.items()},
+        **{f"best of {name}": _best(run) for name, run in runs.items()},
     }
 
 
@@ -122,14 +122,10 @@ def _of_stage(candidates: Run, stage: StageScores) -> dict[str, NDArray[np.float
         "standard score": standardised(candidates, stage.scores),
         "reciprocal rank": reciprocal_ranks_within(candidates, stage.scores, sparse=stage.sparse),
     }
-    if stage.found is not None:
-        columns[OWN] = _own_ranks(candidates, stage.found)
+    if (found := stage.found) is not None:  # 1 / rank in the list of the retriever, 0 where it did not find it
+        own = Run(found.indptr, found.labels, reciprocal_ranks_within(found, found.scores))
+        columns[OWN] = own.scores_of(candidates)
     return columns
-
-
-def _own_ranks(candidates: Run, found: Run) -> Floats:
-    """(suggestions,) 1 / rank in the list of the retriever, 0 where it did not find the candidate."""
-    return Run(found.indptr, found.labels, reciprocal_ranks_within(found, found.scores)).scores_of(candidates)
 
 
 def _agreement(
@@ -138,12 +134,8 @@ def _agreement(
     """Number of stages with a candidate among their first five, and of retrievers that found it."""
     first = [columns[f"{name}: reciprocal rank"] >= 1 / FIRST for name in stages]
     found = [columns[f"{name}: {OWN}"] > 0 for name, stage in stages.items() if stage.found is not None]
-    return {f"agreement: {name}": _count(each) for name, each in (("stages", first), ("retrievers", found)) if each}
-
-
-def _count(masks: Sequence[Mask]) -> Floats:
-    total: Floats = np.stack(masks).sum(axis=0, dtype=np.float32)
-    return total
+    masks = {"agreement: stages": first, "agreement: retrievers": found}
+    return {name: np.stack(each).sum(axis=0, dtype=np.float32) for name, each in masks.items() if each}
 
 
 def _best(run: Run) -> Floats:
@@ -152,8 +144,3 @@ def _best(run: Run) -> Floats:
     some = np.diff(run.indptr) > 0
     best[some] = run.scores[run.indptr[:-1][some]]
     return best
-
-
-def _logarithm(numbers: NDArray[np.integer]) -> Floats:
-    logarithms: Floats = np.log1p(numbers, dtype=np.float32)
-    return logarithms

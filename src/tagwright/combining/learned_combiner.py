@@ -8,22 +8,23 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.combining.candidate_features import CandidateFeatures
+from tagwright.combining.candidate_features import KIND, CandidateFeatures
 from tagwright.combining.candidate_ranker import CandidateRanker, follow_labels
+from tagwright.combining.combiner import Combiner, Contributions, centred, divided, grouped
 from tagwright.combining.confidence import ScoreMap, load_score_map, save_score_map
-from tagwright.combining.contributions import Contributions, centred, divided, grouped
 from tagwright.combining.features import FIXED_SUM, GROUPS
 from tagwright.combining.pool import CandidatePool
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ConfigError, ModelError
-from tagwright.types import Doubles, Label, Mask, Run
+from tagwright.types import Label, Mask, Run
 
 BIAS = "label: bias"
 "The name of the label bias among the contributions."
 
 
 @dataclass(frozen=True, eq=False)
-class LearnedCombiner:
+class LearnedCombiner(Combiner):
     """Re-rank the best candidates of the fixed sum; the others follow in its order. A combiner.
 
     described: computes the features of candidates. ranker: scores the features. bias: (labels,) added to the score of
@@ -70,21 +71,16 @@ class LearnedCombiner:
         added, _ = self.ranker.contributions(self.described.describe(pool, head))
         added = centred(head, np.column_stack([added, self.bias[head.labels]]))
         groups = grouped((*self.ranker.names, BIAS), added)
-        parts = {
-            name: Run(pool.run.indptr, pool.run.labels, each.astype(np.float32)).scores_of(head).astype(np.float64)
-            for name, each in self.described.first.parts(pool).items()
-        }
-        shares, groups[FIXED_SUM] = divided(groups[FIXED_SUM], parts)
+        first = self.described.first.explain(pool)
+        shares, groups[FIXED_SUM] = divided(groups[FIXED_SUM], first.aligned(head) if first else {})
         for name, share in shares.items():
             groups[name] = groups[name] + share
         return Contributions(head, tuple(groups), np.stack(list(groups.values()), axis=1))
 
-    def parts(self, pool: CandidatePool) -> dict[str, Doubles]:
-        """What each stage and group of features adds, (suggestions,) each, aligned with the candidates of the pool."""
-        found = self.explain(pool)
-        head = found.candidates
-        runs = (Run(head.indptr, head.labels, each.astype(np.float32)) for each in found.added.T)
-        return {name: run.scores_of(pool.run).astype(np.float64) for name, run in zip(found.names, runs, strict=True)}
+    @property
+    def learned_features(self) -> CandidateFeatures:
+        """The features that the ranker scores."""
+        return self.described
 
     def describe(self, stages: Collection[str]) -> str:
         """Describe the stages and the model in one line."""
@@ -112,12 +108,28 @@ class LearnedCombiner:
         confident = read_manifest(folder, "learned combiner").get("confidence")
         if not isinstance(confident, bool):
             raise ModelError(f"{folder}: its manifest does not say whether it has confidences; save the tagger again")
+        features = folder / "features"
+        if (features / "first" / "features" / "first" / "features").exists():
+            raise ModelError(f"{folder}: has learned combiners within each other, expected at most two; train it again")
+        first = load_first(features / "first", read_manifest(features, KIND).get("first"), labels)
         return cls(
-            CandidateFeatures.load(folder / "features", labels, cls),
+            CandidateFeatures.load(features, labels, first),
             CandidateRanker.load(folder / "ranker"),
             read_array(folder, "bias", np.float64, (len(labels),)),
             load_score_map(folder / "confidence") if confident else None,
         )
+
+
+def load_first(folder: Path, kind: object, labels: Sequence[Label]) -> Combiner:
+    """Load what ranks first for another combiner: a weighted sum or a learned combiner.
+
+    kind: the name of its class; None: a sum. Raises ModelError for any other kind.
+    """
+    if kind in ("WeightedSum", None):
+        return WeightedSum.load(folder, labels)
+    if kind == "LearnedCombiner":
+        return LearnedCombiner.load(folder, labels)
+    raise ModelError(f"{folder}: is damaged (no combiner ranks first); save the tagger again")
 
 
 def _with_others(everything: Run, described: Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:

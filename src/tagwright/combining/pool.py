@@ -92,16 +92,14 @@ class CandidatePool:
             self._trust[stage, weight] = self.stages[stage].trust(self.readings[stage], weight)
         return self._trust[stage, weight]
 
-    def without(self, stage: str) -> Self:
-        """Return the same candidates without this stage."""
-        found, stages = self._others([stage])
-        return replace(self, found=found, stages=stages)
+    def without(self, *names: str) -> Self:
+        """Return the same candidates without these stages."""
+        found = {name: run for name, run in self.found.items() if name not in names}
+        return replace(
+            self, found=found, stages={name: each for name, each in self.stages.items() if name not in names}
+        )
 
     def dropping(self, names: Collection[str], options: PoolOptions = PoolOptions()) -> Self:
         """Return the pool as it is without these stages, and without the candidates that only they found."""
-        return self.of(self.documents, *self._others(names), self.readings, options)
-
-    def _others(self, names: Collection[str]) -> tuple[dict[str, Run], dict[str, Stage]]:
-        """Return the runs and the stages whose names are not among these."""
-        found = {name: run for name, run in self.found.items() if name not in names}
-        return found, {name: stage for name, stage in self.stages.items() if name not in names}
+        rest = self.without(*names)
+        return self.of(self.documents, rest.found, rest.stages, self.readings, options)

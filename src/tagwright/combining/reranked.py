@@ -7,20 +7,14 @@ from typing import Self
 
 import numpy as np
 
+from tagwright.combining.combiner import Combiner, Contributions
 from tagwright.combining.confidence import ScoreMap, load_score_map, save_score_map
-from tagwright.combining.contributions import Contributions
-from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.learned_combiner import load_first
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative
 from tagwright.core.saved import read_manifest, read_options, write_manifest
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError, option, setting
 from tagwright.types import Doubles, Floats, Label, Run
-
-KINDS: dict[str, type[WeightedSum] | type[LearnedCombiner]] = {
-    "WeightedSum": WeightedSum, "LearnedCombiner": LearnedCombiner,
-}  # fmt: skip
-"The combiners that may rank first."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +35,7 @@ class RerankOptions(Checked):
 
 
 @dataclass(frozen=True)
-class Reranked:
+class Reranked(Combiner):
     """A combiner that ranks by another one, then adds the scores of a re-ranker to the first candidates.
 
     A candidate without a score keeps its place in the first ranking; a document without any keeps ranking and
@@ -49,7 +43,7 @@ class Reranked:
     are given by rank, the surest to what is first now.
     """
 
-    first: WeightedSum | LearnedCombiner
+    first: Combiner
     options: RerankOptions
     confidence: ScoreMap | None = None
 
@@ -59,7 +53,15 @@ class Reranked:
         return self.first.estimates_confidence
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
-        """Raise ConfigError where the stage is no re-ranker, or the first combiner does not fit the others."""
+        """Raise ConfigError where the stage is no re-ranker, or the first combiner does not fit the others.
+
+        The first is a weighted sum or a learned combiner.
+        """
+        if getattr(self.first, "weighted_sum", None) is not self.first and not getattr(
+            self.first, "learned_features", None
+        ):
+            kind = type(self.first).__name__
+            raise ConfigError(f"a language model cannot rank again what {kind} combines; train it anew")
         if self.options.by not in rerankers:
             known = ", ".join(rerankers) or "none"
             raise ConfigError(f'"{self.options.by}" is to rank again, the re-rankers are {known}')
@@ -71,27 +73,34 @@ class Reranked:
         head = ranked.top(self.options.candidates)
         said = Run(head.indptr, head.labels, pool.stages[by].score(pool.readings[by], head))
         pool.remember(by, said)
-        found = reranked(ranked, said.scores_of(ranked), self.options)
+        again = reranked(ranked, said.scores_of(ranked), self.options)
         if ranked.confidences is None:
-            return found
+            return again
         sure = ranked.confidences[np.lexsort((-ranked.confidences, ranked.rows))]
         if self.confidence:
             answered = np.bincount(said.rows, said.scores > 0, len(said)) > 0
-            sure = np.where(answered[found.rows], self.confidence(found.scores), sure).astype(np.float32)
-        return replace(found, confidences=sure)
-
-    def ask(self, pool: CandidatePool) -> None:
-        """Have the stage score the first candidates of the ranking, and no others, unless it has."""
-        if not pool.has_scored(self.options.by):
-            self.combine(pool)
+            sure = np.where(answered[again.rows], self.confidence(again.scores), sure).astype(np.float32)
+        return replace(again, confidences=sure)
 
     def explain(self, pool: CandidatePool) -> Contributions:
-        """Return what each stage or group of features of the first combiner adds to each score, and the stage."""
-        found, by = self.first.explain(pool.without(self.options.by)), self.options.by
-        self.ask(pool)
-        said = Run(pool.run.indptr, pool.run.labels, pool.scores(by)).scores_of(found.candidates)
-        added = np.column_stack([found.added, points(said, self.options)])
-        return Contributions(found.candidates, (*found.names, by), added)
+        """Return what each stage or group of features of the first combiner adds to each score, and the stage.
+
+        The stage scores the first candidates of the ranking, and no others, unless it has.
+        """
+        added, by = self.first.explain(pool.without(self.options.by)), self.options.by
+        if not pool.has_scored(by):
+            self.combine(pool)
+        assert added, "of a weighted sum or a learned combiner"
+        said = Run(pool.run.indptr, pool.run.labels, pool.scores(by)).scores_of(added.candidates)
+        columns = np.column_stack([added.added, points(said, self.options)])
+        return Contributions(added.candidates, (*added.names, by), columns)
+
+    def check_can_learn(self) -> None:
+        """Raise ConfigError: how far the model is trusted fits the old ranking."""
+        raise ConfigError(
+            "how to combine the stages is not learned where a language model ranks again; learn it with the model: "
+            f"train auto with {option('reviews', 'FILE')} and {setting('llm.model', 'NAME')}"
+        )
 
     def describe(self, stages: Collection[str]) -> str:
         """The first combiner, and what ranks again."""
@@ -115,12 +124,9 @@ class Reranked:
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
         manifest = read_manifest(folder, "reranked")
-        kind = manifest.get("first")
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise ModelError(f"{folder}: is damaged (no combiner ranks first); save the tagger again")
         confidence = load_score_map(folder / "confidence") if manifest.get("confidence") is True else None
         options = read_options(folder, RerankOptions, manifest.get("options"))
-        return cls(KINDS[kind].load(folder / "first", labels), options, confidence)
+        return cls(load_first(folder / "first", manifest.get("first"), labels), options, confidence)
 
 
 def points(said: Floats, options: RerankOptions) -> Doubles:

@@ -7,8 +7,8 @@ from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
+from tagwright.combining.combiner import Combiner, Contributions
 from tagwright.combining.confidence import Platt
-from tagwright.combining.contributions import Contributions
 from tagwright.combining.fusion import (
     Weight,
     append_labels,
@@ -22,14 +22,14 @@ from tagwright.combining.pool import CandidatePool
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Positive
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ConfigError
-from tagwright.types import Doubles, Label, Run
+from tagwright.types import Label, Run
 
 By: TypeAlias = Literal["evidence", "scores", "ranks"]
 Confidence: TypeAlias = Literal["none", "label_free", "fitted"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightedSum(Checked):
+class WeightedSum(Checked, Combiner):
     """Ranks candidates by a weighted sum over the stages. A combiner; a single stage keeps its own scores."""
 
     by: By = "evidence"
@@ -84,19 +84,20 @@ class WeightedSum(Checked):
             return replace(ranked, confidences=Platt(*self.curve)(zscores(ranked)).astype(np.float32))
         return replace(ranked, confidences=label_free(pool, ranked, self.labels_per_document))
 
-    def parts(self, pool: CandidatePool) -> dict[str, Doubles]:
-        """What each stage adds to the sum, (suggestions,) each, aligned with the candidates of the pool."""
-        voters = [name for name in pool.stages if self.weight(name)]
-        if len(voters) == 1:
-            return {voters[0]: self._ranked(pool).scores_of(pool.run).astype(np.float64)}
-        weights = self._weights(voters, pool)
-        sums = {name: self._sum([name], [weight], pool) for name, weight in zip(voters, weights, strict=True)}
-        return {name: each.scores_of(pool.run).astype(np.float64) for name, each in sums.items()}
-
     def explain(self, pool: CandidatePool) -> Contributions:
         """Return what each stage adds to each score: together they are the score."""
-        parts = self.parts(pool)
-        return Contributions(pool.run, tuple(parts), np.stack(list(parts.values()), axis=1))
+        voters = [name for name in pool.stages if self.weight(name)]
+        sums = [self._ranked(pool)]
+        if len(voters) > 1:
+            weights = self._weights(voters, pool)
+            sums = [self._sum([name], [weight], pool) for name, weight in zip(voters, weights, strict=True)]
+        added = [each.scores_of(pool.run).astype(np.float64) for each in sums]
+        return Contributions(pool.run, tuple(voters), np.stack(added, axis=1))
+
+    @property
+    def weighted_sum(self) -> Self:
+        """Itself."""
+        return self
 
     def _ranked(self, pool: CandidatePool) -> Run:
         voters = [name for name in pool.stages if self.weight(name)]
@@ -158,10 +159,10 @@ class AppendOptions(Checked):
 
 
 @dataclass(frozen=True)
-class AppendLabels:
+class AppendLabels(Combiner):
     """Ranks candidates by a weighted sum; the labels of another stage follow (FuTex Example 3.1). A combiner."""
 
-    first: WeightedSum
+    first: Combiner
     options: AppendOptions
 
     @property
@@ -187,6 +188,12 @@ class AppendLabels:
         """The sum, and what follows."""
         by = self.options.by
         return f"{self.first.describe([name for name in stages if name != by])}; followed by {by}"
+
+    @property
+    def weighted_sum(self) -> WeightedSum | None:
+        """The sum, in which the stage whose labels follow counts nothing."""
+        first = self.first.weighted_sum
+        return replace(first, weights={**first.weights, self.options.by: 0.0}) if first else None
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
         """Return a copy with the inner sum for another vocabulary."""

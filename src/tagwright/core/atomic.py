@@ -6,40 +6,48 @@ folders atomically: the old one is first renamed to `.NAME.previous`, and restor
 A symbolic link is kept; its target is replaced. On Windows, files can be synced only when opened for writing, nothing
 can be renamed to the name of a folder, and open files may not be renamed for a moment.
 
-`replace` alone renames in this package, and `_remove` alone deletes: only what is `owned`.
+`replace` alone renames in this package, and `_remove` alone deletes. Only what is Tagwright's own may be replaced or
+deleted: temporaries by their names, a saved folder by its manifest, as far as this lists what the folder holds.
 """
 
 import contextlib
 import errno
 import hashlib
+import json
 import os
 import re
 import secrets
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator
 from io import FileIO
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tagwright.core.checked import shown
-from tagwright.core.owned import MANIFEST, ChangedError, OccupiedError, is_empty, is_whole, manifest_of, refuse_foreign
-from tagwright.errors import ModelError, TagwrightError, option
+from tagwright.errors import ConfigError, ModelError, TagwrightError, option
 
-PATIENCE = 600.0
-"Seconds that a writer waits for another one."
-
-READERS_PATIENCE = 5.0
-"Seconds that a reader waits for a writer between its two renames."
-
-TRIES = 100
-"How often a step is retried when another process may be in the way."
+MANIFEST = "manifest.json"
 
 WINDOWS = os.name == "nt"
 
 T = TypeVar("T")
 
-_LEFT = re.compile(r"\.(.+)\.(tmp[0-9a-f]{8}|lock|previous)")
+_TEMPORARY = re.compile(
+    r"\..+\.(tmp[0-9a-f]{8}|lock)"
+    r"|tagwright-scratch-[0-9a-f]{16}\.(folder|lock)|\.?tagwright-cache[-.].+"
+    r"|\.tmp\w{6}"  # of safetensors
+)
+"Names that only Tagwright gives, to what it may delete at any time."
+
+
+class OccupiedError(ConfigError):
+    """A place holds what may not be replaced or deleted."""
+
+
+class ChangedError(OccupiedError):
+    """A place holds something else than what was read there."""
 
 
 @contextlib.contextmanager
@@ -127,20 +135,9 @@ def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True, parts:
 def check_writable(path: Path) -> None:
     """Raise OSError unless a file can be made, filled and renamed in the folder of a path, or where that would be."""
     place = path.absolute()
-    place = next(each for each in (place, *place.parents) if each.parent.exists())
+    place = next(parent for parent in (place, *place.parents) if parent.parent.exists())
     with locked(place):  # so that who is killed leaves nothing that the next one does not remove
         _try_to_write(place)
-
-
-def _try_to_write(place: Path) -> None:
-    one, other = temporary_beside(place), temporary_beside(place)
-    try:
-        one.write_bytes(bytes(1 << 12))
-        _sync(one)
-        replace(one, other)
-    finally:
-        for file in (one, other):
-            _remove(file)
 
 
 def saved_version(folder: Path) -> str:
@@ -156,30 +153,31 @@ def exists(folder: Path, file: Path) -> bool:
     with contextlib.suppress(OSError, TagwrightError):
         place = link_target(folder)
         if not file.is_file() and _previous(place).is_dir():
-            with locked(place, READERS_PATIENCE):  # its owner has cleaned up
+            with locked(place, patience=5):  # its owner has cleaned up
                 return file.is_file()
     return file.is_file()
 
 
 def read_whole(folder: Path, read: Callable[[], T]) -> T:
     """The result of `read` on a saved folder, repeated if it was replaced meanwhile, so never half old and half new."""
-    for _ in range(TRIES):
+    for _ in range(100):
         before = _state(folder)
         try:
-            found = read()
+            content = read()
         except (TagwrightError, OSError):
             if _state(folder) == before:
                 raise
         else:
             if _state(folder) == before:
-                return found
+                return content
         time.sleep(0.01)
     raise ModelError(f"{folder}: is replaced repeatedly while it is read; try later")
 
 
 def remove_leftovers(folder: Path) -> None:
     """Remove what killed writers have left in a folder, unless others are writing there."""
-    for name in {found[1] for each in folder.glob(".*") if (found := _LEFT.fullmatch(each.name))}:
+    left = re.compile(r"\.(.+)\.(tmp[0-9a-f]{8}|lock|previous)")
+    for name in {match[1] for path in folder.glob(".*") if (match := left.fullmatch(path.name))}:
         with contextlib.suppress(OSError, TagwrightError), locked(folder / name, 0):
             pass
 
@@ -187,19 +185,19 @@ def remove_leftovers(folder: Path) -> None:
 def delete(*paths: Path, parts: Collection[str] = ()) -> None:
     """Delete files and folders that are ours, if they are there; of a saved folder, a kill leaves all or nothing.
 
-    Ours are `TEMPORARY` ones and what is in scratch folders; folders with no other files than those that a manifest
+    Ours are temporary ones and what is in scratch folders; folders with no other files than those that a manifest
     lists, or none; and files with the names in `parts`, wherever they are in a folder. Raises OccupiedError before
     anything is deleted, naming a file that is not ours; OSError.
     """
     places = [link_target(path) if (path / MANIFEST).is_file() else path for path in paths]
     for place in places:
-        refuse_foreign(place, parts)
+        _refuse_foreign(place, parts)
     for place in places:
         if not (place / MANIFEST).is_file():
             _remove(place)
             continue
         with locked(place):
-            refuse_foreign(place, parts)
+            _refuse_foreign(place, parts)
             _discard(place, place)
 
 
@@ -220,6 +218,47 @@ def append_at_once(file: FileIO, data: bytes) -> None:
 
 
 @contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """An empty temporary folder, for this process; removed on leaving, or by the next process if this one dies.
+
+    Raises TagwrightError where it, or what is done meanwhile, finds the disk full.
+    """
+    from filelock import FileLock
+
+    remove_abandoned()
+    folder = Path(tempfile.gettempdir()) / f"tagwright-scratch-{secrets.token_hex(8)}.folder"
+    lock = folder.with_suffix(".lock")
+    with full_disk_explained(), FileLock(lock):  # locked before it exists: nobody takes it for abandoned
+        folder.mkdir(mode=0o700)
+        try:
+            yield folder
+        finally:
+            with contextlib.suppress(OSError):
+                delete(folder, lock)
+
+
+def remove_abandoned() -> None:
+    """Remove the scratch folders of processes that died."""
+    from filelock import FileLock, Timeout
+
+    for folder in Path(tempfile.gettempdir()).glob("tagwright-scratch-*.folder"):
+        lock = folder.with_suffix(".lock")
+        with contextlib.suppress(Timeout, OSError), FileLock(lock, timeout=0):
+            delete(folder, lock)
+
+
+@contextlib.contextmanager
+def full_disk_explained() -> Iterator[None]:
+    """Raise TagwrightError, which says how to get room, for any error of the disk of temporary files."""
+    try:
+        yield
+    except OSError as error:
+        place = tempfile.gettempdir()
+        problem = f"{place}: cannot be written ({error.strerror or error}); set TMPDIR to a folder with room"
+        raise TagwrightError(problem) from error
+
+
+@contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Raise TagwrightError, in one line, for any library's error that `path` cannot be written."""
     try:
@@ -231,20 +270,12 @@ def writing(path: Path) -> Iterator[None]:
         raise TagwrightError(f"{path}: cannot be written ({why})") from error
 
 
-def _refusal(error: Exception) -> str | None:
-    """The message of the system, if an error comes from it. Libraries in Rust and C++ wrap it in their own errors."""
-    if isinstance(error, OSError):
-        mounted = error.errno in (errno.EBUSY, errno.EXDEV)
-        return (error.strerror or str(error)) + ", perhaps a mount point: choose a place in or beside it" * mounted
-    said = re.search(r"([^:(\n]+) \(os error \d+\)", str(error)) or re.search(
-        r"(No space left on device|Disk quota exceeded|There is not enough space on the disk)", str(error)
-    )
-    return said[1].strip() if said else None
-
-
 @contextlib.contextmanager
-def locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
-    """Hold the lock for writing `path`, and remove the files of killed writers. It is held once in a process."""
+def locked(path: Path, patience: float = 600) -> Iterator[None]:
+    """Hold the lock for writing `path`, and remove the files of killed writers. It is held once in a process.
+
+    patience: seconds to wait for another writer.
+    """
     from filelock import FileLock, Timeout
 
     file = path.with_name(f".{path.name}.lock")
@@ -263,10 +294,83 @@ def locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
         lock.release()
 
 
+def replace(source: Path, target: Path) -> None:
+    """Rename, retrying for five seconds: on Windows, virus scanners and readers hold files for a moment."""
+    for left in reversed(range(100)):
+        try:
+            source.replace(target)
+        except PermissionError:
+            if not left or not WINDOWS:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def manifest_of(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder that Tagwright saved, else nothing: others have files of that name too."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    ours = isinstance(manifest, dict) and type(manifest.get("tagwright")) is int  # True is no number
+    return manifest if ours and isinstance(manifest.get("kind"), str) else {}
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a folder is empty, or one of ours that holds all files of its manifest's list and no others."""
+    files = manifest_of(folder).get("files")
+    listed = isinstance(files, dict) and all((folder / name).is_file() for name in files)
+    return _is_empty(folder) or (listed and not any(_foreign(folder)))
+
+
+def lies_in(path: Path | str, folder: Path) -> bool:
+    """Whether a path is a folder or below it, wherever symbolic links lead; neither needs to exist."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def link_target(path: Path) -> Path:
+    """The target of a symbolic link, which need not exist yet. Raises OSError for a cycle of links."""
+    if not path.is_symlink():
+        return path
+    with contextlib.suppress(RuntimeError):  # of Python up to 3.12
+        if not (target := path.resolve()).is_symlink():
+            return target
+    raise OSError(f"the symbolic links form a cycle: {path.readlink()}")
+
+
+def temporary_beside(path: Path) -> Path:
+    """A new name beside a path that tells a temporary file or folder of ours."""
+    return path.with_name(f".{path.name}.tmp{secrets.token_hex(4)}")
+
+
+def _try_to_write(place: Path) -> None:
+    file = temporary_beside(place)
+    renamed = temporary_beside(place)
+    try:
+        file.write_bytes(bytes(1 << 12))
+        _sync(file)
+        replace(file, renamed)
+    finally:
+        _remove(file)
+        _remove(renamed)
+
+
+def _refusal(error: Exception) -> str | None:
+    """The message of the system, if an error comes from it. Libraries in Rust and C++ wrap it in their own errors."""
+    if isinstance(error, OSError):
+        mounted = error.errno in (errno.EBUSY, errno.EXDEV)
+        return (error.strerror or str(error)) + ", perhaps a mount point: choose a place in or beside it" * mounted
+    said = re.search(r"([^:(\n]+) \(os error \d+\)", str(error)) or re.search(
+        r"(No space left on device|Disk quota exceeded|There is not enough space on the disk)", str(error)
+    )
+    return said[1].strip() if said else None
+
+
 def _tidy(path: Path) -> None:
     """Remove temporaries of killed writers and their old folder, which is restored if there is no new one."""
     previous = _previous(path)
-    if previous.is_dir() and not path.exists() and (manifest_of(previous) or is_empty(previous)):
+    if previous.is_dir() and not path.exists() and (manifest_of(previous) or _is_empty(previous)):
         replace(previous, path)
     elif previous.is_dir() and path.is_dir() and is_whole(previous):
         with contextlib.suppress(OSError):
@@ -309,19 +413,6 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def replace(source: Path, target: Path) -> None:
-    """Rename, retrying for a second: on Windows, virus scanners and readers hold files for a moment."""
-    for left in reversed(range(TRIES)):
-        try:
-            source.replace(target)
-        except PermissionError:
-            if not left or not WINDOWS:
-                raise
-            time.sleep(0.05)
-        else:
-            return
-
-
 def _keep_mode(path: Path, new: Path) -> None:
     """Give what replaces a file or folder the same permissions."""
     with contextlib.suppress(OSError):  # there is none, or the disk has no permissions
@@ -347,36 +438,53 @@ def _sync_names(folder: Path) -> None:
 
 def _refuse_others(folder: Path, kind: str, parts: Collection[str] = (), *, overwrite: bool, read: str | None) -> None:
     """Raise OccupiedError unless a saved folder may be put in this place, ChangedError for another than was read."""
-    if not folder.exists() or is_empty(folder):
+    if not folder.exists() or _is_empty(folder):
         return
-    found = manifest_of(folder).get("kind")
-    if found is None:
+    saved = manifest_of(folder).get("kind")
+    if saved is None:
         raise OccupiedError(f"{folder}: exists and is not a saved {kind}; choose another place")
-    if found != kind:
-        raise OccupiedError(f"{folder}: holds {shown(found, 100)}, expected a saved {kind}; choose another place")
+    if saved != kind:
+        raise OccupiedError(f"{folder}: holds {shown(saved, 100)}, expected a saved {kind}; choose another place")
     if read is not None and saved_version(folder) != read:
         raise ChangedError(f"{folder}: another process has saved a {kind} there meanwhile, which is not replaced")
     if not overwrite:
         replaced = option("overwrite", python="overwrite=True")
         raise OccupiedError(f"{folder}: holds a saved {kind}; replace it with {replaced}, or choose another place")
-    refuse_foreign(folder, parts)
+    _refuse_foreign(folder, parts)
     if _previous(folder).exists():  # and not that of a killed writer, or it would be gone
         raise OccupiedError(f"{_previous(folder)}: is in the way, and not from Tagwright; move it elsewhere")
 
 
-def lies_in(path: Path | str, folder: Path) -> bool:
-    """Whether a path is a folder or below it, wherever symbolic links lead; neither needs to exist."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+def _refuse_foreign(path: Path, parts: Collection[str]) -> None:
+    """Raise OccupiedError, naming the first file that is not ours, if a file or folder may not be deleted."""
+    for name in _foreign(path, parts):
+        kind = manifest_of(path).get("kind", "temporary file")
+        raise OccupiedError(
+            f"{path / name}: is no part of the saved {kind}, with which it would be deleted; move it elsewhere, or "
+            "choose another place"
+        )
 
 
-def link_target(path: Path) -> Path:
-    """The target of a symbolic link, which need not exist yet. Raises OSError for a cycle of links."""
-    if not path.is_symlink():
-        return path
-    with contextlib.suppress(RuntimeError):  # of Python up to 3.12
-        if not (found := path.resolve()).is_symlink():
-            return found
-    raise OSError(f"the symbolic links form a cycle: {path.readlink()}")
+def _foreign(path: Path, parts: Collection[str] = ()) -> Iterator[str]:
+    """The files of a folder, or the file, that are not ours: names relative to the path."""
+    if not os.path.lexists(path) or any(_TEMPORARY.fullmatch(part.name) for part in (path, path.parent)):
+        return
+    known = {*parts, ".DS_Store", "Thumbs.db", "desktop.ini"}  # what file managers put into every folder
+    manifest = manifest_of(path)
+    lists = [manifest[key] for key in ("files", "logs") if isinstance(manifest.get(key), dict | list)]
+    listed = {str(name) for names in lists for name in names}
+    for file in sorted(path.rglob("*")) if path.is_dir() and not path.is_symlink() else [path]:
+        name = file.relative_to(path).as_posix()
+        if name in listed or file.name in known or _TEMPORARY.fullmatch(file.name):
+            continue
+        if file.name == MANIFEST and manifest_of(file.parent):
+            continue
+        if file.is_symlink() or not file.is_dir():
+            yield name
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
 
 
 def _previous(folder: Path) -> Path:
@@ -384,14 +492,9 @@ def _previous(folder: Path) -> Path:
     return whole.parent / f".{whole.name}.previous"
 
 
-def temporary_beside(path: Path) -> Path:
-    """A new name beside a path that tells a temporary file or folder of ours."""
-    return path.with_name(f".{path.name}.tmp{secrets.token_hex(4)}")
-
-
 def _state(folder: Path) -> tuple[int, ...] | None:
     """A value that differs before and after a saved folder is replaced, or renamed and put back."""
     with contextlib.suppress(OSError):
-        found = (folder / MANIFEST).stat()
-        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size, folder.stat().st_ctime_ns
+        manifest = (folder / MANIFEST).stat()
+        return manifest.st_dev, manifest.st_ino, manifest.st_mtime_ns, manifest.st_size, folder.stat().st_ctime_ns
     return None

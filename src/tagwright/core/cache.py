@@ -34,20 +34,8 @@ _log = logging.getLogger(__name__)
 _NAME = "tagwright-cache"
 _FILE = rf"{_NAME}-[0-9a-f]{{32}}\.file"
 _OURS = re.compile(rf"{_NAME}\.sqlite(-wal|-shm|-journal)?|{_FILE}|\.{_FILE}\.(lock|tmp[0-9a-f]{{8}})")
-_TABLES = (
-    """CREATE TABLE IF NOT EXISTS entries (key BLOB NOT NULL, kind TEXT NOT NULL, content BLOB,
-    checksum BLOB NOT NULL, size INTEGER NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (key, kind))""",
-    "CREATE INDEX IF NOT EXISTS by_use ON entries (used, kind, size)",  # holds all that a listing or a removal asks for
-)
-_OLDEST = """SELECT id FROM (SELECT rowid AS id, size, SUM(size) OVER (ORDER BY used ROWS UNBOUNDED PRECEDING) AS sum
-FROM entries) WHERE sum - size < ?"""
-_PAGES = ("page_count", "freelist_count", "page_size")
-_ROW = 200  # bytes of a row besides its content
-_ASKED = 10_000  # keys per query; SQLite takes at most 32,766
 _SPARED = 0.75  # share of the limit to which the cache is reduced, so that not every write has to check
-_LARGEST = 1 << 29  # bytes of content in a row; SQLite takes 1 GB
 _HOUR = 3600  # the time of last use is written at most once in an hour
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class Kind(NamedTuple):
@@ -73,11 +61,11 @@ class Cache:
             return {}
 
         def read(database: sqlite3.Connection) -> list[tuple[bytes, bytes, bytes, int]]:
-            found, asked = [], iter(keys)
-            while some := list(islice(asked, _ASKED)):
+            rows, asked = [], iter(keys)
+            while some := list(islice(asked, 10_000)):  # SQLite takes at most 32,766
                 query = f"SELECT key, content, checksum, used FROM entries WHERE key IN ({','.join('?' * len(some))})"  # noqa: S608
-                found += database.execute(f"{query} AND kind = ?", [*some, kind]).fetchall()
-            return found
+                rows += database.execute(f"{query} AND kind = ?", [*some, kind]).fetchall()
+            return rows
 
         sound = [row for row in self._run(read) or [] if row[2] == _checksum(kind, row[0], row[1])]
         now = int(time.time())
@@ -88,7 +76,8 @@ class Cache:
     def put(self, kind: str, contents: Mapping[bytes, bytes]) -> None:
         """Store contents by key, all or none; contents above the size limit are left out."""
         rows = [(key, kind, content, len(content)) for key, content in contents.items()]
-        self._write([row for row in rows if row[-1] <= min(_SPARED * self.limit, _LARGEST)])
+        most = min(_SPARED * self.limit, 1 << 29)  # SQLite takes 1 GB
+        self._write([row for row in rows if row[-1] <= most])
 
     def file(
         self, kind: str, key: bytes, make: Callable[[Path], None], is_sound: Callable[[Path], bool]
@@ -149,7 +138,7 @@ class Cache:
     def _write(self, rows: Collection[tuple[bytes, str, bytes | None, int]]) -> None:
         now = int(time.time())
         whole = [
-            (key, kind, content, _checksum(kind, key, content or b""), size + _ROW, now)
+            (key, kind, content, _checksum(kind, key, content or b""), size + 200, now)  # with its other columns
             for key, kind, content, size in rows
         ]
 
@@ -185,19 +174,26 @@ class Cache:
             with suppress(sqlite3.OperationalError):  # another process is just doing the same
                 database.execute("PRAGMA journal_mode=WAL")  # readers and a writer do not wait for each other
             database.execute("PRAGMA synchronous=NORMAL")
-            for table in _TABLES:
-                database.execute(table)
+            database.execute(
+                "CREATE TABLE IF NOT EXISTS entries (key BLOB NOT NULL, kind TEXT NOT NULL, content BLOB, "
+                "checksum BLOB NOT NULL, size INTEGER NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (key, kind))"
+            )
+            # holds all that a listing or a removal asks for
+            database.execute("CREATE INDEX IF NOT EXISTS by_use ON entries (used, kind, size)")
             return action(database)
 
     def _keep_to_limit(self, database: sqlite3.Connection) -> None:
         """Remove the least recently used entries if the limit is exceeded, and files without an entry."""
-        pages, free, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in _PAGES)
+        names = ("page_count", "freelist_count", "page_size")
+        pages, free, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
         excess = (pages - free) * size + sum(map(_size, self._files())) - self.limit
         if excess <= 0:
             return
         database.execute("UPDATE entries SET used = 0 WHERE used > ?", [time.time() + _HOUR])  # the clock went back
         excess += int((1 - _SPARED) * self.limit)
-        database.execute(f"DELETE FROM entries WHERE rowid IN ({_OLDEST})", [excess])  # noqa: S608  # our own
+        sums = "SELECT rowid AS id, size, SUM(size) OVER (ORDER BY used ROWS UNBOUNDED PRECEDING) AS sum FROM entries"
+        oldest = f"SELECT id FROM ({sums}) WHERE sum - size < ?"  # noqa: S608  # our own
+        database.execute(f"DELETE FROM entries WHERE rowid IN ({oldest})", [excess])  # noqa: S608
         database.commit()
         for path in self._files():
             kept = database.execute("SELECT 1 FROM entries WHERE key = ?", [path.name.encode()]).fetchone()
@@ -257,9 +253,9 @@ def cache_limit() -> int:
     if not text:
         return LIMIT
     number = text.upper().removesuffix("B")
-    unit = number[-1:] if number[-1:] in {"K", "M", "G"} else ""
+    unit = number[-1:] if number[-1:] in ("K", "M", "G") else ""
     try:
-        size = float(number.removesuffix(unit)) * _UNITS[unit]
+        size = float(number.removesuffix(unit)) * 1024 ** " KMG".index(unit or " ")
         if not 0 <= size < 1 << 60:
             raise ValueError
     except ValueError:

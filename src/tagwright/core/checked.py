@@ -7,7 +7,7 @@ whenever it is made, and `build` makes one from values as TOML and JSON have the
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache, wraps
@@ -31,9 +31,6 @@ from tagwright.errors import ConfigError
 
 C = TypeVar("C")
 P = ParamSpec("P")
-
-LARGEST = sys.float_info.max
-"Beyond it are infinity, NaN, and whole numbers too large for a float."
 
 NONE = "none"
 "How TOML and the command line write None."
@@ -192,12 +189,12 @@ class UnknownOptionError(ConfigError, TypeError):
 
     def among(self, names: Iterable[str]) -> "UnknownOptionError":
         """The same error, with these names known too."""
-        return UnknownOptionError(self.name, {**self.known, **{each: each for each in names}}, self.within)
+        return UnknownOptionError(self.name, {**self.known, **{name: name for name in names}}, self.within)
 
 
-def check_names(given: Iterable[str], known: Collection[str], nested: Mapping[str, str] = {}, within: str = "") -> None:
+def check_names(names: Iterable[str], known: Collection[str], nested: Mapping[str, str] = {}, within: str = "") -> None:
     """Raise UnknownOptionError for the first name that is not known. nested: those in tables, as in the error."""
-    for name in given:
+    for name in names:
         if name not in known:
             raise UnknownOptionError(name, {**nested, **{each: each for each in known}}, within)
 
@@ -206,8 +203,8 @@ def named_arguments(function: Callable[P, C]) -> Callable[P, C]:
     """Decorate a public function: an unknown keyword argument raises UnknownOptionError."""
     parameters = signature(function).parameters.values()
     by_name = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
-    own = [each.name for each in parameters if each.kind in by_name and each.name != "self"]
-    takes_others = any(each.kind is Parameter.VAR_KEYWORD for each in parameters)
+    own = [parameter.name for parameter in parameters if parameter.kind in by_name and parameter.name != "self"]
+    takes_others = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
 
     @wraps(function)
     def checked(*given: P.args, **named: P.kwargs) -> C:
@@ -283,7 +280,7 @@ def expected(value: object, kind: Any) -> str | None:
     elif origin is Literal:
         right = isinstance(value, str) and value in parts
     elif kind is float:
-        right = isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
+        right = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     else:
         right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
     return None if right else describe_type(kind)
@@ -319,28 +316,17 @@ def shown(value: object, limit: int = 60) -> str:
     ('{"years": [2020, null]}', '["bees", "bees", "b…')
     """
     text = ""
-    for piece in _json(value, limit):
+    pieces = _ENCODER.iterencode(value[: limit + 1] if isinstance(value, str) else value)
+    while len(text) <= limit and (piece := next(pieces, None)):
         text += piece
-        if len(text) > limit:
-            return text[: limit - 1] + "…"
-    return text
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _json(value: object, limit: int) -> Iterator[str]:
-    """The JSON of a value, piece by piece; of a long text its beginning."""
+def _plain(value: object) -> object:
+    """What is shown in place of a value that JSON does not know."""
     if isinstance(value, Mapping):
-        yield "{"
-        for number, (name, part) in enumerate(value.items()):
-            yield ", " if number else ""
-            yield from _json(name, limit)
-            yield ": "
-            yield from _json(part, limit)
-        yield "}"
-    elif isinstance(value, list | tuple | set | frozenset):
-        yield "["
-        for number, part in enumerate(value):
-            yield ", " if number else ""
-            yield from _json(part, limit)
-        yield "]"
-    else:
-        yield json.dumps(value[:limit] if isinstance(value, str) else value, ensure_ascii=False, default=str)
+        return dict(value)
+    return list(value) if isinstance(value, set | frozenset) else str(value)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_plain)

@@ -1,10 +1,22 @@
-"""Show values to people: numbers of things in words, and HTML for notebooks, escaped and without scripts."""
+"""Show values to people: at a terminal without control sequences, in notebooks as HTML without scripts."""
 
+import json
+import logging
+import re
+import sys
 from collections.abc import Iterable, Sequence
 from html import escape
 
-_CELL = "padding:.15em .8em;text-align:"
-_NUMBER = f"{_CELL}right;white-space:nowrap"
+INTERRUPTED = 130
+"The exit code after Ctrl-C, as in shells and typer."
+
+SOME_FAILED = 3
+"The exit code where a command has done its work, but without some documents that could not be read or tagged."
+
+_OBEYED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters but tab and line end; separators that end lines; what overrides the direction of text, so that
+it reads otherwise than it is; halves of characters, which are how Python writes bytes of file names."""
+
 _MARK = "background:#ffe58a;color:#1b1b1b"
 
 FIRST = 5
@@ -26,13 +38,45 @@ def few(names: Sequence[str], most: int = 3) -> str:
     return f"{', '.join(names[:most])}{more}"
 
 
+def escaped(text: str) -> str:
+    r"""Text that can be printed. JSON stays JSON of the same values, since all these stand in strings there.
+
+    >>> escaped("\x1b[31mred \u202egnp.exe")
+    '\\u001b[31mred \\u202egnp.exe'
+    """
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def for_programs(text: str) -> str:
+    """A line that programs read: as it is, since they would not undo the escapes, but escaped at a terminal."""
+    return escaped(text) if sys.stdout.isatty() else text
+
+
+def print_json(content: object) -> None:
+    """Print a value as JSON for programs, escaped."""
+    print(escaped(json.dumps(content, ensure_ascii=False, indent=1)))  # noqa: T201
+
+
+def interrupted() -> int:
+    """Report the interruption and return the exit code."""
+    sys.stderr.write("tagwright: interrupted\n")
+    return INTERRUPTED
+
+
+def escape_warnings() -> None:
+    """Escape log messages too, unless logging is already configured."""
+    if logging.lastResort:
+        logging.lastResort.setFormatter(_Escaping())
+
+
 def html_table(rows: Sequence[Sequence[str]], title: str = "", words: Sequence[str] = ()) -> str:
     """A table: the first row names the columns; the first one, and those named in `words`, are to the left.
 
     >>> "&lt;b&gt;" in html_table([["name"], ["<b>"]])
     True
     """
-    styles = [f"{_CELL}left" if not place or name in words else _NUMBER for place, name in enumerate(rows[0])]
+    word, number = (f"padding:.15em .8em;text-align:{side}" for side in ("left", "right;white-space:nowrap"))
+    styles = [word if not place or name in words else number for place, name in enumerate(rows[0])]
     names, *others = [list(zip(styles, map(escape, row), strict=True)) for row in rows]
     head = "".join(f'<th scope="col" style="{style}">{cell}</th>' for style, cell in names)
     cells = ("".join(f'<td style="{style}">{cell}</td>' for style, cell in row) for row in others)
@@ -55,11 +99,16 @@ def marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join([*parts, escape(text[done:])])
 
 
+class _Escaping(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return escaped(super().format(record))
+
+
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
         elif end > start:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged

@@ -17,15 +17,11 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-SELDOM = 100_000
-"So many objects are made between two searches, in place of some hundreds."
-
-
 @contextmanager
 def seldom_collected() -> Iterator[None]:
     """Few searches for unused cycles: of `train auto` with a large vocabulary they take a twentieth of the time."""
     before = gc.get_threshold()
-    gc.set_threshold(SELDOM, *before[1:])
+    gc.set_threshold(100_000, *before[1:])  # objects that are made between two searches, in place of some hundreds
     try:
         yield
     finally:

@@ -8,8 +8,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tagwright.core.atomic import check_writable, delete, link_target, replace_file, temporary_beside, writing
-from tagwright.core.owned import OccupiedError, manifest_of
+from tagwright.core.atomic import (
+    OccupiedError,
+    check_writable,
+    delete,
+    link_target,
+    manifest_of,
+    replace_file,
+    temporary_beside,
+    writing,
+)
 
 
 @dataclass(frozen=True)
@@ -17,10 +25,6 @@ class Written:
     """Marks an option that names a file to write: in place of what is there or, a log, at its end."""
 
     log: bool = False
-
-
-_DATABASE = re.compile(rb"SQLite format 3\0|7\x7f\x06[\x82\x83]")
-_OURS = re.compile(rb'\{\s*"tagwright": \d')
 
 
 @contextlib.contextmanager
@@ -62,10 +66,10 @@ def _refuse_ours(path: Path, where: str) -> None:
     """Raise OccupiedError for a file that nothing else than what made it may replace."""
     with path.open("rb") as file:
         start = file.read(100)
-    if _DATABASE.match(start):
+    if re.match(rb"SQLite format 3\0|7\x7f\x06[\x82\x83]", start):  # or its write-ahead log
         raise OccupiedError(f"{where}: is a database, such as a file of reviews; choose another name")
     folder = next((parent for parent in path.absolute().parents if manifest_of(parent)), None)
-    if folder is not None or (path.suffix == ".json" and _OURS.match(start)):
+    if folder is not None or (path.suffix == ".json" and re.match(rb'\{\s*"tagwright": \d', start)):
         what = f"the saved {manifest_of(folder)['kind']} in {folder}" if folder else "what Tagwright has saved there"
         raise OccupiedError(f"{where}: is part of {what}; choose another name")
 
@@ -88,6 +92,6 @@ def _is_among(path: Path, source: str) -> bool:
         place, read = path.resolve(), Path(source)
         if read.is_dir():
             return path.exists() and place.is_relative_to(read.resolve())
-        found = [source] if read.exists() else glob.iglob(source, recursive=True)  # noqa: PTH207
-        return read.resolve() == place or (path.exists() and any(path.samefile(each) for each in found))
+        paths = [source] if read.exists() else glob.iglob(source, recursive=True)  # noqa: PTH207
+        return read.resolve() == place or (path.exists() and any(path.samefile(other) for other in paths))
     return False

@@ -4,34 +4,35 @@ import logging
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TypeVar
 
-from tagwright.core.terminal import escaped
+from tagwright.core.display import escaped
 
 T = TypeVar("T")
 
-_silent: ContextVar[bool] = ContextVar("silent", default=False)
+_silencing = list[bool]()
+"An item for each block of `silence` that this process is in: it has one standard error."
 
 
 @contextmanager
 def silence(quiet: bool = True) -> Iterator[None]:
     """No bars inside this block if quiet, as with `--quiet`."""
-    token = _silent.set(quiet or _silent.get())
+    blocks = [True] * quiet
+    _silencing.extend(blocks)
     try:
         yield
     finally:
-        _silent.reset(token)
+        del _silencing[: len(blocks)]
 
 
 def is_silent() -> bool:
     """Whether this is inside `silence`."""
-    return _silent.get()
+    return bool(_silencing)
 
 
 def note(text: str) -> None:
     """Print one line of information, which is no warning, on stderr; nothing inside `silence`."""
-    if not _silent.get():
+    if not is_silent():
         print(f"tagwright: {escaped(text)}", file=sys.stderr)  # noqa: T201
 
 
@@ -60,7 +61,7 @@ def bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
     Nothing is shown when there is no title or nothing to do, when stderr is not a terminal, under `silence`, and inside
     another bar.
     """
-    if not title or total == 0 or _silent.get() or not sys.stderr.isatty():
+    if not title or total == 0 or is_silent() or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich import progress

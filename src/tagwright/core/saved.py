@@ -39,8 +39,6 @@ of arrays up to this size. Of all other files only the size is checked, unless a
 
 T = TypeVar("T")
 
-_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
-
 
 def is_first() -> bool:
     """Whether this is the only process, or the first process of `accelerate launch`: only the first one writes."""
@@ -57,7 +55,7 @@ def is_folder_name(name: object) -> bool:
         isinstance(name, str)
         and re.fullmatch(r'[^\x00-\x1f\x7f<>:"/\\|?*]{1,100}', name) is not None
         and not name.endswith((".", " "))
-        and not _RESERVED.fullmatch(name)
+        and not re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name)  # reserved by Windows
         and name not in ("manifest.json", VOCABULARY, "combiner")
     )
 
@@ -193,12 +191,12 @@ def check_files(folder: Path, expected: object, *, whole: bool = False) -> None:
 
 def _known_files(folder: Path, expected: object) -> dict[str, tuple[int, object]]:
     """Name -> size and checksum."""
-    found: dict[str, tuple[int, object]] = {}
+    known: dict[str, tuple[int, object]] = {}
     for name, value in expected.items() if isinstance(expected, dict) else [("", None)]:
         if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], int):
             raise ModelError(f"{folder}: the list of files is damaged; save the model again")
-        found[name] = value[0], value[1]
-    return found
+        known[name] = value[0], value[1]
+    return known
 
 
 def pack(folder: Path) -> dict[str, bytes]:
@@ -235,14 +233,14 @@ def _files(folder: Path) -> dict[str, Path]:
 
 def digest(file: Path) -> str:
     """Return a checksum of a file, hexadecimal. Raises ModelError when it cannot be read."""
-    found = hashlib.blake2b(digest_size=16)
+    checksum = hashlib.blake2b(digest_size=16)
     try:
         with file.open("rb") as opened:
             while part := opened.read(BLOCK):
-                found.update(part)
+                checksum.update(part)
     except OSError as error:
         raise ModelError(f"{file}: cannot be read ({error.strerror}); save the model again") from None
-    return found.hexdigest()
+    return checksum.hexdigest()
 
 
 def _is_finite(array: NDArray[Any]) -> bool:

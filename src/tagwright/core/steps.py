@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tagwright.core.atomic import check_replaceable, delete, delete_empty, replace_file, replace_folder
 from tagwright.core.checked import shown
+from tagwright.core.display import escaped
 from tagwright.core.saved import is_first, read_manifest, write_manifest, write_manifest_file
-from tagwright.core.terminal import escaped
 from tagwright.errors import ConfigError, ModelError, TagwrightError, option
 
 KIND = "unfinished training"
@@ -95,7 +95,7 @@ class Steps:
             before, state = step["config"], State(arrays, step["values"])
         except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
             raise ModelError(f"{path}: damaged ({error}); train without resuming") from None
-        check_resumed(path, before, config)
+        _check_resumed(path, before, config)
         return state
 
     def keep(self, state: State, config: Mapping[str, Any]) -> None:
@@ -118,14 +118,14 @@ class Steps:
         """Return the configs of the steps with a log, by folder; "." is this step."""
         from safetensors import SafetensorError, safe_open
 
-        found, folder = {}, self.folder
+        configs, folder = {}, self.folder
         for log in sorted(folder.rglob(LOG)) if folder else ():
             with (
                 contextlib.suppress(SafetensorError, OSError, KeyError, TypeError, ValueError),
                 safe_open(log.with_name(NAME), "np") as file,
             ):
-                found[log.parent.relative_to(folder or "").as_posix()] = json.loads(file.metadata()["step"])["config"]
-        return found
+                configs[log.parent.relative_to(folder or "").as_posix()] = json.loads(file.metadata()["step"])["config"]
+        return configs
 
     @property
     def _is_kept(self) -> bool:
@@ -143,18 +143,6 @@ class Start:
     options: Mapping[str, Any]
     data: Mapping[str, str]
     machine: Mapping[str, str] = field(default_factory=dict)
-
-    def check(self, folder: Path, before: Mapping[str, Any]) -> None:
-        """Raise ConfigError if the manifest `before` of a folder has another method, options or data."""
-        now = json.loads(json.dumps({"method": self.method, "options": dict(self.options), "data": dict(self.data)}))
-        check_resumed(folder, {name: before.get(name) for name in now}, now)
-
-    def differences(self, before: Mapping[str, Any]) -> list[str]:
-        """List differences of the machine from the manifest `before`: "torch 2.13, now 2.14"."""
-        machine = before.get("machine", {})
-        return [
-            f"{name} {machine[name]}, now {now}" for name, now in self.machine.items() if machine.get(name, now) != now
-        ]
 
 
 @contextlib.contextmanager
@@ -180,7 +168,7 @@ def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[St
             remove(folder)
             delete_empty(*made)
         elif isinstance(stop, KeyboardInterrupt):
-            _say(f"{folder}: interrupted; continue with {_resume()}")
+            _say(f"{folder}: interrupted; continue with {option('resume', python='resume=True')}")
         raise
 
 
@@ -199,13 +187,13 @@ def beside(output: Path) -> Path:
 
 def digest(items: Iterable[object]) -> str:
     """Return a hash of the items, by their repr."""
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for item in items:
-        found.update(repr(item).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+        checksum.update(repr(item).encode("utf-8", "surrogatepass"))
+    return checksum.hexdigest()
 
 
-def check_resumed(place: Path, before: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> None:
+def _check_resumed(place: Path, before: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> None:
     """Raise ConfigError unless a resumed run has the same options and data as at the start.
 
     Both are plain JSON; tables are compared entry by entry. Digests of data are not shown.
@@ -213,7 +201,7 @@ def check_resumed(place: Path, before: Mapping[str, Any], now: Mapping[str, Any]
     for name in dict.fromkeys([*now, *before]):
         old, new = before.get(name), now.get(name)
         if isinstance(old, Mapping) and isinstance(new, Mapping):
-            check_resumed(place, old, new, f"{within}{name}.")
+            _check_resumed(place, old, new, f"{within}{name}.")
         elif old != new:
             raise ConfigError(
                 f"{place}: was started with {_difference(f'{within}{name}', old, new)}; "
@@ -227,10 +215,6 @@ def _difference(name: str, old: object, new: object) -> str:
     return f"{name.removeprefix('options.')} {shown(old)}, not {shown(new)}"
 
 
-def _resume() -> str:
-    return option("resume", python="resume=True")
-
-
 def _say(text: str) -> None:
     sys.stderr.write(escaped(f"tagwright: {text}\n"))
 
@@ -239,13 +223,13 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
     check_replaceable(folder, KIND, parts=(NAME, LOG))
     if _waits(folder):
         if not resume:
-            problem = f"a training is not finished; continue it with {_resume()}, or remove this folder"
-            raise ConfigError(f"{folder}: {problem}")
+            problem = f"a training is not finished; continue it with {option('resume', python='resume=True')}"
+            raise ConfigError(f"{folder}: {problem}, or remove this folder")
         before = read_manifest(folder, KIND)
-        start.check(folder, before)
-        if differences := "; ".join(start.differences(before)):
-            said = f"{folder}: resumed with {differences}; the last digits of the weights will differ"
-            _say(said)
+        now = {"method": start.method, "options": dict(start.options), "data": dict(start.data)}
+        _check_resumed(folder, {name: before.get(name) for name in now}, json.loads(json.dumps(now)))
+        if differences := "; ".join(_other_machine(before.get("machine", {}), start.machine)):
+            _say(f"{folder}: resumed with {differences}; the last digits of the weights will differ")
     elif resume:
         _say(f"{folder}: no training to resume; starting anew")
     manifest = folder / "manifest.json"
@@ -257,14 +241,21 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
             write_manifest(new, KIND, asdict(start))
 
 
+def _other_machine(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    """Yield what differs from the machine where the training began: "torch 2.13, now 2.14"."""
+    yield from (
+        f"{name} {before[name]}, now {value}" for name, value in now.items() if before.get(name, value) != value
+    )
+
+
 def _waits(folder: Path) -> bool:
     """Whether there is anything to resume from."""
     return any(folder.rglob(NAME))
 
 
 def _checksum(step: str, arrays: Mapping[str, NDArray[Any]]) -> str:
-    found = hashlib.blake2b(step.encode(), digest_size=16)
+    checksum = hashlib.blake2b(step.encode(), digest_size=16)
     for name, array in sorted(arrays.items()):
-        found.update(f"{name} {array.dtype} {array.shape}".encode())
-        found.update(array.reshape(-1).view(np.uint8).data)
-    return found.hexdigest()
+        checksum.update(f"{name} {array.dtype} {array.shape}".encode())
+        checksum.update(array.reshape(-1).view(np.uint8).data)
+    return checksum.hexdigest()

@@ -13,16 +13,20 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
-from tagwright.core.atomic import delete, locked, remove_leftovers, replace_folder, replace_locked, writing
+from tagwright.core.atomic import (
+    ChangedError,
+    delete,
+    locked,
+    remove_leftovers,
+    replace_folder,
+    replace_locked,
+    writing,
+)
 from tagwright.core.checked import shown
-from tagwright.core.owned import ChangedError
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 
 FILE = "current.json"
 KIND = "versions"
-
-REMEMBERED = 100
-"Changes of the version in use that can be rolled back."
 
 _NAME = re.compile(r"\d{4,}")
 
@@ -43,12 +47,12 @@ class Versions:
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
 
-    def __getitem__(self, given: str | int) -> Path:
+    def __getitem__(self, version: str | int) -> Path:
         """The folder of a version, given as 2, "2" or "0002". Raises ConfigError for one that is not there."""
-        name = f"{given:0>4}"
+        name = f"{version:0>4}"
         if name not in (names := self.names):
             there = ", ".join(names) or "none"
-            raise ConfigError(f"{self.folder}: no version {shown(str(given), 100)}; there are {there}")
+            raise ConfigError(f"{self.folder}: no version {shown(str(version), 100)}; there are {there}")
         return self.folder / KIND / name
 
     @property
@@ -59,17 +63,17 @@ class Versions:
     @property
     def names(self) -> list[str]:
         """The versions, oldest first."""
-        found = (path.parent.name for path in self.folder.glob(f"{KIND}/*/manifest.json"))
-        return sorted(filter(_NAME.fullmatch, found), key=int)
+        folders = (path.parent.name for path in self.folder.glob(f"{KIND}/*/manifest.json"))
+        return sorted(filter(_NAME.fullmatch, folders), key=int)
 
     @property
     def current(self) -> Path:
         """The folder of the version in use. Raises ModelError if there is none."""
         if not (used := self.used):
             raise ModelError(f"{self.folder}: no versions of a model here ({FILE} is missing)")
-        if not (found := self.folder / KIND / used[-1]).is_dir():
-            raise ModelError(f"{found}: is in use and missing; promote another version")
-        return found
+        if not (folder := self.folder / KIND / used[-1]).is_dir():
+            raise ModelError(f"{folder}: is in use and missing; promote another version")
+        return folder
 
     @property
     def used(self) -> list[str]:
@@ -107,12 +111,12 @@ class Versions:
                 used.append(added.name)
         return added
 
-    def promote(self, given: str | int) -> Path:
+    def promote(self, version: str | int) -> Path:
         """Put a version in use. Raises ConfigError for one that is not there."""
-        found = self[given]
+        folder = self[version]
         with self.changing() as used:
-            used.append(self[found.name].name)  # unless it was removed meanwhile
-        return found
+            used.append(self[folder.name].name)  # unless it was removed meanwhile
+        return folder
 
     def rollback(self) -> Path:
         """Put the version in use that was so before the present one. Raises ConfigError if there was none."""
@@ -148,5 +152,5 @@ class Versions:
                 yield used
                 if used != before:
                     with replace_locked(file) as temporary:
-                        content = {"tagwright": 1, "kind": KIND, "used": used[-REMEMBERED:]}
+                        content = {"tagwright": 1, "kind": KIND, "used": used[-100:]}  # which can be rolled back
                         temporary.write_text(json.dumps(content) + "\n", encoding="utf-8")

@@ -3,9 +3,8 @@
 A `Worker` is a process that holds one object of a class and calls its methods on request. Requests and answers are
 pickles of our own objects: what reads files of others must not be a worker, but a program that `run` starts.
 
-A worker ends with its `Worker` object or its parent process, even during a request. If the parent dies, the worker
-removes the last folder that a request named as `scratch`. The parent handles Ctrl-C and SIGTERM. Standard output of a
-worker is dropped; its standard error goes to the parent's log.
+A worker ends with its `Worker` object or its parent process, even during a request. The parent handles Ctrl-C and
+SIGTERM. Standard output of a worker is dropped; its standard error goes to the parent's log.
 
 Processes of `concurrent.futures` cannot do this: they run the main script of a user once more and import from the
 working folder; one that dies fails the requests of the others; and before Python 3.14 none of them can be ended.
@@ -16,7 +15,6 @@ import logging
 import os
 import pickle
 import queue
-import shutil
 import signal
 import subprocess
 import sys
@@ -31,9 +29,6 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from tagwright.errors import TagwrightError, one_line_of
-
-NICE = 10
-"Of the programs that `run` starts: this process goes on before them."
 
 PROGRAM = "from tagwright.core.workers import main; main()"
 
@@ -83,12 +78,11 @@ class Worker:
                 f"{self._kind.__name__} belongs to the process that started it; load the tagger in each process"
             )
         request = pickle.dumps((method, options))
-        head = pickle.dumps((options.get("scratch"), len(request)))
         with self._lock:
             if not self._end.alive:
                 raise WorkerDied(f"the process of {self._kind.__name__} has ended; load the tagger again")
             try:
-                failure, result = self._exchange(head, request)
+                failure, result = self._exchange(request)
             except BaseException:
                 self._end()
                 raise
@@ -104,12 +98,12 @@ class Worker:
         """End the process and free its resources."""
         self._end()
 
-    def _exchange(self, *request: bytes) -> Any:
+    def _exchange(self, request: bytes) -> Any:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin
         assert stdout
         with suppress(OSError, EOFError, pickle.UnpicklingError):  # the last where an answer is cut off
-            stdin.writelines(request)
+            pickle.dump(request, stdin)  # bytes of bytes: what cannot be unpickled is an error of the request
             stdin.flush()
             return pickle.load(stdout)  # noqa: S301  (a process of our own)
         status = self._process.wait()
@@ -247,17 +241,9 @@ def main() -> None:
 
 def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[bytes]) -> None:
     """Read requests ahead, to notice the end of the stream even during a request."""
-    scratch = None
     with suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
-            folder, size = pickle.load(stream)  # noqa: S301  (of the parent)
-            scratch, request = folder or scratch, stream.read(size)
-            if len(request) < size:
-                break
-            waiting.put(request)
-    if scratch:
-        for _ in range(2):  # the other thread may write a file after the first has listed what there is
-            shutil.rmtree(scratch, ignore_errors=True)
+            waiting.put(pickle.load(stream))  # noqa: S301  (of the parent)
     os._exit(0)
 
 
@@ -270,11 +256,11 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     """Start Python. It imports as this process does, but not from the working folder: an upload may be named so."""
     paths = os.pathsep.join(path for path in sys.path if path)
-    given = {**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}
+    variables = {**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"}
     command = [sys.executable, *arguments]
     try:
         return subprocess.Popen(
-            command, env=given, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
+            command, env=variables, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
             start_new_session=folder is not None,
         )  # fmt: skip
     except OSError as error:
@@ -287,7 +273,7 @@ def _bound(process: int, memory: int, seconds: float) -> None:
     It ends after its time even if nobody is left to end it.
     """
     with suppress(AttributeError, OSError):  # Windows has no priorities; the process may have ended
-        os.setpriority(os.PRIO_PROCESS, process, NICE)
+        os.setpriority(os.PRIO_PROCESS, process, 10)
     with suppress(ImportError, AttributeError, OSError):  # only Linux has such bounds
         import resource
 

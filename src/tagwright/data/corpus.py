@@ -4,6 +4,7 @@ import weakref
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,10 +12,10 @@ from typing import Self, overload
 
 import numpy as np
 
+from tagwright.core.atomic import full_disk_explained
 from tagwright.core.checked import shown
 from tagwright.core.display import FIRST, html_table, many
 from tagwright.core.outputs import write_output
-from tagwright.core.scratch import full_disk_explained
 from tagwright.data import document_file
 from tagwright.data.document_file import DocumentFile
 from tagwright.data.in_memory import Texts, located
@@ -25,6 +26,9 @@ from tagwright.readers.documents.records import Located, checked
 from tagwright.readers.limits import document_limit
 from tagwright.readers.lines import Place
 from tagwright.types import Document, Longs
+
+SYNTHETIC = "tagwright_synthetic"
+"The metadata field of documents that a language model wrote: by which model, by which instructions, and when."
 
 
 class Corpus(Sequence[Document]):
@@ -134,7 +138,7 @@ class Corpus(Sequence[Document]):
         return f"Corpus of {many(len(self), 'document')}"
 
     def _repr_html_(self) -> str:
-        rows = [[each.title, each.id, ", ".join(each.labels)] for each in self[:FIRST]]
+        rows = [[document.title, document.id, ", ".join(document.labels)] for document in self[:FIRST]]
         return html_table([["title", "id", "labels"], *rows], repr(self), words=("id", "labels"))
 
     @overload
@@ -209,15 +213,21 @@ class _Origins:
 
     def duplicates(self, first: int, second: int, id: str) -> InputError:  # noqa: A002
         """The error to raise for two documents with this id."""
-        problem = f"the id {shown(id)} is also that of {self._place(first)}; every document needs its own"
-        if id == str(self._lines[first]) == str(self._lines[second]):
-            remedy = f"name a column of ids: {option('columns', 'id=...', python='id=...')}"
-            problem += f" (a row without id has the number of its line: {remedy})"
-        return InputError(f"{self._place(second)}: {problem}")
+        by_line = id == str(self._lines[first]) == str(self._lines[second])
+        return repeated_id(id, self._place(first), self._place(second), by_line=by_line)
 
     def _place(self, position: int) -> str:
         file, line = self._files[bisect_right(self._starts, position) - 1], self._lines[position]
         return f"{file}:{line}" if line else file
+
+
+def repeated_id(id: str, first: str, second: str, *, by_line: bool) -> InputError:  # noqa: A002
+    """The error to raise for two documents with the same id. by_line: it is the number of their lines."""
+    problem = f"the id {shown(id)} is also that of {first}; every document needs its own"
+    if by_line:
+        remedy = f"name a column of ids: {option('columns', 'id=...', python='id=...')}"
+        problem += f" (a row without id has the number of its line: {remedy})"
+    return InputError(f"{second}: {problem}")
 
 
 def _remove(file: DocumentFile, folder: "TemporaryDirectory[str]") -> None:
@@ -232,4 +242,31 @@ def taken(documents: Sequence[Document], places: Longs) -> list[Document]:
 
 def ids_of(documents: Sequence[Document]) -> list[str]:
     """Return the id of each document; a corpus decodes no document for it."""
-    return documents.ids if isinstance(documents, Corpus) else [each.id for each in documents]
+    return documents.ids if isinstance(documents, Corpus) else [document.id for document in documents]
+
+
+def text_key(document: Document) -> bytes:
+    """Return the same key for documents whose texts differ only in white space; ids are ignored.
+
+    To train on one and measure on the other overestimates a tagger.
+    """
+    return blake2b(" ".join(document.text.split()).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def same_texts(documents: Iterable[Document], rows: Longs) -> Longs:
+    """These rows and those of all documents that have the text of one of them, in order.
+
+    >>> bees = [Document("1", "Bees"), Document("2", "Taxes"), Document("3", "", " Bees")]
+    >>> same_texts(bees, np.array([2])).tolist()
+    [0, 2]
+    """
+    if not len(rows):
+        return rows
+    keys = list(map(text_key, documents))
+    wanted = {keys[row] for row in rows.tolist()}
+    return np.array([row for row, key in enumerate(keys) if key in wanted], np.int64)
+
+
+def is_synthetic(document: Document) -> bool:
+    """Whether a language model wrote the document: trainings may learn from it, and nothing is measured on it."""
+    return SYNTHETIC in document.metadata

@@ -22,7 +22,6 @@ from tagwright.types import Document, Longs, Section
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _DECODER = json.JSONDecoder()
-_BEFORE_ID = len('{"id":')
 
 
 def write(documents: Iterable[Document], path: Path) -> None:
@@ -44,7 +43,7 @@ def from_line(line: bytes) -> Document:
     """The document of a line. Raises ValueError for a line that `to_line` does not write."""
     try:
         record = _DECODER.decode(line.decode(errors="surrogatepass"))
-        sections = [Section(each["heading"], each["level"], tuple(each["paragraphs"])) for each in record["sections"]]
+        sections = [Section(part["heading"], part["level"], tuple(part["paragraphs"])) for part in record["sections"]]
         metadata = {field: tuple(values) for field, values in record["metadata"].items()}
         texts = record["id"], record["title"], record["abstract"]
         return Document(*texts, tuple(sections), metadata, tuple(record["labels"]))
@@ -100,10 +99,10 @@ class DocumentFile:
 
     def digest(self) -> str:
         """A hash of the whole file."""
-        found = hashlib.sha256()
+        checksum = hashlib.sha256()
         for chunk in self._chunks():
-            found.update(chunk)
-        return found.hexdigest()
+            checksum.update(chunk)
+        return checksum.hexdigest()
 
     def close(self) -> None:
         """Release the file: a mapped file cannot be removed on Windows."""
@@ -111,11 +110,11 @@ class DocumentFile:
 
     def _find_starts(self) -> Longs:
         """(documents + 1,) where each line begins, and where the file ends: 8 bytes a document."""
-        found, before = [np.zeros(1, np.int64)], 0
+        parts, before = [np.zeros(1, np.int64)], 0
         for chunk in self._chunks():
-            found.append(np.flatnonzero(np.frombuffer(chunk, np.uint8) == ord("\n")) + before + 1)
+            parts.append(np.flatnonzero(np.frombuffer(chunk, np.uint8) == ord("\n")) + before + 1)
             before += len(chunk)
-        starts = np.concatenate(found)
+        starts = np.concatenate(parts)
         if starts[-1] != self._size:
             raise ValueError("its last line has no end")
         return starts
@@ -131,5 +130,5 @@ class DocumentFile:
 
 
 def _id(line: bytes) -> str:
-    found: str = _DECODER.raw_decode(line.decode(errors="surrogatepass"), _BEFORE_ID)[0]
-    return found
+    document_id: str = _DECODER.raw_decode(line.decode(errors="surrogatepass"), len('{"id":'))[0]
+    return document_id

@@ -25,22 +25,22 @@ class Hierarchy:
 
     def _above(self, label: int) -> tuple[int, ...]:
         """All labels above this one, each behind those above it."""
-        seen, found, path = {label}, list[int](), [(label, iter(self.parents(label)))]
+        seen, above, path = {label}, list[int](), [(label, iter(self.parents(label)))]
         while path:
             current, parents = path[-1]
-            parent = next((each for each in parents if each not in seen), None)
+            parent = next((label_above for label_above in parents if label_above not in seen), None)
             if parent is None:
-                found.append(current)
+                above.append(current)
                 path.pop()
             else:
                 seen.add(parent)
                 path.append((parent, iter(self.parents(parent))))
-        return tuple(found[:-1])
+        return tuple(above[:-1])
 
     def _tops(self, label: int) -> tuple[int, ...]:
         """The labels at the top above this one, or itself; of a cycle without a top, the first of the labels above."""
         every = (*self.above(label), label)
-        return tuple(each for each in every if not self.parents(each)) or (min(every),)
+        return tuple(top for top in every if not self.parents(top)) or (min(every),)
 
     def _parents(self, label: int) -> tuple[int, ...]:
         """The labels directly above this one."""

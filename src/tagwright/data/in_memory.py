@@ -1,4 +1,4 @@
-"""Convert documents from any usual Python form to `Document`s.
+"""Read documents and records from any usual Python form.
 
 They may be texts, `Document`s, records, a column or a table of pandas, polars, Arrow or Hugging Face, a `Corpus`, or a
 `Path`.
@@ -7,16 +7,16 @@ They may be texts, `Document`s, records, a column or a table of pandas, polars, 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from tagwright.core.checked import shown
 from tagwright.core.display import few, many
-from tagwright.data import rows
+from tagwright.core.extras import require
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns, listed
-from tagwright.readers.documents.records import Located, checked
+from tagwright.readers.documents.records import Located, Record, checked
 from tagwright.readers.documents.tables import from_rows
 from tagwright.readers.lines import Place, is_missing
 from tagwright.text.words import clean
@@ -24,10 +24,20 @@ from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
 
+
+@runtime_checkable
+class Table(Protocol):
+    """A table or column that exports Arrow's C stream: pandas 2.2, polars, pyarrow, DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The stream, for pyarrow."""
+        ...
+
+
 Single: TypeAlias = str | Document | Mapping[str, Any]
 "One document: a text, a Document, or a record."
 
-Texts: TypeAlias = str | Document | Iterable[str | Document | Mapping[str, Any]] | rows.Table | Path
+Texts: TypeAlias = str | Document | Iterable[str | Document | Mapping[str, Any]] | Table | Path
 "The forms in which documents are accepted."
 
 
@@ -55,7 +65,7 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
     if isinstance(documents, Path):
         from tagwright.readers.documents.files import open_sources  # imports the readers of all formats
 
-        return chain.from_iterable(found for _, found in open_sources(documents, columns=columns))
+        return chain.from_iterable(items for _, items in open_sources(documents, columns=columns))
     if isinstance(documents, Mapping):
         if not any(isinstance(value, str) for value in documents.values()):
             raise InputError(
@@ -63,22 +73,20 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
                 "values, or a list of records"
             )
         documents = [documents]
-    if rows.has_columns(documents):
-        return _numbered(from_rows(enumerate(rows.of_table(documents), 1), "table", columns))
-    found = rows.items(documents, "documents are", "a text, a list, a column, a table, a Corpus or a Path")
-    found, first = rows.peeked(found)
-    if isinstance(first, Mapping):
-        return _numbered(from_rows(rows.records(found, "records"), "records", columns))
+    expected = "a text, a list, a column, a table, a Corpus or a Path"
+    records, items = records_in(documents, "records", "documents are", expected)
+    if records is not None:
+        return _numbered(from_rows(records, "table" if has_columns(documents) else "records", columns))
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the documents are no table and no records")
-    if rows.is_column(documents):
-        found = _filled(found)
-    return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(found, 1))
+    if hasattr(documents, "dtype") or hasattr(documents, "to_pylist"):  # a column, whose values may be missing
+        items = _filled(items)
+    return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(items, 1))
 
 
 def _numbered(documents: Iterator[Located]) -> Iterator[Located]:
     """The documents; one without an id has its position as id."""
-    return ((row, each if each.id else replace(each, id=str(row))) for row, each in documents)
+    return ((row, document if document.id else replace(document, id=str(row))) for row, document in documents)
 
 
 def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterator[Document]:
@@ -94,16 +102,16 @@ def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterato
             "y is a matrix of numbers, expected a list of ids or names for each document; an indicator matrix is for "
             "tagwright.sklearn"
         )
-    rest = iter(rows.items(labels, "labels y are", "a list for each document"))
+    rest = iter(_items(labels, "labels y are", "a list for each document"))
     missing = object()
     count = 0
     for count, document in enumerate(documents, 1):
-        given = next(rest, missing)
-        if given is missing:
+        own = next(rest, missing)
+        if own is missing:
             raise InputError(
                 f"y has labels for {count - 1} document{'s' * (count != 2)}, but there are more; give a list for each"
             )
-        yield _labelled(document, given, count)
+        yield _labelled(document, own, count)
     if next(rest, missing) is not missing:
         raise InputError(f"y has labels for more than the {count} documents; give a list for each")
 
@@ -113,14 +121,14 @@ def is_indicator(y: Any) -> bool:
     return getattr(y, "ndim", 1) == 2 and getattr(getattr(y, "dtype", None), "kind", "i") not in "OSTU"
 
 
-def _labelled(document: Document, given: Any, position: int) -> Document:
-    ids = given
-    if isinstance(given, str):
-        ids = [given] if (found := listed(given)) is None else found
+def _labelled(document: Document, labels: Any, position: int) -> Document:
+    ids = labels
+    if isinstance(labels, str):
+        ids = [labels] if (several := listed(labels)) is None else several
     if ids is None or not isinstance(ids, Iterable):
-        raise InputError(f"y of document {position} is {shown(given)}, expected a list of ids or names of labels")
+        raise InputError(f"y of document {position} is {shown(labels)}, expected a list of ids or names of labels")
     fields = (document.id, document.title, document.abstract, document.sections, document.metadata)
-    return Document(*fields, labels=tuple(dict.fromkeys(clean(str(each)) for each in ids)))
+    return Document(*fields, labels=tuple(dict.fromkeys(clean(str(label)) for label in ids)))
 
 
 def _filled(column: Iterable[Any]) -> Iterator[Any]:
@@ -140,3 +148,76 @@ def _to_document(item: object, place: Place, check: bool) -> Document:
     if not isinstance(item, Document):
         raise place.error(f"is {shown(item)}, expected a text, a Document, or a record in a list of records")
     return checked(item, place) if check else item
+
+
+def records_in(
+    values: Any, name: str, what: str, expected: str
+) -> tuple[Iterable[tuple[int, Record]] | None, Iterable[Any]]:
+    """Return the rows of a table or a list of records, from 1; of anything else None, and its items.
+
+    name: of the list in the InputError for an item that is no record as the first is. what, expected: for the error
+    where there are no items.
+    """
+    if has_columns(values):
+        return enumerate(_of_table(values), 1), ()
+    rest = iter(_items(values, what, expected))
+    first = list(islice(rest, 1))
+    items = chain(first, rest)
+    return (_records(items, name), ()) if first and isinstance(first[0], Mapping) else (None, items)
+
+
+def _records(items: Iterable[object], name: str) -> Iterator[tuple[int, Record]]:
+    for row, item in enumerate(items, 1):
+        if not isinstance(item, Mapping):
+            raise InputError(f"is {shown(item)}, expected a record as the first is", name, row)
+        yield row, item
+
+
+def has_columns(values: object) -> bool:
+    """Whether this is a table, whose iteration gives columns or their names."""
+    return hasattr(values, "columns") or hasattr(values, "column_names")
+
+
+def _items(values: Any, what: str, expected: str) -> Iterable[Any]:
+    """The items of a list, a column or any other iterable. Raises InputError for anything else."""
+    if isinstance(values, str | Document):
+        return [values]
+    if hasattr(values, "to_pylist"):  # an Arrow array would give scalars
+        return list(values.to_pylist())
+    if isinstance(values, bytes) or not isinstance(values, Iterable):
+        raise InputError(f"the {what} {shown(values)}, expected {expected}")
+    return values
+
+
+def _of_table(table: Any) -> Iterator[Record]:
+    """The rows of a table. Raises InputError for one that cannot be read."""
+    if hasattr(table, "features"):
+        yield from _dataset_rows(table)
+        return
+    if not isinstance(table, Table):
+        kind = f"{type(table).__module__}.{type(table).__name__}"
+        raise InputError(f"a table of {kind} cannot be read (pandas can from 2.2 on); give a list of records")
+    require("reading a table", "pyarrow")
+    import pyarrow as pa
+
+    for batch in pa.RecordBatchReader.from_stream(table):
+        yield from batch.to_pylist(maps_as_pydicts="lossy")
+
+
+def _dataset_rows(dataset: Any) -> Iterator[Record]:
+    """The rows of a Hugging Face dataset, with the names of class labels for their numbers; -1 is no label."""
+    names = {column: _class_names(feature) for column, feature in (dataset.features or {}).items()}
+    for row in dataset:
+        yield {column: _named(value, names.get(column)) for column, value in row.items()}
+
+
+def _class_names(feature: Any) -> list[str] | None:
+    """The names of a ClassLabel, or of a list of them."""
+    names: list[str] | None = getattr(getattr(feature, "feature", feature), "names", None)
+    return names
+
+
+def _named(value: Any, names: list[str] | None) -> Any:
+    if names is None or value is None:
+        return value
+    return [names[number] for number in (value if isinstance(value, list) else [value]) if number >= 0]

@@ -6,9 +6,9 @@ A condition is `kind:value`. A `*` at the end of the value means "begins with"; 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -16,56 +16,23 @@ from tagwright.core.checked import nearest, shown
 from tagwright.errors import ConfigError, option
 from tagwright.types import Longs, Mask
 
+if TYPE_CHECKING:
+    from tagwright.data.vocabulary import Field, Vocabulary
+
 Kind: TypeAlias = Literal["id", "notation", "type", "scheme", "collection", "branch"]
 "branch: the id of a label, which means it and all labels below it."
-
-Field: TypeAlias = Literal["notation", "types", "schemes", "collections"]
 
 FIELDS: Mapping[Kind, Field] = {
     "notation": "notation", "type": "types", "scheme": "schemes", "collection": "collections",
 }  # fmt: skip
 
-KEPT = 8
-"Answers that are kept for the next request with the same conditions."
-
-LAST = "\U0010ffff"
-"Sorted behind every other character."
-
-
-class Labels(Protocol):
-    """What conditions ask of a vocabulary."""
-
-    @property
-    def ids(self) -> Sequence[str]:
-        """The id of each label."""
-        ...
-
-    @property
-    def index(self) -> Mapping[str, int]:
-        """Id -> position."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def texts(self, field: Field, /) -> Iterable[tuple[int, Sequence[str]]]:
-        """Position and texts in a field of the labels that have any."""
-        ...
-
-    def branch(self, tops: Sequence[int] | Longs, /) -> Mask:
-        """(labels,) true for these labels and all below them."""
-        ...
-
-    def resolve(self, value: str, /) -> int | None:
-        """The position of a label given by id or name."""
-        ...
-
 
 class LabelConditions:
     """Tells which labels of a vocabulary fulfil conditions."""
 
-    def __init__(self, vocabulary: Labels) -> None:
+    def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary, self._sorted = vocabulary, dict[Kind, tuple[list[str], Longs]]()
-        self.allowed = lru_cache(KEPT)(self._allowed)
+        self.allowed = lru_cache(8)(self._allowed)  # for the next request with the same conditions
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LabelConditions, (self._vocabulary,)
@@ -78,24 +45,26 @@ class LabelConditions:
         """
         left = np.ones(len(self._vocabulary), np.bool_)
         for kind in get_args(Kind):
-            if mine := [each for each in only if self._parsed(each)[0] == kind]:
+            if mine := [condition for condition in only if self._parsed(condition)[0] == kind]:
                 left &= self._any("only", mine)
         left &= ~self._any("without", without)
         if not left.any():
-            given = [f"{name}={each}" for name, texts in (("only", only), ("without", without)) for each in texts]
-            raise ConfigError(f"no label fulfils all of {', '.join(given)[:200]}; leave one of them out")
+            conditions = [
+                f"{name}={condition}" for name, texts in (("only", only), ("without", without)) for condition in texts
+            ]
+            raise ConfigError(f"no label fulfils all of {', '.join(conditions)[:200]}; leave one of them out")
         return left
 
     def _any(self, name: str, conditions: Iterable[str]) -> Mask:
         """(labels,) true for labels that fulfil any of the conditions."""
-        found, tops = (np.zeros(len(self._vocabulary), np.bool_) for _ in range(2))
-        for each in dict.fromkeys(conditions):
-            kind, value = self._parsed(each)
+        fulfilling, tops = (np.zeros(len(self._vocabulary), np.bool_) for _ in range(2))
+        for condition in dict.fromkeys(conditions):
+            kind, value = self._parsed(condition)
             places = self._places(kind, value)
             if not len(places):
-                raise ConfigError(f"{option(name, shown(each))} fits no label; {self._remedy(kind, value)}")
-            (tops if kind == "branch" else found)[places] = True
-        return found | self._vocabulary.branch(np.flatnonzero(tops)) if tops.any() else found
+                raise ConfigError(f"{option(name, shown(condition))} fits no label; {self._remedy(kind, value)}")
+            (tops if kind == "branch" else fulfilling)[places] = True
+        return fulfilling | self._vocabulary.branch(np.flatnonzero(tops)) if tops.any() else fulfilling
 
     def _parsed(self, condition: str) -> tuple[Kind, str]:
         """Kind and value; a text that is the id of a label as it stands means that label."""
@@ -109,7 +78,7 @@ class LabelConditions:
         if kind not in FIELDS and (place := self._vocabulary.index.get(value)) is not None:
             return np.array([place])
         values, places = self._values(kind)
-        end = value[:-1] + LAST if value.endswith("*") else value
+        end = value[:-1] + "\U0010ffff" if value.endswith("*") else value  # which is sorted behind all others
         return places[bisect_left(values, value.removesuffix("*")) : bisect_right(values, end)]
 
     def _values(self, kind: Kind) -> tuple[list[str], Longs]:
@@ -127,6 +96,6 @@ class LabelConditions:
         known = list(dict.fromkeys(self._values(kind)[0]))
         if not known:
             return f"no label of the vocabulary has a {kind}"
-        named = None if kind in FIELDS else self._vocabulary.resolve(value)
-        near = nearest(value, known) if named is None else self._vocabulary.ids[named]
+        label = None if kind in FIELDS else self._vocabulary.resolve(value)
+        near = nearest(value, known) if label is None else self._vocabulary.ids[label]
         return f"did you mean {prefix}{near}?" if near else f"there are {prefix}{', '.join(known[:3])} ..."

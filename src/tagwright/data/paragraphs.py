@@ -3,10 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from tagwright.text.words import raw_words
-from tagwright.types import Document, Floats
+from tagwright.types import Document
 
 SHORTEST = 10
 "The fewest words; shorter paragraphs are captions, list items and fragments of formulas (FuTex 4.1)."
@@ -33,10 +31,10 @@ def paragraphs(document: Document, shortest: int = SHORTEST) -> list[Paragraph]:
     >>> paragraphs(bees, shortest=2)
     [Paragraph(text='Bees', start=0, section=-1), Paragraph(text='They have four of them.', start=11, section=0)]
     """
-    found = [] if not document.title_and_abstract.strip() else [Paragraph(document.title_and_abstract, 0, HEAD)]
+    head = [] if not document.title_and_abstract.strip() else [Paragraph(document.title_and_abstract, 0, HEAD)]
     body = [part for part, is_heading in _parts(document) if not is_heading and part.text.strip()]
     kept = [part for part in body if is_long(part.text, shortest)]
-    return [*found, *kept] or body
+    return [*head, *kept] or body
 
 
 def is_long(text: str, shortest: int = SHORTEST) -> bool:
@@ -62,11 +60,11 @@ def headings_at(document: Document, position: int) -> tuple[str, ...]:
             break
         here = part.section
     above = parents([section.level for section in document.sections])
-    found: list[str] = []
+    headings: list[str] = []
     while here != HEAD:
-        found.append(document.sections[here].heading)
+        headings.append(document.sections[here].heading)
         here = above[here]
-    return tuple(heading for heading in reversed(found) if heading)
+    return tuple(heading for heading in reversed(headings) if heading)
 
 
 def parents(levels: Sequence[int]) -> list[int]:
@@ -76,46 +74,13 @@ def parents(levels: Sequence[int]) -> list[int]:
     [-1, 0, 1, 1, -1]
     """
     open_sections: list[int] = []
-    found = []
+    above = []
     for section, level in enumerate(levels):
         while open_sections and levels[open_sections[-1]] >= level:
             open_sections.pop()
-        found.append(open_sections[-1] if open_sections else HEAD)
+        above.append(open_sections[-1] if open_sections else HEAD)
         open_sections.append(section)
-    return found
-
-
-def tree_shares(levels: Sequence[int], sizes: Sequence[int], weights: Sequence[float] | None = None) -> Floats:
-    """FuTex Eq. 6, from the root down: the weight of each paragraph in a mean of means along the section tree.
-
-    h_x is the mean over Child(x), so a child has 1 / |Child(x)| of the share of x, and h of the root is the sum of
-    share * h_p over the paragraphs. Children are a section's own paragraphs and its subsections that have any.
-
-    levels: (sections,) as in Section. sizes: (sections,) own paragraphs. weights: (sections,) the weight of a section
-    among its siblings; 1 by default, as for a paragraph. Returns (paragraphs,), section by section; they sum to 1.
-
-    The root has an abstract of one paragraph and a body: 1/2 each. The body has one paragraph and a subsection: 1/4
-    each. The subsection has two: 1/8 each.
-
-    >>> tree_shares([1, 1, 2], [1, 1, 2]).tolist()
-    [0.5, 0.25, 0.125, 0.125]
-    """
-    above = parents(levels)
-    filled, total = list(sizes), np.zeros(len(levels) + 1)  # the last position is that of the root, HEAD
-    weight = np.ones(len(levels)) if weights is None else np.asarray(weights, np.float64)
-    for section in reversed(range(len(levels))):
-        if filled[section]:
-            total[section] += sizes[section]
-            total[above[section]] += weight[section]
-            if above[section] != HEAD:
-                filled[above[section]] += filled[section]
-    share = np.zeros(len(levels) + 1)
-    share[HEAD] = 1.0
-    for section, parent in enumerate(above):
-        if filled[section]:
-            share[section] = share[parent] * weight[section] / total[parent]
-    own = np.divide(share[:-1], total[:-1], out=np.zeros(len(levels)), where=total[:-1] > 0)
-    return np.repeat(own, sizes).astype(np.float32)
+    return above
 
 
 def _parts(document: Document) -> Iterator[tuple[Paragraph, bool]]:

@@ -49,19 +49,19 @@ def run_lines(
     >>> list(run_lines(Run.from_rows([{1: 0.9, 0: 0.5}]), ["d"], ["bees", "wasps"]))[0]
     '{"id": "d", "suggestions": [{"label": "wasps", "score": 0.9}, {"label": "bees", "score": 0.5}]}'
     """
-    confidences = [] if run.confidences is None else [float(str(each)) for each in run.confidences]
-    scores, found = [float(str(each)) for each in run.scores], run.labels.tolist()
+    confidences = [] if run.confidences is None else [float(str(value)) for value in run.confidences]
+    scores, label_of = [float(str(value)) for value in run.scores], run.labels.tolist()
     for row, document_id in zip(range(len(run)), document_ids, strict=True):
         places = range(int(run.indptr[row]), int(run.indptr[row + 1]))
         if format == "trec":
-            yield from trec.run_lines(document_id, ((label_ids[found[i]], scores[i]) for i in places))
+            yield from trec.run_lines(document_id, ((label_ids[label_of[i]], scores[i]) for i in places))
             continue
         suggestions = [
             suggestion_record(
-                label_ids[found[i]],
+                label_ids[label_of[i]],
                 scores[i],
-                name=labels[found[i]].name if labels else "",
-                notation=labels[found[i]].notation if labels else "",
+                name=labels[label_of[i]].name if labels else "",
+                notation=labels[label_of[i]].notation if labels else "",
                 confidence=confidences[i] if confidences else None,
             )
             for i in places
@@ -79,8 +79,8 @@ def suggestion_record(
     label: str, score: float, *, name: str = "", notation: str = "", confidence: float | None = None
 ) -> dict[str, Any]:
     """A suggestion of a run file: id of the label, score, and what else is known."""
-    found = {"label": label, "name": name, "score": score, "notation": notation, "confidence": confidence}
-    return {key: value for key, value in found.items() if value not in ("", None) or key == "label"}
+    record = {"label": label, "name": name, "score": score, "notation": notation, "confidence": confidence}
+    return {key: value for key, value in record.items() if value not in ("", None) or key == "label"}
 
 
 def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str, int]) -> Run:
@@ -97,20 +97,20 @@ def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str,
         if trec.is_run_line(first[1]):
             return trec.read_run_lines(lines, path, document_ids, labels)
     row_of = {document_id: row for row, document_id in enumerate(document_ids)}
-    found: dict[int, Run] = {}
+    rows: dict[int, Run] = {}
     for line, record in json_records(lines, path):
         place = Place(path, line)
         document_id = id_field(record, place)
         if document_id not in row_of:
             raise trec.unknown_document(document_id, row_of, place)
-        if row_of[document_id] in found:
+        if row_of[document_id] in rows:
             raise place.error(f"document {shown(document_id)} has two lines; keep one of them")
-        found[row_of[document_id]] = _suggestions(record, labels, place)
-    missing = [document_id for row, document_id in enumerate(document_ids) if row not in found]
+        rows[row_of[document_id]] = _suggestions(record, labels, place)
+    missing = [document_id for row, document_id in enumerate(document_ids) if row not in rows]
     if missing:
         problem = f"no line for document {shown(missing[0])}, {len(missing)} of {len(document_ids)} have none"
         raise InputError(f'{problem}; one without suggestions is written with "suggestions": []', path)
-    whole = Run.concat([found[row] for row in range(len(document_ids))])
+    whole = Run.concat([rows[row] for row in range(len(document_ids))])
     return whole.rescored(whole.scores, whole.confidences)  # ties in the order of the vocabulary
 
 

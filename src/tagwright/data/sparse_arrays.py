@@ -43,13 +43,6 @@ def check_indptr(path: Path, indptr: NDArray[np.integer], length: int) -> None:
     check_ends(path, indptr[1:], length)
 
 
-GROUPS = 4
-"Groups of columns for each of the largest numbers that are searched: of fewer, more other numbers are found too."
-
-SHARE = 8
-"Queries that keep a thread busy. For fewer, starting another takes longer than it saves."
-
-
 def largest_products(queries: Matrix, items: Matrix, k: int, threshold: float | None = None) -> Run:
     """The items of the k largest products with each query, the largest first: (queries, words) by (words, items).
 
@@ -57,10 +50,11 @@ def largest_products(queries: Matrix, items: Matrix, k: int, threshold: float | 
     """
     from sparse_dot_topn import sp_matmul_topn
 
-    threads = min(usable_cores(), max(1, queries.shape[0] // SHARE))
+    # eight queries keep a thread busy; for fewer, starting another takes longer than it saves
+    threads = min(usable_cores(), max(1, queries.shape[0] // 8))
     products = sp_matmul_topn(queries, items, top_n=k, threshold=threshold, n_threads=threads)
-    found = int(products.indptr[-1])
-    return Run.of_distinct(products.indptr, products.indices[:found], products.data[:found])
+    count = int(products.indptr[-1])
+    return Run.of_distinct(products.indptr, products.indices[:count], products.data[:count])
 
 
 def largest_cells(table: Floats, k: int, margin: float = 0) -> Longs:
@@ -76,7 +70,7 @@ def largest_cells(table: Floats, k: int, margin: float = 0) -> Longs:
     rows, columns = table.shape
     if columns <= k:
         return np.arange(rows * columns)
-    size = max(1, columns // (GROUPS * k))
+    size = max(1, columns // (4 * k))  # of fewer groups, more other numbers are found too
     groups = columns // size
     maxima = table[:, : size * groups].reshape(rows, size, groups).max(axis=1)
     least = np.partition(maxima, groups - k, axis=1)[:, groups - k] - np.float32(margin)

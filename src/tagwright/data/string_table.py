@@ -19,12 +19,9 @@ from numpy.typing import NDArray
 
 from tagwright.core.saved import read_array, write_arrays
 from tagwright.errors import ModelError
-from tagwright.types import Ints, Longs, Mask
+from tagwright.types import Ints, Longs
 
 T = TypeVar("T")
-
-KEPT = 1 << 18
-"With fewer texts, an index in which many were searched keeps all of them in memory: some forty megabytes."
 
 CHUNK = 10_000
 "Texts that are decoded together when all are read."
@@ -47,13 +44,9 @@ class StringTable(Sequence[str]):
     @classmethod
     def of(cls, texts: Iterable[str]) -> Self:
         """Pack texts."""
-        return cls.of_encoded(list(map(_encode, texts)))
-
-    @classmethod
-    def of_encoded(cls, texts: Sequence[bytes]) -> Self:
-        """Pack texts in UTF-8."""
-        ends = np.fromiter(accumulate(map(len, texts)), np.int64, len(texts))
-        return cls(np.frombuffer(b"".join(texts), np.uint8), ends)
+        encoded = list(map(_encode, texts))
+        ends = np.fromiter(accumulate(map(len, encoded)), np.int64, len(encoded))
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), ends)
 
     def save(self, folder: Path, name: str) -> None:
         """Write `NAME.npy` and `NAME_ends.npy`."""
@@ -78,33 +71,7 @@ class StringTable(Sequence[str]):
         if isinstance(position, slice):
             return tuple(self[each] for each in range(len(self))[position])
         position = range(len(self))[position]
-        return _decode(self.encoded(position))
-
-    def encoded(self, position: int) -> bytes:
-        """The text at a position, counted from the first, in UTF-8."""
-        return bytes(self._text[self._ends[position - 1] if position else 0 : self._ends[position]])
-
-    def equal(self, positions: NDArray[np.integer], others: StringTable, rows: NDArray[np.integer]) -> Mask:
-        """(positions,) whether the text at each is that of the others in the same place of `rows`.
-
-        >>> table = StringTable.of(["bees", "ants"])
-        >>> table.equal(np.array([0, 1, 1]), StringTable.of(["ants", "bee"]), np.array([1, 0, 1])).tolist()
-        [False, True, False]
-        """
-        (start, length), (other, its_length) = self._extents(positions), others._extents(rows)
-        same: Mask = length == its_length
-        length, text = length[same], np.repeat(np.arange(same.sum()), length[same])
-        offset = np.arange(len(text)) - np.repeat(np.cumsum(length) - length, length)
-        ours, theirs = (each[same][text] + offset for each in (start, other))
-        differ = self._arrays[0][ours] != others._arrays[0][theirs]
-        same[same] = np.bincount(text, differ, minlength=len(length)) == 0
-        return same
-
-    def _extents(self, positions: NDArray[np.integer]) -> tuple[Longs, Longs]:
-        """Where the texts at these positions begin, and their lengths in bytes."""
-        ends = self._arrays[1]
-        starts = np.where(positions > 0, ends[positions - 1], 0)
-        return starts, ends[positions] - starts
+        return _decode(self._text[self._ends[position - 1] if position else 0 : self._ends[position]])
 
     def between(self, start: int, end: int) -> list[str]:
         """The texts from `start` up to `end`, decoded together."""
@@ -197,36 +164,15 @@ class StringIndex(Mapping[str, int]):
         """Return the position of a text, or the default, without the price of an exception.
 
         After a quarter as many searches as there are texts, which took as long as reading all of them, these are read
-        into a dictionary, if they are few enough to be kept in memory.
+        into a dictionary, if they take at most some forty megabytes.
         """
         if self._positions:
             return self._positions.get(text, default)
         self._searches += 1
-        if len(self) < min(4 * self._searches, KEPT):
+        if len(self) < min(4 * self._searches, 1 << 18):
             self._positions = dict(zip(self.texts, range(len(self)), strict=True))
         found = self.search(text)
         return default if found is None else found
-
-    def positions(self, texts: Sequence[str]) -> Longs:
-        """(texts,) the position of each text, -1 where it is not there.
-
-        >>> StringIndex.of(["bees", "ants"]).positions(["ants", "wasps"]).tolist()
-        [1, -1]
-        """
-        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        wanted, found = np.fromiter(map(crc32, encoded), np.uint32, len(encoded)), np.full(len(encoded), -1)
-        others = StringTable.of_encoded(encoded)
-        sums, order = self._lookup.arrays
-        place = np.searchsorted(sums, wanted)
-        asked = np.flatnonzero(place < len(sums))
-        while len(asked := asked[sums[place[asked]] == wanted[asked]]):
-            at = order[place[asked]]
-            same = self.texts.equal(at, others, asked)
-            found[asked[same]] = at[same]
-            asked = asked[~same]  # of two texts with one checksum the other one
-            place[asked] += 1
-            asked = asked[place[asked] < len(sums)]
-        return found
 
     def search(self, text: str) -> int | None:
         """Return the position to which the checksum of a text leads, None where the text is not there."""
@@ -248,13 +194,6 @@ class StringIndex(Mapping[str, int]):
         """Memory-map what `save` wrote. length: how many there must be. Raises ModelError when it is damaged."""
         texts = StringTable.load(folder, name, length)
         return cls(texts, Lookup.load(folder, name, len(texts)))
-
-
-def positions(known: Mapping[str, int], texts: Sequence[str]) -> Longs:
-    """(texts,) the number of each text in a mapping, -1 where it has none; all at once in a `StringIndex`."""
-    if isinstance(known, StringIndex):
-        return known.positions(texts)
-    return np.fromiter((known.get(text, -1) for text in texts), np.int64, len(texts))
 
 
 def check_ends(path: Path, ends: NDArray[np.integer], length: int) -> None:

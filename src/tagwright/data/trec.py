@@ -17,8 +17,6 @@ from tagwright.text.words import clean
 from tagwright.types import Run
 
 _FIELD = re.compile(r"[^ \t-\r]+")
-_ENCODED = re.compile(r"[ \t-\r]|%(?=20|25|0[9A-Da-d])")
-_DECODED = re.compile(r"%(?:20|25|0[9A-Da-d])")
 
 
 def run_lines(document_id: str, ranking: Iterable[tuple[str, float]]) -> Iterator[str]:
@@ -113,21 +111,21 @@ def label_with(label_id: str, labels: Mapping[str, int], place: Place) -> int:
 
 def unknown_document(document_id: str, known: Iterable[str], place: Place) -> InputError:
     """The error to raise for a document that is not known; that of a file is named after the path that was given."""
-    near = (each for each in known if each.endswith(f"/{document_id}") or document_id.endswith(f"/{each}"))
+    near = (other for other in known if other.endswith(f"/{document_id}") or document_id.endswith(f"/{other}"))
     remedy = "give the documents of the run"
-    if found := next(near, None):
-        remedy = f"there is {shown(found)}: give its folder, or the file, in the same way as for the run"
+    if similar := next(near, None):
+        remedy = f"there is {shown(similar)}: give its folder, or the file, in the same way as for the run"
     return place.error(f"no document has the id {shown(document_id)}; {remedy}")
 
 
 def _known(field: str, known: Collection[str]) -> str:
     """The id that a field stands for."""
-    decoded = clean(_DECODED.sub(lambda code: unquote(code[0]), field))
+    decoded = clean(re.sub("%(?:20|25|0[9A-Da-d])", lambda code: unquote(code[0]), field))
     return decoded if decoded in known else clean(field)
 
 
 def _encoded(id_: str) -> str:
-    return _ENCODED.sub(lambda found: quote(found[0], safe=""), id_)
+    return re.sub(r"[ \t-\r]|%(?=20|25|0[9A-Da-d])", lambda match: quote(match[0], safe=""), id_)
 
 
 def _number(field: str) -> object:

@@ -6,7 +6,6 @@ import difflib
 import json
 import logging
 import os
-from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -24,35 +23,30 @@ from tagwright.core.checked import nearest, shown
 from tagwright.core.display import FIRST, few, html_table, many
 from tagwright.core.extras import require
 from tagwright.core.garbage import uncollected
-from tagwright.data import rows
+from tagwright.data import in_memory
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError, option
+from tagwright.readers.documents.catalogue import last_part, main_heading, read_reference
 from tagwright.readers.documents.columns import SAMPLE, Columns
 from tagwright.readers.headers import LIKE_LABELS, among
-from tagwright.readers.labels.encodings import decoded
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, say_chosen
-from tagwright.readers.labels.parents import with_parents
-from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table
+from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table, with_parents
 from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
-from tagwright.readers.lines import WORKBOOKS, open_bytes, table_lines, write_lines
-from tagwright.readers.references import last_part, main_heading, read_reference
+from tagwright.readers.lines import WORKBOOKS, in_encoding, open_bytes, table_lines, write_lines
 from tagwright.text.language import ALL, AUTO, check, likely
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Mask, Run
 
 Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names", "turtle", "rdfxml", "ntriples"]
 
-Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact", "translated"]
-"A field of a label that holds texts."
+Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact", "translated", "languages"]
+"A field of a label that holds texts; with languages, pairs of a code and a name."
 
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
-
-CACHED = "vocabularies"
-"The name of parsed vocabularies in the cache: reading one again takes a second, not twenty."
 
 PARSER = 5
 "Increased whenever the same file gives different labels than before."
@@ -64,10 +58,6 @@ _SUFFIXES: Mapping[str, Format] = {
     ".tsv": "tsv", ".txt": "tsv", ".csv": "csv",
     ".ttl": "turtle", ".rdf": "rdfxml", ".xml": "rdfxml", ".owl": "rdfxml", ".nt": "ntriples",
 }  # fmt: skip
-
-
-DESCRIPTION = 6
-"The least words, on average, of texts that are descriptions of labels rather than their names."
 
 
 class Vocabulary(Sequence[Label]):
@@ -92,7 +82,8 @@ class Vocabulary(Sequence[Label]):
         if not self._labels:
             raise InputError("the vocabulary is empty, expected at least one label")
         if len(self.ids) < len(self._labels):
-            raise _DuplicateIdError(self._labels)
+            _, twice = _first_duplicate(self._labels)
+            raise InputError(f"two labels have the id {shown(self._labels[twice].id)}; every label needs its own")
         for label in self._labels:
             if not label.names or not all(name.strip() for name in label.names):
                 raise InputError(
@@ -149,15 +140,19 @@ class Vocabulary(Sequence[Label]):
         """
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
             raise InputError(_no_such_file(Path(path)), path)
-        lines = array("q")
         with uncollected():
-            labels = list(_labels(Path(path), language, likely, _format(Path(path), format), lines, encoding))
+            located = _located(Path(path), language, likely, _format(Path(path), format), encoding)
+            labels = [label for _, label in located]
             if not labels:
                 raise InputError("holds no labels, expected at least one", path)
             try:
                 vocabulary = cls(labels)
-            except _DuplicateIdError as duplicate:
-                raise duplicate.at(path, lines) from None
+            except InputError:
+                first, second = _first_duplicate(labels)
+                line, label = located[second]
+                if first == second or not line:
+                    raise
+                raise InputError(f"the id {shown(label.id)} is taken by line {located[first][0]}", path, line) from None
             say_chosen(labels, path, language)
             return vocabulary
 
@@ -182,7 +177,7 @@ class Vocabulary(Sequence[Label]):
         require("writing SKOS", "rdflib")
         from tagwright.readers.labels import skos
 
-        if changed := [each for each in self.ids if not skos.is_uri(each)]:
+        if changed := [label_id for label_id in self.ids if not skos.is_uri(label_id)]:
             _log.warning(
                 "%s of %d are no URIs, so others are written (first: %s)", many(len(changed), "id"), len(self),
                 shown(changed[0]),
@@ -196,10 +191,10 @@ class Vocabulary(Sequence[Label]):
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
         """Memory-map what `save` wrote: nothing is read until it is asked for. Raises ModelError when it is damaged."""
-        found = cls.__new__(cls)
-        found._labels = labels = StoredLabels(folder)
-        found.index, found.ids = labels.by_id, labels.by_id.texts
-        return found
+        vocabulary = cls.__new__(cls)
+        vocabulary._labels = labels = StoredLabels(folder)
+        vocabulary.index, vocabulary.ids = labels.by_id, labels.by_id.texts
+        return vocabulary
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -210,7 +205,7 @@ class Vocabulary(Sequence[Label]):
         return f"Vocabulary of {many(len(self), 'label')}: {', '.join(first + rest)}"
 
     def _repr_html_(self) -> str:
-        rows = [[each.name, each.id, each.notation] for each in self[:FIRST]]
+        rows = [[label.name, label.id, label.notation] for label in self[:FIRST]]
         title = f"Vocabulary of {many(len(self), 'label')}"
         return html_table([["label", "id", "notation"], *rows], title, words=("id", "notation"))
 
@@ -270,8 +265,8 @@ class Vocabulary(Sequence[Label]):
         for label_id in (value, bare_id(value)):
             if label_id in self.index:
                 return self.index[label_id]
-        found = self._names.get(_folded(value))
-        return self._referred(value) if found is None else found
+        position = self._names.get(_folded(value))
+        return self._referred(value) if position is None else position
 
     def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
         """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
@@ -283,10 +278,10 @@ class Vocabulary(Sequence[Label]):
         missing = Counter[str]()
         read = documents if unknown == "ignore" else _hinted(documents)
         rows = (set(self._gold(document, None if unknown == "error" else missing)) for document in read)
-        found = Run.from_rows(rows)
+        run = Run.from_rows(rows)
         if missing and unknown == "warn":
-            say_left_out(missing, missing.total() + len(found.labels), self.ambiguous(missing))
-        return found
+            say_left_out(missing, missing.total() + len(run.labels), self.ambiguous(missing))
+        return run
 
     def ambiguous(self, names: Collection[str]) -> dict[str, list[str]]:
         """Name -> the ids of the labels that share it, of those names that several labels have.
@@ -296,28 +291,23 @@ class Vocabulary(Sequence[Label]):
         """
         known, others = self._names, self._names_by_language
         unknown = {name: _folded(name) for name in names if self.resolve(name) is None}
-        places, shared = {each: set[int]() for each in unknown.values()}, set[str]()
-        for each, found in places.items():
+        places, shared = {folded: set[int]() for folded in unknown.values()}, set[str]()
+        for folded, found in places.items():
             if isinstance(known, StoredNames):
-                found |= known.labels_with(each)
-            elif known.get(each, -1) is None:
-                shared.add(each)
-            if others.get(each, -1) is None:
-                shared.add(each)
+                found |= known.labels_with(folded)
+            elif known.get(folded, -1) is None:
+                shared.add(folded)
+            if others.get(folded, -1) is None:
+                shared.add(folded)
         for place, label in enumerate(self if shared else ()):
-            for each in shared.intersection(map(_folded, label.all_names)):
-                places[each].add(place)
-        several = {name: sorted(places[each]) for name, each in unknown.items() if len(places[each]) > 1}
+            for folded in shared.intersection(map(_folded, label.all_names)):
+                places[folded].add(place)
+        several = {name: sorted(places[folded]) for name, folded in unknown.items() if len(places[folded]) > 1}
         return {name: [self.ids[place] for place in found] for name, found in several.items()}
 
     def _tagged(self) -> Iterator[tuple[int, str, str]]:
         """The position of the label, the code and the name of each name whose language is known."""
-        if isinstance(self._labels, StoredLabels):
-            for position, texts in enumerate(self._labels.each("languages")):
-                yield from ((position, code, name) for code, _, name in (text.partition(" ") for text in texts))
-        else:
-            for position, label in enumerate(self._labels):
-                yield from ((position, code, name) for code, name in label.languages)
+        return ((position, code, name) for position, pairs in self.texts("languages") for code, name in pairs)
 
     def own(self, documents: Sequence[Document]) -> Longs:
         """(documents,) the label that has the id of the document, such as a page that is a label too; -1 for none.
@@ -326,8 +316,8 @@ class Vocabulary(Sequence[Label]):
         >>> birds.own([Document("2"), Document("3")]).tolist()
         [1, -1]
         """
-        found = (self.index.get(document.id, -1) for document in documents)
-        return np.fromiter(found, np.int64, len(documents))
+        positions = (self.index.get(document.id, -1) for document in documents)
+        return np.fromiter(positions, np.int64, len(documents))
 
     def broader(self, position: int) -> list[int]:
         """The positions of the labels directly above this one; ids that are not in the vocabulary are skipped."""
@@ -353,11 +343,11 @@ class Vocabulary(Sequence[Label]):
         >>> birds.branch([0]).tolist()
         [True, True, False]
         """
-        found, rows, above = np.zeros(len(self), np.bool_), self.links.rows, self.links.labels
-        found[tops] = True
-        while not found[below := rows[found[above]]].all():
-            found[below] = True
-        return found
+        below_tops, rows, above = np.zeros(len(self), np.bool_), self.links.rows, self.links.labels
+        below_tops[tops] = True
+        while not below_tops[below := rows[below_tops[above]]].all():
+            below_tops[below] = True
+        return below_tops
 
     def path(self, position: int) -> tuple[str, ...]:
         """The preferred names from the top down to this label, along the first broader label of each.
@@ -366,10 +356,10 @@ class Vocabulary(Sequence[Label]):
         >>> birds.path(1)
         ('Birds', 'Owls')
         """
-        found = [position]
-        while (above := self.broader(found[-1])[:1]) and above[0] not in found:
-            found += above
-        return tuple(self._labels[each].name for each in reversed(found))
+        upwards = [position]
+        while (above := self.broader(upwards[-1])[:1]) and above[0] not in upwards:
+            upwards += above
+        return tuple(self._labels[place].name for place in reversed(upwards))
 
     def shown_name(self, position: int, *, whole: bool = False) -> str:
         """The preferred name; the path to it, separated by " > ", when asked for or when another label shares it.
@@ -407,10 +397,10 @@ class Vocabulary(Sequence[Label]):
     @cached_property
     def _names_by_language(self) -> Mapping[str, int | None]:
         """Folded name in any language -> position, as `_names`: the first name in a language is preferred."""
-        named = [(position, code, _folded(name)) for position, code, name in self._tagged()]
-        preferred = {(position, code): name for position, code, name in reversed(named)}
+        names = [(position, code, _folded(name)) for position, code, name in self._tagged()]
+        preferred = {(position, code): name for position, code, name in reversed(names)}
         first = _unambiguous((name, position) for (position, _), name in preferred.items())
-        return {**_unambiguous((name, position) for position, _, name in named), **first}
+        return {**_unambiguous((name, position) for position, _, name in names), **first}
 
     @cached_property
     def _last_parts(self) -> Mapping[str, int | None]:
@@ -427,12 +417,11 @@ class Vocabulary(Sequence[Label]):
         """Id in another vocabulary -> position of the label that is the same concept, None where several are."""
         return _unambiguous((text, position) for position, texts in self.texts("exact") for text in texts)
 
-    def texts(self, field: Field) -> Iterator[tuple[int, Sequence[str]]]:
-        """The position of each label, and its texts in this field."""
-        if isinstance(self._labels, StoredLabels):
-            return enumerate(self._labels.each(field))
-        listed = ((position, getattr(label, field)) for position, label in enumerate(self._labels))
-        return ((position, [texts] if isinstance(texts, str) else texts) for position, texts in listed if texts)
+    def texts(self, field: Field) -> Iterator[tuple[int, Sequence[Any]]]:
+        """The position of each label that has texts in this field, and the texts."""
+        labels = self._labels
+        listed = labels.each(field) if isinstance(labels, StoredLabels) else (getattr(label, field) for label in labels)
+        return ((place, [texts] if isinstance(texts, str) else texts) for place, texts in enumerate(listed) if texts)
 
     def _referred(self, value: str) -> int | None:
         """The label of a notation or a reference, or of the main heading of a subdivided one."""
@@ -470,21 +459,11 @@ class Vocabulary(Sequence[Label]):
         return f"; did you mean {shown(near)}?" if near else ""
 
 
-class _DuplicateIdError(InputError):
-    """Two labels have one id. That is found with the index of all ids: a dictionary of a million ids costs a second."""
-
-    def __init__(self, labels: Sequence[Label]) -> None:
-        first = dict[str, int]()
-        self._second = next(i for i, label in enumerate(labels) if first.setdefault(label.id, i) != i)
-        self._id = labels[self._second].id
-        self._first = first[self._id]
-        super().__init__(f"two labels have the id {shown(self._id)}; every label needs its own")
-
-    def at(self, path: Path | str, lines: Sequence[int]) -> InputError:
-        """The same with the lines of a file, where they are known."""
-        if not lines:
-            return self
-        return InputError(f"the id {shown(self._id)} is taken by line {lines[self._first]}", path, lines[self._second])
+def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
+    """The positions of the first two labels with one id, twice 0 where there are none; for a million, a second."""
+    first = dict[str, int]()
+    twice = ((first[label.id], i) for i, label in enumerate(labels) if first.setdefault(label.id, i) != i)
+    return next(twice, (0, 0))
 
 
 def _hinted(documents: Iterable[Document]) -> Iterator[Document]:
@@ -514,9 +493,9 @@ def say_left_out(missing: Counter[str], of: int, ambiguous: Mapping[str, Sequenc
             )
 
 
-def _unambiguous(named: Iterable[tuple[str, int]]) -> dict[str, int | None]:
+def _unambiguous(names: Iterable[tuple[str, int]]) -> dict[str, int | None]:
     positions: dict[str, int | None] = {}
-    for name, position in named:
+    for name, position in names:
         if positions.setdefault(name, position) != position:
             positions[name] = None
     return positions
@@ -546,40 +525,35 @@ def _format(path: Path, wanted: Format | None) -> Format:
         raise InputError("is a spreadsheet workbook, which cannot be read; save the sheet as CSV", path)
     if wanted is None and suffix not in _SUFFIXES:
         problem = f"the name ends in {shown(suffix)}, expected one of {', '.join(_SUFFIXES)}"
-        given = "rename it, or in Python give format=" + ", ".join(formats)
-        raise ConfigError(f"{path}: {problem}; {given}")
+        remedy = "rename it, or in Python give format=" + ", ".join(formats)
+        raise ConfigError(f"{path}: {problem}; {remedy}")
     return wanted or _SUFFIXES[suffix]
 
 
-def _labels(
-    path: Path, language: str | None, likely: Callable[[], str], file_format: Format, lines: array[int], encoding: str
-) -> Iterable[Label]:
-    """The labels of a file. lines: gets the line of each, where there are lines."""
-    check(language or AUTO if language != ALL else AUTO)
-    if file_format not in ("turtle", "rdfxml", "ntriples"):
-        located = decoded(path, encoding, lambda: list(_located(path, language, likely, file_format)))
-        lines.extend(line for line, _ in located)
-        return [label for _, label in located]
-    guess = likely()
-
-    def parse() -> tuple[list[Label], str]:
-        require("reading SKOS", "rdflib", path=path)
-        from tagwright.readers.labels import skos
-
-        return skos.read_labels(path, language, file_format, guess)
-
-    return _kept(path, ("skos", file_format, language, guess), parse)
-
-
 def _located(
-    path: Path, language: str | None, likely: Callable[[], str], file_format: Format
-) -> Iterable[tuple[int, Label]]:
-    """The labels of a file of lines or rows, each with its line."""
-    if file_format == "tsv" or file_format == "csv":
-        return read_label_table(path, language, likely, file_format)
-    if file_format == "names":
-        return read_names(path)
-    return chosen_names(with_parents(read_records(path), path), language, likely, path)
+    path: Path, language: str | None, likely: Callable[[], str], file_format: Format, encoding: str
+) -> list[tuple[int, Label]]:
+    """The labels of a file, each with its line, 0 where there are no lines."""
+    check(language or AUTO if language != ALL else AUTO)
+    if file_format in ("turtle", "rdfxml", "ntriples"):
+        guess = likely()
+
+        def parse() -> tuple[list[Label], str]:
+            require("reading SKOS", "rdflib", path=path)
+            from tagwright.readers.labels import skos
+
+            return skos.read_labels(path, language, file_format, guess)
+
+        return [(0, label) for label in _kept(path, ("skos", file_format, language, guess), parse)]
+
+    def read() -> list[tuple[int, Label]]:
+        if file_format == "tsv" or file_format == "csv":
+            return list(read_label_table(path, language, likely, file_format))
+        if file_format == "names":
+            return list(read_names(path))
+        return list(chosen_names(with_parents(read_records(path), path), language, likely, path))
+
+    return in_encoding(path, encoding, read)
 
 
 def _kept(path: Path, options: Iterable[object], parse: Callable[[], tuple[list[Label], str]]) -> list[Label]:
@@ -587,14 +561,14 @@ def _kept(path: Path, options: Iterable[object], parse: Callable[[], tuple[list[
 
     What `parse` says beside them is logged. Raises InputError when the file cannot be read, and what `parse` raises.
     """
-    cache, key = user_cache(), _key(path, options)
-    if content := cache.get(CACHED, [key]).get(key):
+    cache, kind, key = user_cache(), "vocabularies", _key(path, options)
+    if content := cache.get(kind, [key]).get(key):
         said, *lines = content.splitlines()
         labels, left_out = [Label(*map(_tuples, json.loads(line))) for line in lines], json.loads(said)
     else:
         labels, left_out = parse()
         rows = [left_out, *([getattr(label, field.name) for field in fields(Label)] for label in labels)]
-        cache.put(CACHED, {key: b"".join(json.dumps(row).encode() + b"\n" for row in rows)})
+        cache.put(kind, {key: b"".join(json.dumps(row).encode() + b"\n" for row in rows)})
     if left_out:
         _log.warning("%s: %s", path, left_out)
     return labels
@@ -618,7 +592,7 @@ Labels: TypeAlias = (
     | Iterable[Label | str | Mapping[str, Any]]
     | Mapping[str, str]
     | Mapping[str, Sequence[str]]
-    | rows.Table
+    | in_memory.Table
     | Path
     | str
 )
@@ -636,24 +610,22 @@ def to_vocabulary(
     >>> to_vocabulary({"1": "Bees", "2": ["Wasps", "Vespidae"]})[1].names
     ('Wasps', 'Vespidae')
     """
-    named = language not in ("", AUTO)
-    wanted = language if named else None if documents else ALL
+    is_named = language not in ("", AUTO)
+    wanted = language if is_named else None if documents else ALL
 
     def guess() -> str:
-        return "" if named else likely(documents)
+        return "" if is_named else likely(documents)
 
-    def of_rows(found: Iterable[tuple[int, Mapping[str, Any]]]) -> Vocabulary:
-        listed = chosen_names(read_label_rows(found, columns or {}), wanted, guess, "labels")
+    def of_rows(records: Iterable[tuple[int, Mapping[str, Any]]]) -> Vocabulary:
+        listed = chosen_names(read_label_rows(records, columns or {}), wanted, guess, "labels")
         return Vocabulary(label for _, label in listed)
 
-    if rows.has_columns(labels):
-        return of_rows(enumerate(rows.of_table(labels), 1))
     listed: Iterable[Any] = ()
-    if not isinstance(labels, Vocabulary | str | Path | Mapping):
-        listed = rows.items(labels, "labels are", "names, Labels, a Vocabulary or the name of a file")
-        listed, first = rows.peeked(listed)
-        if isinstance(first, Mapping):
-            return of_rows(rows.records(listed, "labels"))
+    if in_memory.has_columns(labels) or not isinstance(labels, Vocabulary | str | Path | Mapping):
+        expected = "names, Labels, a Vocabulary or the name of a file"
+        records, listed = in_memory.records_in(labels, "labels", "labels are", expected)
+        if records is not None:
+            return of_rows(records)
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the labels are no table and no records")
     if isinstance(labels, Vocabulary):
@@ -668,7 +640,7 @@ def _from_mapping(labels: Mapping[Any, Any]) -> Iterator[Label]:
     texts = [value for value in labels.values() if isinstance(value, str)]
     words = sum(len(text.split()) for text in texts)
     coded = any(character.isdigit() for key in labels for character in str(key))
-    if len(texts) == len(labels) and not coded and words >= DESCRIPTION * len(labels):
+    if len(texts) == len(labels) and not coded and words >= 6 * len(labels):
         return (Label(clean(name), (clean(name),), clean(description)) for name, description in labels.items())
     return (Label(str(id_), _names(names)) for id_, names in labels.items())
 

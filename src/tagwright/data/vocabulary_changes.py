@@ -53,8 +53,8 @@ class VocabularyChanges:
     def to_json(self) -> dict[str, Any]:
         """The number of labels of each kind, with the first examples."""
         return {
-            kind: {"count": len(found), "examples": [{"id": id_, "name": name} for id_, name in found[:EXAMPLES]]}
-            for kind, found in vars(self).items()
+            kind: {"count": len(changes), "examples": [{"id": id_, "name": name} for id_, name in changes[:EXAMPLES]]}
+            for kind, changes in vars(self).items()
         }
 
 
@@ -79,8 +79,8 @@ def _language(label: Label) -> str:
     return next((code for code, name in label.languages if name == label.name), "")
 
 
-def _examples(found: Sequence[tuple[str, str]]) -> str:
-    if not found:
+def _examples(changes: Sequence[tuple[str, str]]) -> str:
+    if not changes:
         return ""
-    more = ", ..." if len(found) > EXAMPLES else ""
-    return f" ({', '.join(name for _, name in found[:EXAMPLES])}{more})"
+    more = ", ..." if len(changes) > EXAMPLES else ""
+    return f" ({', '.join(name for _, name in changes[:EXAMPLES])}{more})"

@@ -30,8 +30,6 @@ _NAMED = re.compile(
 )
 "What else the settings of a model may name in a library."
 
-_LIBRARIES = "torch.", "transformers.", "sentence_transformers."
-
 
 @dataclass(frozen=True)
 class Architecture:
@@ -49,7 +47,7 @@ class Architecture:
 
     @property
     def is_bert(self) -> bool:
-        """Whether `bert.graph`, and the layers that follow, compute exactly what this model does."""
+        """Whether `graphs.bert_graph`, and the layers that follow, compute exactly what this model does."""
         expected = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
         return (
             self._is_pooled
@@ -99,11 +97,9 @@ def read_architecture(folder: Path) -> Architecture:
         raise ModelError(f"{folder}: no encoder here, neither modules.json nor config.json")
     modules = [(kind.rsplit(".", 1)[-1], path) for kind, path in read_modules(folder)]
     paths = dict(modules)
-    transformer, pooling = (
-        folder / paths.get("Transformer", ""),
-        read_json(folder / paths.get("Pooling", "") / "config.json"),
-    )
+    transformer = folder / paths.get("Transformer", "")
     config, sentence = read_json(transformer / "config.json"), read_json(transformer / "sentence_bert_config.json")
+    pooling = read_json(folder / paths.get("Pooling", "") / "config.json")
     _check_numbers(transformer / "config.json", config)
     lengths = (
         sentence.get("max_seq_length"),
@@ -123,10 +119,8 @@ def read_architecture(folder: Path) -> Architecture:
 
 def architecture_of(model: SentenceTransformer) -> Architecture:
     """The same of a model in memory."""
-    from tagwright.encoders.library import is_module
-
     transformer = getattr(model, "transformers_model", None)
-    pooling = next((module for module in model if is_module(module, "Pooling")), None)
+    pooling = next((module for module in model if type(module).__name__ == "Pooling"), None)
     return Architecture(
         tuple(type(module).__name__ for module in model),
         {} if transformer is None else transformer.config.to_dict(),
@@ -202,6 +196,7 @@ def check_named(folder: Path) -> None:
     activations and tokenizers, and for an attention that is fetched from the Hub.
     """
     parts = [folder / path for _, path in read_modules(folder) if path]  # beside them may lie checkpoints
+    libraries = "torch.", "transformers.", "sentence_transformers."
     files = [*folder.glob("*.json"), *(file for part in parts for file in part.rglob("*.json"))]
     for file in (file for file in files if "config" in file.name or file.name == "modules.json"):
         values: list[tuple[str, Any]] = [("", _json(file))]
@@ -212,7 +207,7 @@ def check_named(folder: Path) -> None:
             elif isinstance(value, list):
                 values += ((key, item) for item in value)
             elif isinstance(value, str) and (
-                (value.startswith(_LIBRARIES) and not _NAMED.fullmatch(value))
+                (value.startswith(libraries) and not _NAMED.fullmatch(value))
                 or ("attn_implementation" in key and "/" in value)
             ):
                 raise ModelError(f"{file}: names {shown(value)}, {_UNKNOWN}")

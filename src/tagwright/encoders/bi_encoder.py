@@ -11,40 +11,34 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from tagwright.core.atomic import delete, scratch_folder
 from tagwright.core.checked import shown
 from tagwright.core.progress import bar
-from tagwright.core.scratch import scratch_folder
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.compiled import Computed, is_installed
-from tagwright.encoders.device import chosen_device, on_device, uses_gpu
-from tagwright.encoders.fertility import Fertility
-from tagwright.encoders.model_folder import PACKAGED, copy_model, digest, model_files, revision_of
-from tagwright.encoders.once import once
-from tagwright.encoders.precision import Precision, chosen_precision, resolve
+from tagwright.encoders.device import Precision, current_settings, model_settings, uses_gpu
+from tagwright.encoders.graphs import write_graph
+from tagwright.encoders.layers import unit
+from tagwright.encoders.model_folder import EXPORTED, PACKAGED, copy_model, digest, model_files, revision_of
+from tagwright.encoders.precision import resolve
 from tagwright.encoders.prompts import Role
-from tagwright.encoders.sentence_transformer import General, load_model, save_graph, transformer_of
-from tagwright.encoders.sketch import read_sketch
-from tagwright.encoders.static import encoder_folder
+from tagwright.encoders.sentence_transformer import General, load_model, once, say_general, write_model
+from tagwright.encoders.static import encoder_folder, read_sketch
 from tagwright.encoders.token_table import TokenTable
-from tagwright.encoders.tokens import read_tokenizer
+from tagwright.encoders.tokens import Fertility, read_tokenizer
 from tagwright.encoders.transformer import Transformer
-from tagwright.encoders.unit_vectors import unit
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError, ModelError, one_line_of
 from tagwright.text.batch import Numbered
-from tagwright.types import Floats, Mask
+from tagwright.types import Floats, Longs, Mask
 
 if TYPE_CHECKING:
-    import tokenizers
     from sentence_transformers import SentenceTransformer
 
 EncoderModel: TypeAlias = "SentenceTransformer | TokenTable"
 "An encoder in memory, whose weights can be trained in place."
 
 _log = logging.getLogger(__name__)
-
-_VERSION = 3  # increased when an unchanged model gives other vectors than before
-_CHUNK = 4096  # texts between two writes to the cache, which an interrupted run can lose
 
 
 class Forward(Protocol):
@@ -72,7 +66,7 @@ class BiEncoder:
         self, name: str, source: Path | EncoderModel, architecture: Architecture, precision: Precision = "auto"
     ) -> None:
         self.name, self._source, self._architecture, self.asked = name, source, architecture, precision
-        self.cached, self.saved, self._device = False, False, chosen_device()
+        self.cached, self.saved, self._device = False, False, current_settings().device
         revision = revision_of(source) if isinstance(source, Path) else ""
         self.origin: Mapping[str, str] = {"name": name.partition("@")[0], "revision": revision} if revision else {}
         self._found = _state(source) if isinstance(source, Path) else None
@@ -127,7 +121,8 @@ class BiEncoder:
             raise ModelError(f"{name}: is missing; save the model again")
         record = {} if record is None else record
         try:
-            asked, computed = chosen_precision() or record.get("asked", "auto"), record.get("computed", "")
+            asked = current_settings().precision or record.get("asked", "auto")
+            computed = record.get("computed", "")
             encoder = cls.load(name, precision=asked, prompts=_texts(record.get("prompts", {})), cached=cached)
             encoder.origin, encoder.saved = _texts(record.get("origin", {})), True
         except (AttributeError, ConfigError) as error:
@@ -149,22 +144,19 @@ class BiEncoder:
         role: whether they are texts to be tagged ("query") or labels ("document"), each with its prompt. progress: the
         title of a progress bar on stderr; without one there is none. keep: whether to cache new vectors for later runs.
         """
-        unique = list(dict.fromkeys(texts))
+        unique, rows = _distinct(texts)
         vectors, known = self._look_up(unique, role)
         missing = np.flatnonzero(~known)
         with bar(progress, len(missing)) as done:
-            for start in range(0, len(missing), _CHUNK):
-                rows = missing[start : start + _CHUNK]
-                chunk = [unique[row] for row in rows]
+            for start in range(0, len(missing), 4096):  # an interrupted run loses at most as many
+                new = missing[start : start + 4096]
+                chunk = [unique[row] for row in new]
                 # The cache keeps float16. Always rounding to it makes kept and computed vectors the same.
-                vectors[rows] = unit(self._computed(chunk, done, role)).astype(np.float16)
+                vectors[new] = unit(self._computed(chunk, done, role)).astype(np.float16)
                 if self.cache and keep:
-                    self.cache.put(chunk, vectors[rows], self._key(role))
+                    self.cache.put(chunk, vectors[new], self._key(role))
         unit(vectors)
-        if len(unique) == len(texts):
-            return vectors
-        row = {text: i for i, text in enumerate(unique)}
-        return vectors[np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))]
+        return vectors if len(unique) == len(texts) else vectors[rows]
 
     def encode_raw(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
         """(texts, dim) vectors of the model's own norm, without the cache: for inner products."""
@@ -174,7 +166,7 @@ class BiEncoder:
     @once
     def precision(self) -> Computed:
         """The number format of the computation. A static encoder gains nothing from fewer bits."""
-        with on_device(self._device):
+        with model_settings(device=self._device):
             found = "float32" if self.is_static else resolve(self.asked, quantisable=self._architecture.is_bert)
         _log.info("encoder %s computes in %s (precision %s)", self.name, found, self.asked)
         return found
@@ -210,7 +202,8 @@ class BiEncoder:
     @once
     def fingerprint(self) -> str:
         """Differs between encoders that give different vectors: weights, tokenizer, pooling, length, precision."""
-        choices: tuple[object, ...] = (_VERSION, self._architecture.pooling, self.max_length, self.precision)
+        version = 3  # increased when an unchanged model gives other vectors than before
+        choices: tuple[object, ...] = (version, self._architecture.pooling, self.max_length, self.precision)
         if self._architecture.prompts.default:  # which was read before all texts when prompts were not part of the key
             choices = (*choices, "prompts")
         self._check_unchanged()
@@ -228,33 +221,28 @@ class BiEncoder:
         return content.hexdigest()
 
     def fertility(self, texts: Numbered) -> Floats:
-        """(texts,) letters per token in each text: see `fertility.Fertility`; NaN if unknown."""
-        if self._fertility is None:
-            return np.full(len(texts.ends), np.nan, np.float32)
-        return self._fertility.of_each(texts)
+        """(texts,) letters per token in each text: see `tokens.Fertility`; NaN if unknown."""
+        return self._fertility(texts) if self._fertility else np.full(len(texts.ends), np.nan, np.float32)
 
     @once
     def _fertility(self) -> Fertility | None:
-        return None if self._tokenizer is None else Fertility(self._tokenizer)
-
-    @once
-    def _tokenizer(self) -> tokenizers.Tokenizer | None:
         """None for a model with another kind of tokenizer."""
         import tokenizers
 
-        if isinstance(self._source, TokenTable):
-            return self._source.tokenizer
         file = self._source / "tokenizer.json" if isinstance(self._source, Path) else None
-        if file and file.is_file():
-            return read_tokenizer(file)
-        found = getattr(self.model.tokenizer, "backend_tokenizer", self.model.tokenizer)
-        return found if isinstance(found, tokenizers.Tokenizer) else None
+        if isinstance(self._source, TokenTable):
+            tokenizer: object = self._source.tokenizer
+        elif file and file.is_file():
+            tokenizer = read_tokenizer(file)
+        else:
+            tokenizer = getattr(self.model.tokenizer, "backend_tokenizer", self.model.tokenizer)
+        return Fertility(tokenizer) if isinstance(tokenizer, tokenizers.Tokenizer) else None
 
     @once
     def model(self) -> SentenceTransformer:
         """The sentence-transformers model, loaded when asked for. After training it, make an encoder `of` it."""
         self._check_unchanged()
-        with on_device(self._device), scratch_folder() as folder:
+        with model_settings(device=self._device), scratch_folder() as folder:
             if isinstance(self._source, TokenTable):
                 self._source.save(folder)
             elif not isinstance(self._source, Path):
@@ -290,15 +278,13 @@ class BiEncoder:
             self._check_unchanged()
             copy_model(source, target)
         else:
-            self.model.save(str(folder), create_model_card=False)
+            write_model(self.model, target)
             if self._architecture.is_other and is_installed():
-                save_graph(self.model, target)
+                _save_graph(self.model, target)
 
     def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:
         """(cached texts, dim) unit vectors of those that are cached, and (texts,) whether each is."""
-        unique = list(dict.fromkeys(texts))
-        row = {text: i for i, text in enumerate(unique)}
-        rows = np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))
+        unique, rows = _distinct(texts)
         vectors, known = self._look_up(unique, role)
         return unit(vectors[rows[known[rows]]]), known[rows]
 
@@ -336,28 +322,56 @@ class BiEncoder:
 
     @once
     def _forward(self) -> Forward:
-        self._check_unchanged()
-        with on_device(self._device):
-            return self._made_forward()
-
-    def _made_forward(self) -> Forward:
         """How vectors are computed: without torch where that gives exactly what the model is."""
-        own: Forward | None = None
-        if isinstance(self._source, TokenTable):
-            own = self._source
-        elif isinstance(self._source, Path) and self._architecture.is_token_table:
-            own = TokenTable.read(self._source, self._architecture)
-        elif isinstance(self._source, Path) and self._architecture.is_other and is_installed() and not uses_gpu():
-            own = Transformer.read_exported(self._source, self._architecture, self.precision)
-        elif self._architecture.is_bert and is_installed() and not uses_gpu():
-            if isinstance(self._source, Path):
-                own = Transformer.read(self._source, self._architecture, self.precision)
-            else:
-                own = transformer_of(self._source, self._architecture, self.precision)
-        return own or self._general()
+        self._check_unchanged()
+        with model_settings(device=self._device):
+            own = self._source if isinstance(self._source, TokenTable) else self._read_own(self._source)
+            return own or General(self.model, self.precision, self._architecture.prompts)
 
-    def _general(self) -> General:
-        return General(self.model, self.precision, self._architecture.prompts)
+    def _read_own(self, source: Path | SentenceTransformer) -> Forward | None:
+        """Read what needs no torch from a folder, where a BERT in memory is written for it; None if nothing can."""
+        if isinstance(source, Path) and self._architecture.is_token_table:
+            return TokenTable.read(source, self._architecture)
+        if uses_gpu() or not is_installed():
+            return None
+        if isinstance(source, Path) and self._architecture.is_other:
+            return Transformer.read_exported(source, self._architecture, self.precision)
+        if not self._architecture.is_bert:
+            return None
+        if isinstance(source, Path):
+            return Transformer.read(source, self._architecture, self.precision)
+        with scratch_folder() as folder:
+            try:
+                write_model(source, folder)
+                return Transformer.read(folder, read_architecture(folder), self.precision)
+            except (AttributeError, ModelError) as error:  # it calls itself BERT, and has other parts
+                say_general(error)
+                return None
+
+
+def _save_graph(model: SentenceTransformer, folder: Path) -> None:
+    """Write the graph of a transformer into the folder where the model was saved: read there, it needs no torch.
+
+    Where it cannot be traced, a line is logged and there is none. The same where it gives other vectors of a long text:
+    what is traced with a short one may hold only for that, and nobody knows all architectures.
+    """
+    text = "A bee visits a flower, and there is honey. " * 30
+    try:
+        write_graph(model.transformers_model, folder / EXPORTED[0][0])
+        own = Transformer.read_exported(folder, read_architecture(folder), "float32")
+        expected = np.asarray(model.encode([text], normalize_embeddings=True, show_progress_bar=False))
+        if own and float((unit(own([text])) * expected).sum()) >= 0.999:
+            return
+        say_general("its exported graph gives other vectors")
+    except Exception as error:  # any error that three libraries may raise for what they cannot trace
+        say_general(one_line_of(error))
+    delete((folder / EXPORTED[0][0]).parent, parts=[Path(name).name for name in EXPORTED[0]])
+
+
+def _distinct(texts: Sequence[str]) -> tuple[list[str], Longs]:
+    """Each text once, and for each of the given ones its place among them."""
+    row = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    return list(row), np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))
 
 
 def _state(folder: Path) -> dict[str, tuple[int, int]]:

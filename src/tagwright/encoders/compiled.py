@@ -14,16 +14,12 @@ from tagwright.encoders.device import threads
 from tagwright.types import Floats
 
 if TYPE_CHECKING:
-    from openvino import CompiledModel, Model
+    from openvino import Model
 
 Computed: TypeAlias = Literal["float32", "bfloat16", "int8"]
 "A number format of products."
 
-Inputs: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
-
-_GROUP = 128
-"Neighbouring activations that share a scale in int8; fewer are more exact and slower."
 
 
 def is_installed() -> bool:
@@ -43,36 +39,30 @@ def openvino() -> Any:
         del sys.modules[converter]
 
 
-def compiled(model: Model, precision: Computed, streams: int) -> CompiledModel:
-    """A graph in this number format, which computes as many batches at a time, one on each core."""
-    options: dict[str, Any] = {
-        "INFERENCE_NUM_THREADS": streams,
-        "NUM_STREAMS": streams,
-        "INFERENCE_PRECISION_HINT": "bf16" if precision == "bfloat16" else "f32",
-        "DYNAMIC_QUANTIZATION_GROUP_SIZE": _GROUP if precision == "int8" else 0,
-        "ENABLE_CPU_PINNING": False,  # or several processes share one core
-    }
-    return openvino().Core().compile_model(model, "CPU", options)
-
-
 class Compiled:
-    """A graph with one output, ready to run in any number of threads."""
+    """A graph with one output, compiled to compute in a number format, on as many batches at a time as there are cores.
+
+    It may be run in any number of threads. In int8, 128 neighbouring activations share a scale: fewer are more exact
+    and slower.
+    """
 
     def __init__(self, model: Model, precision: Computed) -> None:
         self._streams = threads()
-        self._model = compiled(model, precision, self._streams)
+        options: dict[str, Any] = {
+            "INFERENCE_NUM_THREADS": self._streams,
+            "NUM_STREAMS": self._streams,
+            "INFERENCE_PRECISION_HINT": "bf16" if precision == "bfloat16" else "f32",
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": 128 if precision == "int8" else 0,
+            "ENABLE_CPU_PINNING": False,  # or several processes share one core
+        }
+        self._model = openvino().Core().compile_model(model, "CPU", options)
 
-    def __call__(self, batches: Iterable[T], inputs: Callable[[T], Inputs]) -> Iterator[tuple[T, Floats]]:
+    def __call__(self, batches: Iterable[T], inputs: Callable[[T], Mapping[str, Any]]) -> Iterator[tuple[T, Floats]]:
         """Each batch with the graph's output for it. inputs: the graph's inputs by name, made when they are needed.
 
         Threads that share each product wait for each other about a hundred times a batch; with a batch each they never
         do.
         """
-        if self._streams == 1:
-            request = self._model.create_infer_request()
-            for batch in batches:
-                yield batch, request.infer(inputs(batch), share_inputs=True)[0].copy()
-            return
         requests: SimpleQueue[Any] = SimpleQueue()
         for _ in range(self._streams):
             requests.put(self._model.create_infer_request())

@@ -1,30 +1,35 @@
-"""Score pairs of texts by a model that reads both together, also one for natural language inference."""
+"""Score pairs of texts by a model that reads both together, also one for natural language inference.
+
+BERT models are computed on the processor without padding and without torch; any other, and all on a GPU, by
+sentence-transformers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.extras import require
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.progress import bar
-from tagwright.encoders.architecture import Architecture, check_named, read_architecture, read_json
+from tagwright.encoders.architecture import Architecture, read_architecture, read_json
 from tagwright.encoders.compiled import is_installed
-from tagwright.encoders.device import best_device, chosen_device, on_device, uses_gpu
-from tagwright.encoders.library import ModuleName, is_module, module_class, same_scores
+from tagwright.encoders.device import best_device, best_dtype, current_settings, model_settings, uses_gpu
+from tagwright.encoders.layers import Map, linear
 from tagwright.encoders.model_folder import PACKAGED, copy_model
-from tagwright.encoders.once import once
-from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores, of_inference
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
-from tagwright.encoders.sentence_transformer import load_model
+from tagwright.encoders.precision import resolve
+from tagwright.encoders.sentence_transformer import load_library, load_model, once, say_general, write_model
 from tagwright.encoders.static import encoder_folder
-from tagwright.encoders.tokens import check_growth, read_tokenizer
+from tagwright.encoders.tokens import read_tokenizer
+from tagwright.encoders.transformer import SECOND, Transformer
 from tagwright.errors import ConfigError, ModelError
-from tagwright.types import Floats
+from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
     import sentence_transformers
@@ -32,7 +37,8 @@ if TYPE_CHECKING:
 Files: TypeAlias = tuple[Path, Architecture]
 "The folder of a cross-encoder, and what its settings say."
 
-_IN_A_PROMPT = "reads its pairs in a prompt, expected a cross-encoder that reads them as they are"
+Forward: TypeAlias = Callable[[PairBatch, Callable[[int], object]], Floats]
+"Computes the scores (pairs,); the second argument is told how many pairs were scored since the last time."
 
 LONGEST = 512
 "The default maximum of tokens of a pair (MICoL A.3.2)."
@@ -48,7 +54,7 @@ class CrossEncoder:
     def __init__(
         self, name: str, model: Callable[[], sentence_transformers.CrossEncoder], files: Files | None = None
     ) -> None:
-        self.name, self._make, self._files, self._device = name, model, files, chosen_device()
+        self.name, self._make, self._files, self._device = name, model, files, current_settings().device
 
     @classmethod
     def load(cls, name: str = PACKAGED, *, max_length: int | None = None, seed: int = 0) -> CrossEncoder:
@@ -72,9 +78,9 @@ class CrossEncoder:
             new = replace(own, max_length=max_length or min(LONGEST, positions))
             return cls(name, lambda: _with_new_head(folder, new, seed))
         if own.prompts.default:
-            raise ModelError(f"{name}: {_IN_A_PROMPT}")
+            raise _in_a_prompt(name)
         read = replace(own, max_length=max_length or own.max_length)
-        return cls(name, lambda: as_one_score(_load(folder, max_length)), (folder, read))
+        return cls(name, lambda: _load(folder, max_length), (folder, read))
 
     @classmethod
     def of(cls, model: sentence_transformers.CrossEncoder, name: str = "in memory") -> CrossEncoder:
@@ -103,8 +109,13 @@ class CrossEncoder:
     @once
     def model(self) -> sentence_transformers.CrossEncoder:
         """The sentence-transformers model, loaded when asked for. After training it, make a cross-encoder `of` it."""
-        with on_device(self._device):
-            model = _checked(self._make(), self.name)
+        with model_settings(device=self._device):
+            model = self._make()
+        modules, expected = tuple(type(module).__name__ for module in model), ("Transformer", "Pooling", "Dense")
+        if model.num_labels != 1:
+            raise _too_many(self.name, model.num_labels)
+        if modules not in {expected[:1], expected} or model.default_prompt_name:
+            raise _in_a_prompt(self.name)
         model.eval()
         return model
 
@@ -130,58 +141,129 @@ class CrossEncoder:
         if tokenizer is not None:
             tokenizer.no_padding()
             tokenizer.no_truncation()
-        self.model.save(str(folder), create_model_card=False)
+        write_model(self.model, Path(folder))
 
     @once
     def _forward(self) -> Forward:
-        with on_device(self._device):
-            if uses_gpu() or not is_installed():
-                return GeneralScores(self.model)
-            if self._files:
-                read = BertScores.read(*self._files)
-                if read and read.scores != 1:
-                    raise _too_many(self.name, read.scores)
-                return read or GeneralScores(self.model)
-            own = BertScores.of(self.model)
-            agrees = own and same_scores(lambda pairs: own(self._joined(pairs), lambda _: None), self.model)
-            return own if own and agrees else GeneralScores(self.model)
+        with model_settings(device=self._device):
+            own = None if uses_gpu() or not is_installed() else self._read_bert()
+            return own or partial(_score_by_library, self.model)
 
-    def _joined(self, pairs: Sequence[tuple[str, str]]) -> PairBatch:
-        firsts, seconds = zip(*pairs, strict=True)
-        return self.pair_tokenizer(firsts, seconds, np.arange(len(pairs)), np.arange(len(pairs)))
+    def _read_bert(self) -> Forward | None:
+        """The scores of the files, or of what a model in memory is when it is written; None if it is no BERT."""
+        if self._files:
+            return _read_bert(*self._files, self.name)
+        if getattr(self.model.config, "model_type", "") != "bert":
+            return None
+        with scratch_folder() as folder:
+            try:
+                self.save(folder)
+                return _read_bert(folder, read_architecture(folder), self.name)
+            except (AttributeError, ModelError) as error:  # it calls itself BERT, and has other parts
+                say_general(error)
+                return None
+
+
+def _read_bert(folder: Path, architecture: Architecture, name: str) -> Forward | None:
+    """Read a cross-encoder in the current or the older format; None if it has other parts.
+
+    Raises ModelError when its files are damaged, or it has more than one score.
+    """
+    layers = None
+    if architecture.modules[:2] != ("Transformer", "Pooling") or not architecture.after:
+        architecture = replace(architecture, modules=("Transformer", "Pooling"), paths=(), pooling="cls")
+        layers = partial(_head, architecture.config)
+    precision = resolve("auto", quantisable=False)
+    body = Transformer.read(folder, architecture, precision, layers) if architecture.is_bert else None
+    if body is None:
+        return None
+    if body.dim != 1:
+        raise _too_many(name, body.dim)
+    return partial(_score_by_bert, body)
+
+
+def _score_by_bert(body: Transformer, pair_batch: PairBatch, done: Callable[[int], object]) -> Floats:
+    """(pairs,) scores by BERT and the layers that make a score of its CLS state."""
+    ids = lambda batch: np.stack([pair_batch[i] for i in batch])  # noqa: E731
+    return body.encode(pair_batch.lengths.tolist(), ids, done)[:, 0]
+
+
+def _score_by_library(
+    model: sentence_transformers.CrossEncoder, pair_batch: PairBatch, done: Callable[[int], object]
+) -> Floats:
+    """(pairs,) scores by the sentence-transformers model itself, in batches of pairs of about the same length."""
+    import torch
+
+    order = np.argsort(-pair_batch.lengths, kind="stable")
+    scores = np.empty(len(order), np.float32)
+    device, dtype = model.device, best_dtype(model.device)
+    for start in range(0, len(order), 32):
+        batch = order[start : start + 32]
+        features = {name: torch.from_numpy(part).to(device) for name, part in _padded(model, pair_batch, batch).items()}
+        with torch.inference_mode(), torch.autocast(device.type, dtype, enabled=dtype == torch.bfloat16):
+            scores[batch] = model(features)["scores"].float().cpu().numpy()[:, 0]
+        done(len(batch))
+    return scores
+
+
+def _padded(model: sentence_transformers.CrossEncoder, pair_batch: PairBatch, batch: Longs) -> dict[str, Longs]:
+    mask = np.arange(pair_batch.lengths[batch].max()) < pair_batch.lengths[batch, None]
+    ids = np.full(mask.shape, int(model.tokenizer.pad_token_id or 0), np.int64)
+    ids[mask] = np.concatenate([pair_batch[i] for i in batch.tolist()])
+    parts = {"input_ids": ids % SECOND, "token_type_ids": ids // SECOND, "attention_mask": mask.astype(np.int64)}
+    return {name: part for name, part in parts.items() if name in model.tokenizer.model_input_names}
+
+
+def _head(config: Mapping[str, Any], weights: Mapping[str, Floats]) -> list[Map] | None:
+    """The pooler and the classifier of a BertForSequenceClassification; None where they are not there."""
+    names = [f"{layer}.{part}" for layer in ("bert.pooler.dense", "classifier") for part in ("weight", "bias")]
+    if any(name not in weights for name in names):
+        return None
+    pooler, shift, classifier, bias = (weights[name] for name in names)
+    if classes := _inference_classes(config.get("id2label") or {}):
+        classifier, bias = (part[[classes[0]]] - part[[classes[1]]] for part in (classifier, bias))
+    return [linear(pooler, shift, tanh=True), linear(classifier, bias)]
+
+
+def _inference_classes(names: Mapping[Any, Any]) -> tuple[int, int] | None:
+    """The numbers of the classes entailment and contradiction; None where a model has others. names: by their numbers.
+
+    The difference of their logits ranks as the probability of entailment between the two does (0SHOT-TC, FuTex 4.1).
+    """
+    numbers = {str(name).lower(): int(number) for number, name in names.items()}
+    other = numbers.get("contradiction", numbers.get("not_entailment"))
+    return None if other is None or "entailment" not in numbers else (numbers["entailment"], other)
 
 
 def _is_cross(folder: Path, architecture: Architecture) -> bool:
     """Whether the folder holds a scoring layer besides the transformer, in the current or the old format."""
-    settings = folder / "config_sentence_transformers.json"
-    kind = read_json(settings).get("model_type")
+    kind = read_json(folder / "config_sentence_transformers.json").get("model_type")
     names = architecture.config.get("architectures") or [""]
     return kind == "CrossEncoder" or str(names[0]).endswith("ForSequenceClassification")
 
 
 def _load(folder: Path, max_length: int | None) -> sentence_transformers.CrossEncoder:
-    """From local files, safetensors only, no code of the model's own."""
-    require(f"the cross-encoder {folder}", "torch", "sentence_transformers")
-    from sentence_transformers import CrossEncoder
-    from transformers.utils import logging
+    """The model in a folder; of one for inference the difference of two logits is its only score.
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    check_named(folder)
-    try:
-        model: sentence_transformers.CrossEncoder = CrossEncoder(
-            str(folder),
-            device=str(best_device()),
-            local_files_only=True,
-            trust_remote_code=False,
-            model_kwargs={"use_safetensors": True},
-        )
-        check_growth(model.tokenizer, folder)
-        model.predict([("a", "b")], show_progress_bar=False)  # shows unusable settings now
-    except ModelError:
-        raise
-    except Exception as error:  # any error that four libraries may raise for a damaged file
-        raise ModelError(f"{folder}: cannot be loaded as a cross-encoder ({error})") from error
+    Its last layer is changed in place, so that the model is an ordinary cross-encoder from here on. One whose classes
+    are others stays as it is.
+    """
+    model: sentence_transformers.CrossEncoder = load_library(folder, pairs=True)
     model.max_seq_length = max_length or model.max_seq_length
+    inner: Any = model.transformers_model
+    classes = _inference_classes(inner.config.id2label)
+    if classes is None:
+        return model
+    import torch
+
+    count = len(inner.config.id2label)
+    linears = [module for module in inner.modules() if isinstance(module, torch.nn.Linear)]
+    last = next(module for module in reversed(linears) if module.out_features == count)
+    with torch.no_grad():
+        for name, weight in dict(last.named_parameters()).items():
+            difference = weight[classes[0]] - weight[classes[1]]
+            setattr(last, name, torch.nn.Parameter(difference[None].clone()))
+    last.out_features = inner.num_labels = inner.config.num_labels = 1
     return model
 
 
@@ -189,57 +271,23 @@ def _with_new_head(folder: Path, architecture: Architecture, seed: int) -> sente
     """The transformer, and w of MICoL Eq. 6 initialised like BERT's own weights (Devlin et al., 2019)."""
     import torch
     from sentence_transformers import CrossEncoder
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling
 
     body = load_model(folder, architecture)
     dim = int(architecture.config["hidden_size"])
     w = np.random.default_rng(seed).normal(0, 0.02, (1, dim)).astype(np.float32)
-    head = module_class("Dense")(
-        dim,
-        1,
-        bias=False,
-        activation_function=torch.nn.Identity(),
-        init_weight=torch.from_numpy(w),
-        module_output_name="scores",
-    )
-    modules = [body[0], module_class("Pooling")(dim, "cls"), head]
+    options: Any = {"init_weight": torch.from_numpy(w), "module_output_name": "scores"}
+    head = Dense(dim, 1, bias=False, activation_function=torch.nn.Identity(), **options)
+    modules = [body[0], Pooling(dim, "cls"), head]
     model: sentence_transformers.CrossEncoder = CrossEncoder(
         modules=modules, activation_fn=torch.nn.Identity(), device=str(best_device())
     )
     return model
 
 
-def _checked(model: sentence_transformers.CrossEncoder, name: str) -> sentence_transformers.CrossEncoder:
-    kinds: tuple[ModuleName, ...] = ("Transformer", "Pooling", "Dense")
-    modules = tuple(next((kind for kind in kinds if is_module(module, kind)), "") for module in model)
-    if model.num_labels != 1:
-        raise _too_many(name, model.num_labels)
-    if modules not in {("Transformer",), ("Transformer", "Pooling", "Dense")} or model.default_prompt_name:
-        raise ModelError(f"{name}: {_IN_A_PROMPT}")
-    return model
+def _in_a_prompt(name: str) -> ModelError:
+    return ModelError(f"{name}: reads its pairs in a prompt, expected a cross-encoder that reads them as they are")
 
 
 def _too_many(name: str, scores: int) -> ModelError:
     return ModelError(f"{name}: gives {scores} scores for a pair, expected a cross-encoder with one")
-
-
-def as_one_score(model: sentence_transformers.CrossEncoder) -> sentence_transformers.CrossEncoder:
-    """The model with the difference of its logits of entailment and contradiction as its only score.
-
-    The last layer is changed in place, so that the model is an ordinary cross-encoder from here on. One whose classes
-    are others stays as it is.
-    """
-    import torch
-
-    inner: Any = model.transformers_model
-    classes = of_inference({str(name): number for number, name in inner.config.id2label.items()})
-    if classes is None:
-        return model
-    count = len(inner.config.id2label)
-    linear = [module for module in inner.modules() if isinstance(module, torch.nn.Linear)]
-    last = next(module for module in reversed(linear) if module.out_features == count)
-    with torch.no_grad():
-        for name, weight in dict(last.named_parameters()).items():
-            difference = weight[classes[0]] - weight[classes[1]]
-            setattr(last, name, torch.nn.Parameter(difference[None].clone()))
-    last.out_features = inner.num_labels = inner.config.num_labels = 1
-    return model

@@ -1,4 +1,4 @@
-"""Choose the device on which models compute: a GPU by CUDA, or the processor."""
+"""Where models compute: on a GPU by CUDA or on the processor, as the block around asks for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from tagwright.core.workers import usable_cores
 from tagwright.errors import ConfigError
@@ -19,41 +19,64 @@ if TYPE_CHECKING:
     import torch
 
 Device: TypeAlias = Literal["auto", "cpu", "cuda"]
+Precision: TypeAlias = Literal["auto", "float32", "bfloat16", "int8"]
 
-_chosen: ContextVar[Device] = ContextVar("device", default="auto")
+
+class ModelSettings(NamedTuple):
+    """What a block asks for. precision: None leaves to each tagger what it was saved with."""
+
+    device: Device = "auto"
+    precision: Precision | None = None
+    offline: bool = False
+
+
+_settings: ContextVar[ModelSettings] = ContextVar("model_settings", default=ModelSettings())  # noqa: B039 - it is immutable
 
 
 @contextmanager
-def on_device(device: Device) -> Iterator[None]:
-    """Models that are made or trained inside this block compute on this device; auto changes nothing.
+def model_settings(
+    *, device: Device = "auto", precision: Precision | None = None, offline: bool = False
+) -> Iterator[None]:
+    """Models that are loaded, made or trained inside this block follow these settings.
 
-    Raises ConfigError for a missing device.
+    device: where they compute. precision: the number format of taggers that are loaded. offline: fetch nothing. The
+    defaults change nothing of what a block around asks for. Raises ConfigError for a device that is missing, and for
+    unknown names.
     """
     if device not in get_args(Device):
         raise ConfigError(f"device is {device!r}, expected one of {', '.join(get_args(Device))}")
-    token = _chosen.set(_chosen.get() if device == "auto" else device)
+    if precision not in {None, *get_args(Precision)}:
+        raise ConfigError(f"precision is {precision!r}, expected one of {', '.join(get_args(Precision))}")
+    outer = _settings.get()
+    device = outer.device if device == "auto" else device
+    token = _settings.set(ModelSettings(device, precision or outer.precision, offline or outer.offline))
     try:
-        uses_gpu()  # fail now, not when the first text is encoded
+        if device == "cuda":
+            uses_gpu()  # fail now, not when the first text is encoded
         yield
     finally:
-        _chosen.reset(token)
+        _settings.reset(token)
 
 
-def chosen_device() -> Device:
-    """The device requested by the enclosing block; models that are loaded later remember it."""
-    return _chosen.get()
+def current_settings() -> ModelSettings:
+    """What the block around asks for; models that are loaded later remember it."""
+    return _settings.get()
 
 
 def uses_gpu() -> bool:
-    """Whether the device of `on_device` is CUDA, or it is auto and torch finds CUDA.
+    """Whether the device that is asked for is CUDA, or it is auto and torch finds CUDA.
 
     Torch takes a second to import: it is asked only where the machine has NVIDIA's driver. Apple's GPU (MPS) is never
     used, as it is untested. Raises ConfigError where CUDA is requested and missing.
     """
-    device = _chosen.get()
+    device = current_settings().device
     if device == "cpu":
         return False
-    found = has_driver() and find_spec("torch") is not None and _torch_finds_cuda()
+    found = False
+    if has_driver() and find_spec("torch") is not None:
+        import torch
+
+        found = torch.cuda.is_available()
     if device == "cuda" and not found:
         raise ConfigError('device is "cuda", but torch finds no such device here; leave it out or take "cpu"')
     return found
@@ -76,7 +99,7 @@ def best_device() -> torch.device:
 def best_dtype(device: torch.device) -> torch.dtype:
     """The number format in which torch trains: bfloat16 where the device multiplies it in hardware, otherwise float32.
 
-    CUDA, AMX and AVX512-BF16 do.
+    CUDA, AMX and AVX512-BF16 do, unless the user holds torch or oneDNN to fewer instructions.
     """
     import torch
 
@@ -84,16 +107,19 @@ def best_dtype(device: torch.device) -> torch.dtype:
         return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float32
     able: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
     in_hardware = able.get("avx512_bf16") or able.get("amx_bf16")
-    return torch.bfloat16 if in_hardware and not _limited() else torch.float32
+    held_to = os.environ.get("ATEN_CPU_CAPABILITY", "").lower()
+    is_held = held_to in {"default", "avx2"} or is_held_before_bfloat16()
+    return torch.bfloat16 if in_hardware and not is_held else torch.float32
 
 
-_BEFORE_BFLOAT16 = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE", "AVX512_CORE_VNNI"}
+def is_held_before_bfloat16() -> bool:
+    """Whether the user holds oneDNN, which computes for torch and OpenVINO, to instructions without bfloat16.
 
-
-def _limited() -> bool:
-    """Whether the user restricts oneDNN or torch to fewer instructions than `torch.cpu` reports."""
+    What the libraries report of the processor does not consider it.
+    """
     isa = os.environ.get("ONEDNN_MAX_CPU_ISA") or os.environ.get("DNNL_MAX_CPU_ISA") or ""
-    return isa.upper() in _BEFORE_BFLOAT16 or os.environ.get("ATEN_CPU_CAPABILITY", "").lower() in {"default", "avx2"}
+    older = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE", "AVX512_CORE_VNNI"}
+    return isa.upper() in older
 
 
 def threads() -> int:
@@ -110,9 +136,3 @@ def has_driver() -> bool:
     except OSError:
         return False
     return True
-
-
-def _torch_finds_cuda() -> bool:
-    import torch
-
-    return torch.cuda.is_available()

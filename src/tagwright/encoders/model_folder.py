@@ -11,9 +11,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Collection
+from contextlib import ExitStack
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import find_spec
@@ -24,6 +23,7 @@ from typing import Any
 from tagwright.core.progress import is_silent, note
 from tagwright.encoders.architecture import read_architecture, read_modules
 from tagwright.encoders.compiled import is_installed
+from tagwright.encoders.device import current_settings
 from tagwright.errors import ModelError, one_line_of, setting
 
 PACKAGED = "minilm"
@@ -32,42 +32,20 @@ PACKAGED = "minilm"
 STATIC = "static"
 "Averaged token vectors, distilled from the packaged encoder when they are first needed, and kept in the cache."
 
-FETCHED = ["*.safetensors", "*.json", "*.txt", "*.model", "*.spm"]
-"Weights, settings and tokenizers."
-IGNORED = ["onnx/*", "openvino/*"]
-"The same weights for other programs."
 EXPORTED = (
     ("openvino/openvino_model.xml", "openvino/openvino_model.bin"),
     ("onnx/model.onnx", "onnx/model.onnx_data"),
 )
 "The graph of a model and its weights, as OpenVINO reads them; the second file of ONNX is for models above 2 GB."
 
-ANSWER_TIMEOUT = 5.0
-"Seconds within which the Hub must answer whether it has a model."
-
-NEAR = 0.75
-"The least similarity (difflib) by which a name is taken for a misspelt one of ours: minilm-v2 is at 0.8."
-
 _SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # as the original's authors publish it
 _PART = re.compile(r"[.]|\d+_\w+")  # folders of a model's parts; others may hold checkpoints of its training
 
-_offline: ContextVar[bool] = ContextVar("offline", default=False)
-
-
-@contextmanager
-def offline(wanted: bool = True) -> Iterator[None]:
-    """Fetch nothing inside this block, if wanted; $HF_HUB_OFFLINE has this effect on the whole process."""
-    token = _offline.set(wanted or _offline.get())
-    try:
-        yield
-    finally:
-        _offline.reset(token)
-
 
 def is_offline() -> bool:
-    """Whether nothing may be fetched: inside `offline`, and where $HF_HUB_OFFLINE or $TRANSFORMERS_OFFLINE is set."""
+    """Whether nothing may be fetched: as the block around says, or $HF_HUB_OFFLINE or $TRANSFORMERS_OFFLINE."""
     said = (os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or "").upper()
-    return _offline.get() or said in {"1", "ON", "YES", "TRUE"}
+    return current_settings().offline or said in {"1", "ON", "YES", "TRUE"}
 
 
 def find(name: str) -> Path:
@@ -160,19 +138,27 @@ def _minilm() -> Path:
 
 def _from_hub(name: str) -> Path:
     """The cached snapshot, or else a fetched one."""
-    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     repository, _, revision = name.partition("@")
+    wanted: Any = {
+        "revision": revision or None,
+        "allow_patterns": ["*.safetensors", "*.json", "*.txt", "*.model", "*.spm"],  # weights, settings, tokenizers
+        "ignore_patterns": ["onnx/*", "openvino/*"],  # the same weights for other programs
+    }
     try:
-        cached = _cached(repository, revision or None)
+        cached = snapshot_download(repository, local_files_only=True, **wanted)
+    except LocalEntryNotFoundError as error:  # nothing of it is there, or not all: offline that may be enough
+        cached = getattr(error, "snapshot_path", None) if is_offline() else None
     except HFValidationError:
         raise ModelError(
             f'no encoder "{name}": neither a folder here, nor the packaged "{PACKAGED}", nor the name of a model on '
             "the Hugging Face Hub, such as intfloat/e5-small-v2; check the path"
         ) from None
-    if cached and (is_offline() or any(cached.rglob("*.safetensors"))):
-        return cached
-    near = get_close_matches(name.lower(), [PACKAGED, STATIC], n=1, cutoff=NEAR)
+    if cached and (is_offline() or any(Path(cached).rglob("*.safetensors"))):
+        return Path(cached)
+    near = get_close_matches(name.lower(), [PACKAGED, STATIC], n=1, cutoff=0.75)  # minilm-v2 is at 0.8
     if near and "/" not in name:
         raise ModelError(f'no encoder "{name}"; did you mean "{near[0]}"?')
     if is_offline():
@@ -181,36 +167,29 @@ def _from_hub(name: str) -> Path:
             f"cache, and nothing is fetched while offline; leave out --offline, offline=True or HF_HUB_OFFLINE, or "
             f"get it elsewhere: hf download {repository}"
         )
-    return _fetch(name, repository, revision or None)
+    return _fetch(name, repository, wanted)
 
 
-def _cached(repository: str, revision: str | None) -> Path | None:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+def _fetch(name: str, repository: str, wanted: Any) -> Path:
+    """Download what is needed of a model. Raises ModelError, one line and what to do about it.
 
-    try:
-        return Path(
-            snapshot_download(
-                repository, revision=revision, local_files_only=True, allow_patterns=FETCHED, ignore_patterns=IGNORED
-            )
-        )
-    except LocalEntryNotFoundError as error:  # nothing of it is there, or not all: offline that may be enough
-        partial = getattr(error, "snapshot_path", None) if is_offline() else None
-        return Path(partial) if partial else None
-
-
-def _fetch(name: str, repository: str, revision: str | None) -> Path:
-    """Download what is needed of a model. Raises ModelError, one line and what to do about it."""
+    wanted: the revision, and the patterns of the files.
+    """
     from huggingface_hub import model_info, snapshot_download
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     try:
-        known = model_info(repository, revision=revision, timeout=ANSWER_TIMEOUT)  # one try; list_repo_files has five
+        revision = wanted["revision"]
+        known = model_info(repository, revision=revision, timeout=5.0)  # one try; list_repo_files has five
         files = [file.rfilename for file in known.siblings or ()]
         _check_weights(name, files)
         note(f"fetching {name} from the Hugging Face Hub; it is kept for later runs")
-        with _bars():
-            found = snapshot_download(repository, revision=revision, allow_patterns=FETCHED, ignore_patterns=IGNORED)
+        with ExitStack() as stack:
+            if is_silent() and not are_progress_bars_disabled():
+                disable_progress_bars()
+                stack.callback(enable_progress_bars)
+            found = snapshot_download(repository, **wanted)
             if graph := _graph_of(Path(found), files):
                 snapshot_download(repository, revision=revision, allow_patterns=graph)
         return Path(found)
@@ -234,21 +213,6 @@ def _fetch(name: str, repository: str, revision: str | None) -> Path:
             f"({one_line_of(error, 200)}); check the network, name a folder, "
             f"or take the packaged one: {setting('encoder', PACKAGED)}"
         ) from None
-
-
-@contextmanager
-def _bars() -> Iterator[None]:
-    """The Hub's own progress bars, but under `silence` none."""
-    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-
-    if not is_silent() or are_progress_bars_disabled():
-        yield
-        return
-    disable_progress_bars()
-    try:
-        yield
-    finally:
-        enable_progress_bars()
 
 
 def _graph_of(folder: Path, files: Collection[str]) -> list[str]:

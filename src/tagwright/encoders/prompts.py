@@ -17,9 +17,6 @@ from tagwright.errors import ConfigError, ModelError
 Role: TypeAlias = Literal["query", "document"]
 "query: a text to be tagged, or a part of it. document: a label."
 
-NAMES: Mapping[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
-"What models call the prompt of a role, in the order in which sentence-transformers looks for them."
-
 
 @dataclass(frozen=True)
 class Prompts:
@@ -43,7 +40,9 @@ class Prompts:
         if not isinstance(named, Mapping) or not all(isinstance(text, str | None) for text in named.values()):
             raise ModelError(f"the prompts of the model are {shown(prompts, 100)}, expected names and texts")
         default = (named.get(default_name) if isinstance(default_name, str) else None) or ""
-        query, document = (next((named[name] for name in names if named.get(name)), "") for names in NAMES.values())
+        query = named.get("query") or ""
+        others = ("document", "passage", "corpus")  # in the order in which sentence-transformers looks for them
+        document = next((named[name] for name in others if named.get(name)), "")
         if not query and not document:
             query = document = default
         return cls(query, document, default, pooled)

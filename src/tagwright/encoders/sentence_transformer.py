@@ -1,32 +1,31 @@
-"""Encode texts by sentence-transformers: on GPUs, where OpenVINO is missing, and models of other architectures."""
+"""Models of sentence-transformers in memory: on GPUs, where OpenVINO is missing, and of other architectures."""
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tagwright.core.atomic import delete
 from tagwright.core.extras import require
-from tagwright.encoders.architecture import Architecture, check_named, read_architecture
+from tagwright.encoders.architecture import Architecture, check_named
 from tagwright.encoders.compiled import Computed
 from tagwright.encoders.device import best_device
-from tagwright.encoders.exported import write_graph
-from tagwright.encoders.library import TEXT, is_module, same_vectors, say_general
-from tagwright.encoders.model_folder import EXPORTED
 from tagwright.encoders.prompts import NONE, Prompts, Role
 from tagwright.encoders.tokens import check_growth
-from tagwright.encoders.transformer import Transformer
-from tagwright.errors import ModelError, one_line_of
+from tagwright.errors import ModelError
 from tagwright.types import Floats
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from sentence_transformers import CrossEncoder, SentenceTransformer
 
-_BATCH = 64
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 class General:
@@ -49,69 +48,89 @@ class General:
         by_role = {"query": self.model.encode_query, "document": self.model.encode_document}
         encode, prompt = by_role[role] if role else self.model.encode, self.prompts.of(role)
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        vectors = np.empty((len(texts), self.dim), np.float32)
-        for start in range(0, len(order), _BATCH):
-            batch = order[start : start + _BATCH]
+        vectors, size = np.empty((len(texts), self.dim), np.float32), 64
+        for start in range(0, len(order), size):
+            batch = order[start : start + size]
             with self._lock, torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.halved):
                 chunk = [texts[i] for i in batch]
-                encoded = encode(chunk, prompt=prompt, batch_size=_BATCH, show_progress_bar=False)
-            vectors[batch] = encoded
+                vectors[batch] = encode(chunk, prompt=prompt, batch_size=size, show_progress_bar=False)
             done(len(batch))
         return vectors
 
 
 def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
-    """Load from local files, safetensors only, no code of the model's own; with these prompts, pooling, max_length."""
-    require(f"the encoder {folder}", "torch", "sentence_transformers")
-    from sentence_transformers import SentenceTransformer
+    """Load the encoder of a folder as `load_library` does, with these prompts, pooling, max_length."""
+    model: SentenceTransformer = load_library(folder)
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    if architecture.max_length is not None:
+        model.max_seq_length = architecture.max_length
+    model.prompts = {**model.prompts, **architecture.prompts.by_role}
+    for module in model:
+        if isinstance(module, Pooling) and architecture.pooling in {"cls", "mean"}:
+            module.pooling_mode = architecture.pooling
+    return model
+
+
+def load_library(folder: Path, *, pairs: bool = False) -> Any:
+    """The SentenceTransformer in a folder, or for pairs the CrossEncoder.
+
+    From local files, safetensors only, no code of the model's own. Raises ModelError when a file is damaged, or names
+    what it must not.
+    """
+    kind = "cross-encoder" if pairs else "encoder"
+    require(f"the {kind} {folder}", "torch", "sentence_transformers")
+    from sentence_transformers import CrossEncoder, SentenceTransformer
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     check_named(folder)
+    library: Any = CrossEncoder if pairs else SentenceTransformer
     try:
-        model = SentenceTransformer(
+        model: SentenceTransformer | CrossEncoder = library(
             str(folder),
             device=str(best_device()),
             local_files_only=True,
             trust_remote_code=False,
             model_kwargs={"use_safetensors": True},
         )
+        for module in model.modules():  # one that has two ways may have two tokenizers
+            check_growth(getattr(module, "tokenizer", None), folder)
+        if isinstance(model, CrossEncoder):
+            model.predict([("a", "b")], show_progress_bar=False)  # shows unusable settings now
+    except ModelError:
+        raise
     except Exception as error:  # any error that four libraries may raise for a damaged file
-        raise ModelError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error
-    for module in model.modules():  # one that has two ways may have two tokenizers
-        check_growth(getattr(module, "tokenizer", None), folder)
-    if architecture.max_length is not None:
-        model.max_seq_length = architecture.max_length
-    model.prompts = {**model.prompts, **architecture.prompts.by_role}
-    for module in model:
-        if is_module(module, "Pooling") and architecture.pooling in {"cls", "mean"}:
-            module.pooling_mode = architecture.pooling  # type: ignore[assignment]
+        name = kind if pairs else "sentence-transformers model"
+        raise ModelError(f"{folder}: cannot be loaded as a {name} ({error})") from error
     return model
 
 
-def save_graph(model: SentenceTransformer, folder: Path) -> None:
-    """Write the graph of a transformer into the folder where the model was saved: read there, it needs no torch.
+def write_model(model: SentenceTransformer | CrossEncoder, folder: Path) -> None:
+    """Write a model in the format of sentence-transformers, without a card and without the library's progress bars."""
+    from transformers.utils import logging
 
-    Where it cannot be traced or gives other vectors, a line is logged and there is none.
-    """
-    file = folder / EXPORTED[0][0]
-    try:
-        write_graph(model.transformers_model, file)
-        own = Transformer.read_exported(folder, read_architecture(folder), "float32")
-        # A long text, as what was traced with a short one might hold only for that.
-        is_right = own is not None and same_vectors(own, model, "float32", " ".join([TEXT] * 30))
-    except Exception as error:  # any error that three libraries may raise for what they cannot trace
-        say_general(one_line_of(error))
-        is_right = False
-    if not is_right:
-        delete(file.parent, parts=[Path(name).name for name in EXPORTED[0]])
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    model.save(str(folder), create_model_card=False)
 
 
-def transformer_of(model: SentenceTransformer, architecture: Architecture, precision: Computed) -> Transformer | None:
-    """A copy of a model in memory that needs no torch; None where it has other parts, or gives other vectors."""
-    try:
-        own = Transformer.of(model, architecture, precision)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        say_general(repr(error))
-        return None
-    return own if same_vectors(own, model, precision) else None
+def say_general(problem: object, file: Path | None = None) -> None:
+    """Log that a model is left to its library, and why. file: the one with the problem, named in full."""
+    reason = " ".join(str(problem).split())[:200]
+    where = f"{file}: " if file else ""
+    _log.warning("the model is computed by sentence-transformers, more slowly than by Tagwright: %s%s", where, reason)
+
+
+def once(function: Callable[[Any], T]) -> cached_property[T]:
+    """`functools.cached_property` with a lock, which that one lost in Python 3.12: a model is not loaded twice."""
+    name, lock = function.__name__, threading.RLock()
+
+    @wraps(function)
+    def computed(instance: Any) -> T:
+        with lock:  # of those that asked at the same time, one computes it
+            if name not in vars(instance):
+                vars(instance)[name] = function(instance)
+            value: T = vars(instance)[name]
+        return value
+
+    return cached_property(computed)

@@ -1,4 +1,8 @@
-"""Distil a transformer into a static encoder: one vector a token, averaged over a text."""
+"""Make static encoders of a transformer: distilled from what it computes, or a sketch of its input embeddings.
+
+Both have one vector a token, averaged over a text. A sketch needs no computing; it is good enough to propose labels,
+which the transformer then reads: a vocabulary need not be encoded before the first tag.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,11 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from tagwright.core.atomic import writing
+from tagwright.core.atomic import scratch_folder, writing
 from tagwright.core.cache import Cache, user_cache
 from tagwright.core.progress import note
-from tagwright.core.scratch import scratch_folder
 from tagwright.encoders.architecture import read_architecture
-from tagwright.encoders.layers import normalize
+from tagwright.encoders.layers import normalize, read_tensors
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find
 from tagwright.encoders.precision import resolve
 from tagwright.encoders.token_table import TokenTable
@@ -30,14 +33,8 @@ from tagwright.types import Floats
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-DIM = 256
-"Length of a vector, or that of the transformer's if it is shorter."
-
-KIND = "static encoder"
-"Its name in the cache."
-
-VERSION = 3
-"Increased when `distil` gives other vectors than before."
+KIND, VERSION = "static encoder", 3
+"Its name in the cache; the version is increased when `distil` gives other vectors than before."
 
 _folders = ExitStack()  # of this process, removed when it ends
 atexit.register(_folders.close)
@@ -45,20 +42,15 @@ atexit.register(_folders.close)
 
 def encoder_folder(name: str) -> Path:
     """The folder of the encoder called `name`, which may be "static". Raises ModelError as `find` and `distil` do."""
-    return distilled() if name == STATIC else find(name)
+    return distilled(user_cache()) if name == STATIC else find(name)
 
 
-def distilled() -> Path:
+@functools.cache
+def distilled(cache: Cache) -> Path:
     """A folder with `distil()`, for this process: others may empty the cache, in which it is kept between processes.
 
     Raises ModelError as `distil` does, TagwrightError when no temporary folder can be written.
     """
-    return distilled_in(user_cache())
-
-
-@functools.cache
-def distilled_in(cache: Cache) -> Path:
-    """The same in a given cache."""
     folder, key = _folders.enter_context(scratch_folder()), str(VERSION).encode()
     if packed := cache.get(KIND, [key]).get(key):
         with writing(folder), ZipFile(BytesIO(packed)) as archive:
@@ -67,7 +59,11 @@ def distilled_in(cache: Cache) -> Path:
         note(f"distilling a static encoder from {PACKAGED}, which takes some ten seconds; it is kept for later runs")
         with writing(folder):
             distil(folder)
-        cache.put(KIND, {key: _packed(folder)})
+        packed_now = BytesIO()
+        with ZipFile(packed_now, "w") as archive:
+            for file in sorted(folder.rglob("*")):
+                archive.write(file, file.relative_to(folder))
+        cache.put(KIND, {key: packed_now.getvalue()})
     return folder
 
 
@@ -75,8 +71,8 @@ def distil(folder: Path, name: str = PACKAGED) -> Path:
     """Write a static encoder, made of the encoder called `name`, in the sentence-transformers format, and return it.
 
     As model2vec does it (Tulkens and van Dongen, 2024): the transformer encodes each token alone; the vectors, at their
-    own length, are centred and reduced to their main directions, and weighted by how rare the token is. Always the same
-    for the same encoder and machine. Special and unused tokens get zeros. folder: a new one, or an empty one.
+    own length, are centred and reduced to their 256 main directions, and weighted by how rare the token is. Always the
+    same for the same encoder and machine. Special and unused tokens get zeros. folder: a new one, or an empty one.
     Raises ModelError as `find` does, and for a model that is no BERT.
     """
     source = find(name)
@@ -90,11 +86,42 @@ def distil(folder: Path, name: str = PACKAGED) -> Path:
     tokenizer = read_tokenizer(source / "tokenizer.json")
     tokenizer.no_truncation()
     used = ordinary_tokens(tokenizer)
-    vectors = main_directions(_encode(transformer, tokenizer, used), DIM) * rarity(len(used))[:, None]
+    vectors = main_directions(_encode(transformer, tokenizer, used), 256) * rarity(len(used))[:, None]
     table = np.zeros((tokenizer.get_vocab_size(), vectors.shape[1]), np.float32)
     table[used] = vectors
     TokenTable(tokenizer, table).save(folder)
     return folder
+
+
+def read_sketch(folder: Path, max_length: int | None = None) -> TokenTable | None:
+    """From the files of a transformer; None if they hold no table of input embeddings with such a name.
+
+    max_length: the tokens that the transformer reads of a text, [CLS] and [SEP] among them; the sketch reads no more.
+    As in `distil`, the embeddings are centred and weighted by rarity; special tokens have none. Vectors are of
+    norm 1. Raises ModelError when the tokenizer is damaged.
+    """
+    weights, tokens = folder / "model.safetensors", folder / "tokenizer.json"
+    if not weights.is_file() or not tokens.is_file():
+        return None
+    tokenizer, names = read_tokenizer(tokens), ("word_embeddings.weight", "embed_tokens.weight")
+    try:
+        embeddings = next(iter(read_tensors(weights, lambda name: name.endswith(names)).values()), None)
+    except ModelError:  # which loading the encoder itself reports
+        return None
+    if max_length is None:
+        tokenizer.no_truncation()
+    else:
+        tokenizer.enable_truncation(max(1, max_length - 2))
+    used = ordinary_tokens(tokenizer)
+    if embeddings is None or embeddings.ndim != 2 or len(embeddings) <= max(used, default=0):
+        return None
+    factors = np.zeros(len(embeddings), np.float32)
+    factors[used] = 1 / max(1, len(used))
+    mean = factors @ embeddings
+    factors[used] = rarity(len(used))
+    embeddings -= mean
+    embeddings *= factors[:, None]
+    return TokenTable(tokenizer, embeddings, after=[normalize])
 
 
 def main_directions(vectors: Floats, dim: int) -> Floats:
@@ -126,15 +153,6 @@ def rarity(tokens: int, a: float = 1e-4) -> Floats:
     frequency = 1 / np.arange(2, tokens + 2)
     weights: Floats = (a / (a + frequency / frequency.sum())).astype(np.float32)
     return weights
-
-
-def _packed(folder: Path) -> bytes:
-    """The files of a folder as a ZIP archive, not compressed."""
-    packed = BytesIO()
-    with ZipFile(packed, "w") as archive:
-        for file in sorted(folder.rglob("*")):
-            archive.write(file, file.relative_to(folder))
-    return packed.getvalue()
 
 
 def ordinary_tokens(tokenizer: Tokenizer) -> list[int]:

@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagwright.encoders.architecture import Architecture, read_modules
-from tagwright.encoders.layers import Map, applied, read_layers
+from tagwright.encoders.layers import Map, applied, read_layers, read_tensors
 from tagwright.encoders.prompts import NONE, Prompts, Role
 from tagwright.encoders.tokens import read_tokenizer, tokenizer_of
-from tagwright.encoders.weights import read_tensors
 from tagwright.errors import ModelError
 from tagwright.types import Floats
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-_CHUNK = 4096
-"Texts whose tokens are in memory at a time."
 
 
 class TokenTable:
@@ -84,8 +80,8 @@ class TokenTable:
         role: selects the prompt before the texts. Raises ModelError for a token without a vector.
         """
         prompt, parts = self.prompts.of(role), [np.zeros((0, self.dim), np.float32)]
-        for start in range(0, len(texts), _CHUNK):
-            chunk = [prompt + text for text in texts[start : start + _CHUNK]]
+        for start in range(0, len(texts), 4096):  # whose tokens are in memory at a time
+            chunk = [prompt + text for text in texts[start : start + 4096]]
             parts.append(self._means(chunk))
             done(len(chunk))
         return np.concatenate(parts)

@@ -6,60 +6,42 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagwright.encoders import bert
 from tagwright.encoders.architecture import Architecture, read_architecture
 from tagwright.encoders.compiled import Compiled, Computed
-from tagwright.encoders.exported import read_graph
-from tagwright.encoders.layers import Map, applied, layer_of, numpy_weights, read_layers
-from tagwright.encoders.library import say_general
+from tagwright.encoders.graphs import bert_graph, read_graph
+from tagwright.encoders.layers import Map, applied, read_layers, read_tensors
 from tagwright.encoders.model_folder import graph_files
 from tagwright.encoders.prompts import Role
+from tagwright.encoders.sentence_transformer import say_general
 from tagwright.encoders.tokens import no_panic, read_tokenizer
-from tagwright.encoders.weights import read_tensors
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
     import tokenizers
     from openvino import Model
-    from sentence_transformers import SentenceTransformer
-
-BATCH_TOKENS = 1024
-"Tokens in a batch: few, so that activations stay in the core's caches."
 
 SECOND = 1 << 32
 "Added to the id of a token of type 1, one of the second of two texts: so ids and types are one array."
 
 
-EMBEDDINGS = ("word", "position", "token_type")
-"What BERT has vectors for, in the order of `Sizes`."
-
-
-class Sizes(NamedTuple):
-    """How many tokens, positions and types of tokens a graph has vectors for."""
-
-    words: int
-    positions: int
-    types: int
-
-
 class Transformer:
     """A transformer with CLS or mean pooling, and the layers that follow.
 
-    graph: with inputs and output as those of `bert.graph`. after: maps of the pooled vectors (texts, dim), such as
-    a linear layer.
+    graph: with inputs and output as those of `bert_graph`. limits: how many tokens, positions and types of tokens it
+    has vectors for. after: maps of the pooled vectors (texts, dim), such as a linear layer.
     """
 
     def __init__(
         self,
         architecture: Architecture,
         graph: Model,
-        sizes: Sizes,
+        limits: Sequence[int],
         tokenizer: tokenizers.Tokenizer,
         precision: Computed,
         after: Sequence[Map] = (),
@@ -68,23 +50,40 @@ class Transformer:
         self.prompts, self.after, self.tokenizer = architecture.prompts, after, tokenizer
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length)
-        self._run, self._sizes = Compiled(graph, precision), sizes
+        self._run, self._limits = Compiled(graph, precision), limits
         pooled = np.zeros((1, graph.output(0).partial_shape[1].get_length()), np.float32)
         self.dim = len(applied(after, pooled)[0])
 
     @classmethod
-    def read(cls, folder: Path, architecture: Architecture, precision: Computed) -> Transformer | None:
-        """Read the files of a sentence-transformers model; None if it has other parts.
+    def read(
+        cls,
+        folder: Path,
+        architecture: Architecture,
+        precision: Computed,
+        layers: Callable[[Mapping[str, Floats]], list[Map] | None] | None = None,
+    ) -> Transformer | None:
+        """Read a BERT from the files of a sentence-transformers model; None if it has other parts.
 
-        Raises ModelError when the weights are damaged.
+        architecture: one that `is_bert`. layers: makes what follows the pooling of the tensors; None: the modules of
+        the folder do. Raises ModelError when the weights are damaged.
         """
-        weights, tokens = folder / "model.safetensors", folder / "tokenizer.json"
-        if not weights.is_file() or not tokens.is_file():
+        file, tokens = folder / "model.safetensors", folder / "tokenizer.json"
+        if not file.is_file() or not tokens.is_file():
             return None
-        after = read_layers(folder, architecture)
+        tensors = read_tensors(file)
+        after = layers(tensors) if layers else read_layers(folder, architecture)
         if after is None:
             return None
-        return cls.of_weights(weights, read_tensors(weights), architecture, read_tokenizer(tokens), precision, after)
+        tokenizer = read_tokenizer(tokens)
+        try:
+            weights = _bare(tensors)
+            graph = bert_graph(architecture.config, weights, architecture.pooling, int8=precision == "int8")
+            known = [f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type")]
+            return cls(architecture, graph, [len(weights[name]) for name in known], tokenizer, precision, after)
+        except KeyError as error:
+            raise ModelError(f"{file}: damaged (there is no {error}); get the model again") from None
+        except (RuntimeError, TypeError, ValueError, ArithmeticError) as error:
+            raise ModelError(f"{file}: damaged ({error}); get the model again") from error
 
     @classmethod
     def read_exported(cls, folder: Path, architecture: Architecture, precision: Computed) -> Transformer | None:
@@ -97,65 +96,19 @@ class Transformer:
         if not files or not tokens.is_file() or after is None:
             return None
         try:
-            graph, is_whole = read_graph(files[0], _pooling(architecture))
+            graph, is_whole = read_graph(files[0], architecture.pooling)
             own_pooling = architecture.pooling == read_architecture(folder).pooling
             if is_whole and not (own_pooling and architecture.prompts.pooled):
                 raise ValueError("it pools by itself, otherwise than asked for")
             tokenizer = read_tokenizer(tokens)
             words = architecture.config.get("vocab_size", tokenizer.get_vocab_size())
-            sizes = Sizes(words, architecture.max_length or 0, 1)
-            own = cls(architecture, graph, sizes, tokenizer, precision, () if is_whole else after)
+            limits = words, architecture.max_length or 0, 1
+            own = cls(architecture, graph, limits, tokenizer, precision, () if is_whole else after)
             own.encode([3, 3], lambda batch: np.zeros((len(batch), 3)))
         except (RuntimeError, ValueError) as error:
             say_general(error, files[0])
             return None
         return own
-
-    @classmethod
-    def of_weights(
-        cls,
-        file: Path,
-        weights: Mapping[str, Floats],
-        architecture: Architecture,
-        tokenizer: tokenizers.Tokenizer,
-        precision: Computed,
-        after: Sequence[Map] = (),
-    ) -> Transformer:
-        """The same from what was read of `file`. Raises ModelError when that cannot be a model."""
-        try:
-            return cls.of_tensors(weights, architecture, tokenizer, precision, after)
-        except KeyError as error:
-            raise ModelError(f"{file}: damaged (there is no {error}); get the model again") from None
-        except (RuntimeError, TypeError, ValueError, ArithmeticError) as error:
-            raise ModelError(f"{file}: damaged ({error}); get the model again") from error
-
-    @classmethod
-    def of(cls, model: SentenceTransformer, architecture: Architecture, precision: Computed) -> Transformer:
-        """Copy the current weights of a model in memory. Raises KeyError if they have other names."""
-        import tokenizers
-
-        tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
-        inner: Any = model.transformers_model
-        after = [layer_of(module) for module in list(model)[2:]]
-        return cls.of_tensors(numpy_weights(inner), architecture, tokenizer, precision, after)
-
-    @classmethod
-    def of_tensors(
-        cls,
-        weights: Mapping[str, Floats],
-        architecture: Architecture,
-        tokenizer: tokenizers.Tokenizer,
-        precision: Computed,
-        after: Sequence[Map] = (),
-    ) -> Transformer:
-        """The same from the tensors of BERT, named as in model.safetensors.
-
-        architecture: one that `is_bert`. Raises KeyError for a missing tensor and ValueError for one of another shape.
-        """
-        weights = _bare(weights)
-        graph = bert.graph(architecture.config, weights, _pooling(architecture), int8=precision == "int8")
-        sizes = Sizes(*(len(weights[f"embeddings.{name}_embeddings.weight"]) for name in EMBEDDINGS))
-        return cls(architecture, graph, sizes, tokenizer, precision, after)
 
     def __call__(
         self, texts: Sequence[str], done: Callable[[int], object] = lambda _: None, role: Role | None = None
@@ -189,7 +142,8 @@ class Transformer:
             first = skipped if skipped < lengths[batch[0]] else 0
             return {**self._split(np.asarray(ids(batch), np.int64)), "skipped": np.array([first])}
 
-        for batch, pooled in self._run(batches(lengths, BATCH_TOKENS), inputs):
+        # Batches are small, so that activations stay in the caches of a core.
+        for batch, pooled in self._run(batches(lengths, budget=1024), inputs):
             if len(pooled) != len(batch):
                 raise ModelError(
                     "OpenVINO gives no vectors on this processor; unset ONEDNN_MAX_CPU_ISA, or uninstall openvino for "
@@ -208,15 +162,11 @@ class Transformer:
     def _split(self, ids: Longs) -> dict[str, Longs]:
         """Ids and types, all of which the model has vectors for."""
         types, ids = np.divmod(ids, SECOND)
-        limits = ((ids, self._sizes.words), (types, self._sizes.types))
-        if ids.shape[1] > self._sizes.positions or any(each.max(initial=0) >= most for each, most in limits):
+        sizes = ids.max(initial=-1) + 1, ids.shape[1], types.max(initial=-1) + 1
+        if any(size > limit for size, limit in zip(sizes, self._limits, strict=True)):
             problem = "it has tokens, or gives more of them, than the encoder has vectors for"
             raise ModelError(f"the encoder's tokenizer is damaged ({problem}); get the model again")
         return {"ids": ids, "types": types}
-
-
-def _pooling(architecture: Architecture) -> Literal["cls", "mean"]:
-    return "cls" if architecture.pooling == "cls" else "mean"
 
 
 def _bare(weights: Mapping[str, Floats]) -> dict[str, Floats]:

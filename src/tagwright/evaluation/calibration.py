@@ -7,7 +7,7 @@ of one document are right or wrong together.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.evaluation.resampling import Measures, Ratios, Score, estimates, to_json
+from tagwright.evaluation.tables import Rows
 from tagwright.tagger.acceptance import surest_first, threshold_for_missed, threshold_for_wrong
 from tagwright.types import Doubles, Longs, Mask, Run
 
@@ -154,6 +155,34 @@ def _threshold(rule: Literal["missed", "wrong"], bound: float, least: float, jud
     accepted = float((judged.confidence >= least).sum() / judged.documents)
     first = int(judged.ranks.max(initial=0))
     return Threshold(rule, bound, first, least if math.isfinite(least) else None, accepted)
+
+
+def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
+    """From which confidence on suggestions are to be accepted to keep a bound, and how many these are.
+
+    The threshold is rounded to the side on which the bound is kept. Where more labels are missed even if all
+    suggestions are accepted, no threshold helps; where any suggestion may be wrong too often, none is accepted.
+
+    >>> for row in threshold_rows([
+    ...     Threshold("missed", 0.3, 100, 0.2509, 4.0), Threshold("missed", 0.1, 100, None, 0.0),
+    ...     Threshold("wrong", 0.5, 10, None, 0.0),
+    ... ])[1:]:
+    ...     print(row)
+    ['30% of labels missed', '100', '0.250', '4.0']
+    ['10% of labels missed', '100', 'more are missed', '']
+    ['0.5 labels wrong per document', '10', 'accept none', '0.0']
+    """
+    bounds = {"missed": lambda bound: f"{bound:.0%} of labels missed", "wrong": "{} labels wrong per document".format}
+    rounding = {"missed": math.floor, "wrong": math.ceil}
+    without = {"missed": "more are missed", "wrong": "accept none"}
+    rows = [["expected at most", "of the first", "accept from confidence", "labels per document"]]
+    for rule, bound, first, confidence, accepted in thresholds:
+        if confidence is None:
+            cells = [without[rule], "" if rule == "missed" else f"{accepted:.1f}"]
+        else:
+            cells = [f"{rounding[rule](1000 * confidence) / 1000:.3f}", f"{accepted:.1f}"]
+        rows.append([bounds[rule](bound), str(first), *cells])
+    return rows
 
 
 def calibration_error(confidence: Doubles, right: Mask, bins: int = BINS) -> float:

@@ -11,10 +11,8 @@ import numpy as np
 
 from tagwright.core.progress import bar
 from tagwright.data import run_files
-from tagwright.data.corpus import Corpus
+from tagwright.data.corpus import SYNTHETIC, Corpus, is_synthetic, text_key
 from tagwright.data.in_memory import with_labels
-from tagwright.data.same_text import text_key
-from tagwright.data.synthetic import SYNTHETIC, is_synthetic
 from tagwright.data.trec import read_qrels
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import InputError, option
@@ -24,7 +22,7 @@ from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons, compare_all
 from tagwright.tagger import BATCH, Tagger
 from tagwright.tagger.acceptance import Arrangement, SuggestOptions
-from tagwright.tagger.cut import allowed_by, cut_run
+from tagwright.tagger.cut import allowed_by, cut
 from tagwright.types import Document, Longs, Mask, Run
 
 DEPTH = 100
@@ -82,7 +80,7 @@ class EvaluationSet:
 
     def scored(self, run: Run) -> Run:
         """The labels of a run over the scored documents that are scored, as narrow or broad as the options ask."""
-        return cut_run(self.vocabulary, run, replace(self.options, k=max(1, run.ranks.max(initial=0))), self.own)
+        return cut(self.vocabulary, run, replace(self.options, k=max(1, run.ranks.max(initial=0))), self.own)
 
 
 def task(

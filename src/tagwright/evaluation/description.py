@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagwright.core.display import many
-from tagwright.data.same_text import text_key
+from tagwright.data.corpus import text_key
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.advice import Advice, Held, advise, best_at
 from tagwright.text.words import ANALYSIS, fold

@@ -14,9 +14,6 @@ from tagwright.types import Document, Doubles, Longs, Run
 MOST, LEAST = 200, 20
 "The most and the fewest documents of a check; with fewer, the result would be random."
 
-ONE_IN = 10
-"At most one labelled document in this many is kept for the check if training uses labels."
-
 DEPTH = 5
 
 
@@ -32,7 +29,7 @@ def validation(gold: Run, *, learnt: bool, seed: int = 0) -> Longs:
     0
     """
     rows = np.flatnonzero(labelled(gold))
-    count = min(MOST, len(rows) // (ONE_IN if learnt else 1))
+    count = min(MOST, len(rows) // (10 if learnt else 1))  # most of the labels are for the training
     return np.sort(np.random.default_rng(seed).permutation(rows)[: count if count >= LEAST else 0])
 
 

@@ -1,16 +1,19 @@
 """Compute every measure of a run with its interval, for all documents and for slices of them."""
 
+import csv
 import difflib
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.core.display import html_table, many
+from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation.calibration import Calibration, Judged, assess
 from tagwright.evaluation.metrics import (
@@ -37,8 +40,8 @@ from tagwright.evaluation.metrics import (
     with_ancestors,
 )
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates, to_json
-from tagwright.evaluation.text_tables import as_text, score_rows
-from tagwright.types import Doubles, Longs, Mask, Run
+from tagwright.evaluation.tables import Rows, as_text, percent, score_rows
+from tagwright.types import Doubles, Label, Longs, Mask, Run
 
 _log = logging.getLogger(__name__)
 
@@ -138,7 +141,6 @@ def evaluate(
     above: Any = None,
     lengths: NDArray[np.integer] | None = None,
     measures: Sequence[str] | None = None,
-    propensity: tuple[float, float] = (0.55, 1.5),
     samples: int = 1000,
     seed: int = 0,
     broad: bool = False,
@@ -148,7 +150,7 @@ def evaluate(
     train: the gold labels of the training documents, a row for each; gives the measures `WITH_TRAIN` and the slices by
     label. labels: size of the vocabulary; gives coverage@10. above: the labels above each one (`metrics.ancestors`);
     gives the measures `WITH_HIERARCHY`. lengths: (documents,) words of each document; gives the slices short, medium,
-    long. measures: names such as P@7 instead of the standard ones. propensity: A and B. samples: bootstrap samples.
+    long. measures: names such as P@7 instead of the standard ones. samples: bootstrap samples.
     Slices have no macro-F1, which averages over labels of the whole ranking, and no hierarchical measures, whose labels
     are outside the slice too. A run with confidences gives the measures of calibration too. broad: a confidence is that
     the label or one below it is right. With fewer than ten documents a warning says that intervals say little.
@@ -156,7 +158,7 @@ def evaluate(
     Raises InputError when there is no document, or one without gold labels; ConfigError for an unknown measure.
     """
     check(gold, run)
-    setting = Setting.of([run, gold], measures, train, propensity, above)
+    setting = Setting.of([run, gold], measures, train, above)
     if lengths is not None and len(lengths) != len(gold):
         raise ValueError(f"{len(lengths)} lengths for {len(gold)} documents")
     whole = _estimates(setting, run, gold, samples, seed)
@@ -171,6 +173,27 @@ def evaluate(
     sure, right = run.confidences, with_ancestors(gold, above) if broad else gold
     calibration = None if sure is None else assess(Judged.of(run, sure, right), samples=samples, seed=seed)
     return Scores(len(gold), whole, parts, calibration)
+
+
+def slice_rows(scores: Scores) -> Rows:
+    """The measures of every slice, in percent, under the number of its documents; no rows when there are no slices.
+
+    >>> half = {"P@1": Score(0.5, 0.25, 0.75)}
+    >>> slice_rows(Scores(9, half, {"tail": Scores(4, half)}))
+    [['%', 'tail'], ['documents', '4'], ['P@1', '50.0']]
+    """
+    parts = scores.slices.values()
+    if not parts:
+        return []
+    return [
+        ["%", *scores.slices],
+        ["documents", *(f"{part.documents:,}" for part in parts)],
+        *(
+            [name, *(percent(part.measures[name].value) for part in parts)]
+            for name in scores.measures
+            if all(name in part.measures for part in parts)
+        ),
+    ]
 
 
 def check(gold: Run, *runs: Run) -> None:
@@ -208,7 +231,6 @@ class Setting:
         runs: Sequence[Run],
         names: Sequence[str] | None,
         train: Run | None,
-        propensity: tuple[float, float],
         above: Any = None,
     ) -> Self:
         """Check the names and count the training labels. Raises ConfigError for a measure that cannot be computed."""
@@ -221,7 +243,7 @@ class Setting:
         if train is None:
             return cls(names=tuple(names), above=above)
         counts = label_counts(train, _size(*runs, train))
-        reward = inverse_propensity(counts, len(train), *propensity)
+        reward = inverse_propensity(counts, len(train))
         return cls(names=tuple(names), counts=counts, reward=reward, above=above)
 
 
@@ -315,6 +337,20 @@ def per_label(run: Run, gold: Run, *, train: Run | None = None, k: int = 5) -> l
     rows = zip(*(column.tolist() for column in columns), strict=True)
     counts = [None] * size if train is None else label_counts(train, size).tolist()
     return [LabelScore(label, counts[label], *row) for label, row in enumerate(rows) if sum(row[:3])]
+
+
+def write_per_label(scores: Iterable[LabelScore], labels: Sequence[Label], path: Path | str) -> None:
+    """Write one line per label as TSV, under a line that names the columns.
+
+    Raises TagwrightError when it cannot be written.
+    """
+    with write_output(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerow(["label", "name", "train", "tp", "fp", "fn", "precision", "recall", "f1", "notation"])
+        for row in scores:
+            shares = (f"{share:.4f}" for share in (row.precision, row.recall, row.f1))
+            label = labels[row.label]
+            writer.writerow([label.id, label.name, row.train, row.tp, row.fp, row.fn, *shares, label.notation])
 
 
 _ON_HITS: dict[str, Callable[[Hits, int], Doubles]] = {

@@ -20,7 +20,7 @@ from tagwright.evaluation.resampling import (
     values,
 )
 from tagwright.evaluation.scores import Setting, check, panel
-from tagwright.evaluation.text_tables import Rows, as_text, between, percent
+from tagwright.evaluation.tables import Rows, as_text, between, percent
 from tagwright.types import Doubles, Run
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -161,12 +161,11 @@ def compare_all(
     train: Run | None = None,
     above: Any = None,
     measures: Sequence[str] | None = None,
-    propensity: tuple[float, float] = (0.55, 1.5),
     samples: int = 1000,
     permutations: int = 10_000,
     seed: int = 0,
 ) -> Comparisons:
-    """Compare every two of the runs. train, above, measures, propensity, samples as in `evaluate`.
+    """Compare every two of the runs. train, above, measures, samples as in `evaluate`.
 
     permutations: number of permutations in the randomisation test; a tenth of them for macro-F1, which is slow. Holm's
     correction is over all measures and all comparisons. Raises the errors of `evaluate`, ConfigError for fewer than two
@@ -175,7 +174,7 @@ def compare_all(
     if len(runs) < 2:
         raise ConfigError(f"got {many(len(runs), 'run')}, expected two or more to compare")
     check(gold, *runs.values())
-    setting = Setting.of([*runs.values(), gold], measures, train, propensity, above)
+    setting = Setting.of([*runs.values(), gold], measures, train, above)
     panels = {name: panel(setting, run, gold) for name, run in runs.items()}
     p = dict[tuple[tuple[str, str], str], float]()
     estimated = dict[tuple[str, str], _Estimates]()

@@ -1,74 +1,51 @@
-"""Lay out slices and thresholds as rows of text, draw tables for the terminal, and write scores of labels as TSV."""
+"""Lay out rows of text: scores, and tables for people, on a terminal or elsewhere."""
 
 from __future__ import annotations
 
-import csv
-import math
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tagwright.core.outputs import write_output
-from tagwright.evaluation.text_tables import Rows, percent
+from tagwright.evaluation.resampling import Score
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tagwright.evaluation.calibration import Threshold
-    from tagwright.evaluation.scores import LabelScore, Scores
-    from tagwright.types import Label
+Rows = Sequence[Sequence[str]]
+"A table as text: the first row names the columns, the first column the rows."
 
 
-def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
-    """From which confidence on suggestions are to be accepted to keep a bound, and how many these are.
+def score_rows(measures: Mapping[str, Score]) -> Rows:
+    """Every measure with its interval, in percent.
 
-    The threshold is rounded to the side on which the bound is kept. Where more labels are missed even if all
-    suggestions are accepted, no threshold helps; where any suggestion may be wrong too often, none is accepted.
-
-    >>> from tagwright.evaluation.calibration import Threshold
-    >>> for row in threshold_rows([
-    ...     Threshold("missed", 0.3, 100, 0.2509, 4.0), Threshold("missed", 0.1, 100, None, 0.0),
-    ...     Threshold("wrong", 0.5, 10, None, 0.0),
-    ... ])[1:]:
-    ...     print(row)
-    ['30% of labels missed', '100', '0.250', '4.0']
-    ['10% of labels missed', '100', 'more are missed', '']
-    ['0.5 labels wrong per document', '10', 'accept none', '0.0']
+    >>> score_rows({"P@1": Score(0.5, 0.25, 0.754)})
+    [['%', 'value', '95% interval'], ['P@1', '50.0', '25.0 to 75.4']]
     """
-    bounds = {"missed": lambda bound: f"{bound:.0%} of labels missed", "wrong": "{} labels wrong per document".format}
-    rounding = {"missed": math.floor, "wrong": math.ceil}
-    without = {"missed": "more are missed", "wrong": "accept none"}
-    rows = [["expected at most", "of the first", "accept from confidence", "labels per document"]]
-    for rule, bound, first, confidence, accepted in thresholds:
-        if confidence is None:
-            cells = [without[rule], "" if rule == "missed" else f"{accepted:.1f}"]
-        else:
-            cells = [f"{rounding[rule](1000 * confidence) / 1000:.3f}", f"{accepted:.1f}"]
-        rows.append([bounds[rule](bound), str(first), *cells])
-    return rows
-
-
-def slice_rows(scores: Scores) -> Rows:
-    """The measures of every slice, in percent, under the number of its documents; no rows when there are no slices.
-
-    >>> from tagwright.evaluation.resampling import Score
-    >>> from tagwright.evaluation.scores import Scores
-    >>> half = {"P@1": Score(0.5, 0.25, 0.75)}
-    >>> slice_rows(Scores(9, half, {"tail": Scores(4, half)}))
-    [['%', 'tail'], ['documents', '4'], ['P@1', '50.0']]
-    """
-    parts = scores.slices.values()
-    if not parts:
-        return []
     return [
-        ["%", *scores.slices],
-        ["documents", *(f"{part.documents:,}" for part in parts)],
-        *(
-            [name, *(percent(part.measures[name].value) for part in parts)]
-            for name in scores.measures
-            if all(name in part.measures for part in parts)
-        ),
+        ["%", "value", "95% interval"],
+        *([name, percent(estimate.value), between(estimate)] for name, estimate in measures.items()),
     ]
+
+
+def as_text(rows: Rows) -> str:
+    """Rows as lines of text: the first column to the left, the others to the right, two spaces between.
+
+    >>> print(as_text([["%", "value"], ["P@10", "7.5"]]))
+    %     value
+    P@10    7.5
+    """
+    first, *others = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ([row[0].ljust(first), *map(str.rjust, row[1:], others)] for row in rows)
+    return "\n".join("  ".join(line) for line in lines)
+
+
+def percent(share: float, sign: str = "") -> str:
+    """In percent, with one decimal; no minus sign where it rounds to 0."""
+    return f"{round(100 * share, 1) + 0.0:{sign}.1f}"
+
+
+def between(estimate: Score) -> str:
+    """The interval, in percent."""
+    return f"{percent(estimate.low)} to {percent(estimate.high)}"
 
 
 def fitting(rows: Rows, width: int) -> list[Rows]:
@@ -104,17 +81,3 @@ def table(rows: Rows, title: str = "") -> Table:
     for row in rows[1:]:
         made.add_row(*map(Text, row))
     return made
-
-
-def write_per_label(scores: Iterable[LabelScore], labels: Sequence[Label], path: Path | str) -> None:
-    """Write one line per label as TSV, under a line that names the columns.
-
-    Raises TagwrightError when it cannot be written.
-    """
-    with write_output(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerow(["label", "name", "train", "tp", "fp", "fn", "precision", "recall", "f1", "notation"])
-        for row in scores:
-            shares = (f"{share:.4f}" for share in (row.precision, row.recall, row.f1))
-            label = labels[row.label]
-            writer.writerow([label.id, label.name, row.train, row.tp, row.fp, row.fn, *shares, label.notation])

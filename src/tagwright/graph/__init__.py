@@ -1,1 +1,1 @@
-"""The metadata network: meta-paths, and the documents they join."""
+"""The metadata network: meta-paths, and the documents they join; start at `network.Graph`."""

@@ -136,15 +136,15 @@ class _Parser:
         name = token.text
         if name == DOCUMENT:
             return DOCUMENT
-        named = [field for field in (name, USUAL.get(name, name)) if field in self.fields]
-        found = named[:1] or [field for field in self.fields if field.casefold().startswith(name.casefold())]
-        if not found:
+        exact = [field for field in (name, USUAL.get(name, name)) if field in self.fields]
+        fitting = exact[:1] or [field for field in self.fields if field.casefold().startswith(name.casefold())]
+        if not fitting:
             self._fail(f'no field starts with "{name}"; {self._data()}', token.start)
-        if len(found) > 1:
-            self._fail(f'"{name}" may be {" or ".join(found)}; write the one meant in full', token.start)
-        if found[0] in EDGE_FIELDS:
-            self._fail(f'{found[0]} joins documents: write -> for "cites" and <- for "is cited by"', token.start)
-        return found[0]
+        if len(fitting) > 1:
+            self._fail(f'"{name}" may be {" or ".join(fitting)}; write the one meant in full', token.start)
+        if fitting[0] in EDGE_FIELDS:
+            self._fail(f'{fitting[0]} joins documents: write -> for "cites" and <- for "is cited by"', token.start)
+        return fitting[0]
 
     def _check_step(self, before: tuple[str, ...], link: _Token, after: tuple[str, ...]) -> None:
         documents = [set(types) == {DOCUMENT} for types in (before, after)]
@@ -186,9 +186,9 @@ class _Parser:
         return token
 
     def _accept(self, sign: str) -> bool:
-        found = self.position < len(self.tokens) and self.tokens[self.position][:2] == ("sign", sign)
-        self.position += found
-        return found
+        is_next = self.position < len(self.tokens) and self.tokens[self.position][:2] == ("sign", sign)
+        self.position += is_next
+        return is_next
 
     def _next_start(self) -> int:
         return self.tokens[self.position].start if self.position < len(self.tokens) else len(self.expression)

@@ -5,6 +5,7 @@ in batches whose walks along the path fit into memory; nothing grows with the sq
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self, TypeAlias
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.types import Longs, Mask
+from tagwright.types import Longs, Mask, Run
 
 Rows: TypeAlias = Any
 "A scipy CSR array of ones, column numbers sorted in each row; scipy has no types."
@@ -173,7 +174,7 @@ class Neighbours:
         """The neighbours of one document, sorted."""
         if not -len(self) <= document < len(self):
             raise IndexError(f"document {document} of {len(self)}")
-        return _longs(self._list(np.array([document % len(self)])).indices)
+        return np.asarray(self._list(np.array([document % len(self)])).indices, np.int64)
 
     def __iter__(self) -> Iterator[Longs]:
         return self.lists(np.arange(len(self)))
@@ -181,7 +182,7 @@ class Neighbours:
     def lists(self, documents: Longs) -> Iterator[Longs]:
         """The neighbours of each of these documents, sorted."""
         for rows in self._listed(documents):
-            yield from np.split(_longs(rows.indices), rows.indptr[1:-1])
+            yield from np.split(np.asarray(rows.indices, np.int64), rows.indptr[1:-1])
 
     def sizes(self, documents: Longs) -> Longs:
         """|N_M(d)| of each of these documents."""
@@ -200,14 +201,14 @@ class Neighbours:
 
     def joins(self, documents: Longs, others: Longs) -> Mask:
         """Whether others[i] is a neighbour of documents[i]."""
-        found = np.zeros(len(documents), np.bool_)
+        joined = np.zeros(len(documents), np.bool_)
         for batch in _batches((self.walks if self._listed_only else self._walks_before)[documents]):
             starts, ends = documents[batch], others[batch]
             if self._listed_only:
-                found[batch] = _common(self._list(starts), _singles(ends, len(self))) > 0
+                joined[batch] = _common(self._list(starts), _singles(ends, len(self))) > 0
             else:
-                found[batch] = self._ways(self._reach(starts, self._before), starts, ends) > 0
-        return found
+                joined[batch] = self._ways(self._reach(starts, self._before), starts, ends) > 0
+        return joined
 
     def draw(self, documents: Longs, rng: np.random.Generator) -> Longs:
         """One neighbour of each of these documents, uniform over N_M(d) (MICoL Eq. 15); -1 where there is none."""
@@ -325,6 +326,36 @@ class Neighbours:
         return np.asarray(onward[: len(self)])
 
 
+@dataclass(frozen=True, slots=True)
+class NetworkEvidence:
+    """The number of neighbours over a meta-path that share a label with a document, and ids of the first few."""
+
+    path: str
+    neighbours: int
+    sharing: int
+    documents: tuple[str, ...]
+
+
+def network_evidence(
+    paths: Sequence[Neighbours], ids: Sequence[str], run: Run, document: int, label: int, most: int = 3
+) -> tuple[NetworkEvidence, ...]:
+    """For each meta-path the neighbours of a document that share the label, those that rank it highest first.
+
+    ids: of every document of the network. run: labels suggested for, or known of, each of them. Meta-paths over which
+    no neighbour shares the label are left out.
+    """
+    evidence = list[NetworkEvidence]()
+    for path in paths:
+        near = path[document]
+        rows = run.take(near)
+        chosen = np.flatnonzero(rows.labels == label)
+        order = np.argsort(rows.ranks[chosen], kind="stable")[:most]
+        if len(chosen):
+            shared_by = tuple(ids[row] for row in near[rows.rows[chosen[order]]].tolist())
+            evidence.append(NetworkEvidence(path.expression, len(near), len(chosen), shared_by))
+    return tuple(evidence)
+
+
 class _Lottery:
     """Tickets on the entries of sparse rows: every ticket of a row is drawn with the same probability."""
 
@@ -376,11 +407,7 @@ def _as_ones(rows: Rows) -> Rows:
 
 def _common(left: Rows, right: Rows) -> Longs:
     """For each i, the number of columns that row i of both matrices has."""
-    return _longs(left.multiply(right).sum(axis=1))
-
-
-def _longs(numbers: Any) -> Longs:
-    return np.asarray(numbers, np.int64)
+    return np.asarray(left.multiply(right).sum(axis=1), np.int64)
 
 
 def _joined(parts: Sequence[NDArray[np.integer]]) -> Longs:

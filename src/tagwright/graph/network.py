@@ -28,8 +28,6 @@ from tagwright.types import Document, Longs
 
 MEASURED_WALKS = 1e8
 "Walks that `coverage` follows: a few seconds of work."
-HUBS = 3
-"Hubs that `coverage` names for each node type."
 
 
 class Hub(NamedTuple):
@@ -45,7 +43,7 @@ class Coverage:
     """Statistics of a meta-path, measured on all documents or, if that takes too long, on a random sample.
 
     share: of the measured documents, those with a neighbour. median, largest: sizes of the neighbourhoods that are not
-    empty. hubs: the nodes with the most documents, for each node type of the first step.
+    empty. hubs: the three nodes with the most documents, for each node type of the first step.
     """
 
     expression: str
@@ -134,13 +132,13 @@ class Graph:
 
         Raises ConfigError as `follow` does, before anything is measured; InputError when no document has metadata.
         """
-        found = [self.follow(each).expression for each in expressions] or possible(self.fields)
-        if not found:
+        paths = [self.follow(path).expression for path in expressions] or possible(self.fields)
+        if not paths:
             raise InputError(f"none of the {self.documents} documents has metadata, so no meta-path joins them")
         measured = []
-        with bar("measuring meta-paths", len(found)) as done:
-            for each in found:
-                measured.append(self.coverage(each))
+        with bar("measuring meta-paths", len(paths)) as done:
+            for path in paths:
+                measured.append(self.coverage(path))
                 done(1)
         return measured
 
@@ -153,7 +151,7 @@ class Graph:
         """
         ids = self._names[DOCUMENT]
         for id_, row in zip(ids[: self.documents], self.follow(expression), strict=True):
-            yield id_, [ids[each] for each in row.tolist()]
+            yield id_, [ids[other] for other in row.tolist()]
 
     @property
     def _works(self) -> int:
@@ -186,7 +184,7 @@ class Graph:
         for type_ in dict.fromkeys(path.nodes[1]):
             to_documents = self._relation(DOCUMENT, path.links[0], type_).reverse.into(self.documents)
             counts = np.diff(to_documents.forward.indptr)
-            top = np.argsort(-counts, kind="stable")[:HUBS].tolist()
+            top = np.argsort(-counts, kind="stable")[:3].tolist()
             hubs += [Hub(type_, self._names[type_][node], int(counts[node])) for node in top if counts[node]]
         return tuple(hubs)
 

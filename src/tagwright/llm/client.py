@@ -40,9 +40,6 @@ MANY = 20
 FAILURES, PAUSE = 5, 60.0
 "After this many failures one after the other, no call is made for so many seconds."
 
-UNFIT = (400, 413, 422)
-"Answers of HTTP to a request that is too long or not understood: another one may be."
-
 CHARACTERS = 4
 "Characters of a token, roughly, until the server says how many tokens there were."
 
@@ -141,13 +138,13 @@ class Client:
                 user_cache().put(KIND, {keys[place]: text.encode()})
 
         self._run(call, wanted, sum(requests[place].tokens for place in wanted))
-        found = [answers.get(key) for key in keys]
-        if invalid := len(requests) - sum(failures.values()) - sum(each is not None for each in found):
+        replies = [answers.get(key) for key in keys]
+        if invalid := len(requests) - sum(failures.values()) - sum(each is not None for each in replies):
             failures["no valid answer"] = invalid
         if failures:
             why, count = "; ".join(sorted(failures)), f"{sum(failures.values()):,} of {len(requests):,}"
             _log.warning("the language model answered nothing for %s, which %s (%s)", count, without, why)
-        return found
+        return replies
 
     def _run(self, call: Callable[[int], None], places: Sequence[int], tokens: int) -> None:
         """Make the calls side by side, and show what they cost. The first of many is made alone, to see how long."""
@@ -224,7 +221,8 @@ class Client:
             ) as response:
                 if response.status_code != httpx.codes.OK:
                     status = response.status_code
-                    again, server = status in (408, 429) or status >= 500, status not in UNFIT
+                    again = status in (408, 429) or status >= 500
+                    server = status not in (400, 413, 422)  # too long or not understood: another request may be
                     raise NoAnswerError(f"{self._address} answered {status}", again=again, server=server)
                 for part in response.iter_raw():
                     body += part
@@ -269,8 +267,8 @@ class Client:
         return hashlib.blake2b(self._body(request), digest_size=16).digest()
 
     def _known(self, keys: set[bytes]) -> dict[bytes, str]:
-        found = user_cache().get(KIND, keys) if keeps_documents() else {}
-        return {key: text.decode() for key, text in found.items()}
+        cached = user_cache().get(KIND, keys) if keeps_documents() else {}
+        return {key: text.decode() for key, text in cached.items()}
 
 
 def client(options: LlmOptions) -> Client:
@@ -329,9 +327,9 @@ def _checked(address: str) -> str:
 def _reply(body: bytes) -> Reply:
     """The text of a chat completion; a refusal is an empty one. Raises NoAnswerError for anything else."""
     try:
-        found = json.loads(body)
-        text = found["choices"][0]["message"]["content"]
-        used = found.get("usage") or {}
+        completion = json.loads(body)
+        text = completion["choices"][0]["message"]["content"]
+        used = completion.get("usage") or {}
         tokens = [used.get(name) for name in ("prompt_tokens", "completion_tokens")]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise NoAnswerError("an answer is no chat completion") from None

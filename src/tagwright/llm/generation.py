@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tagwright.data.synthetic import SYNTHETIC
+from tagwright.data.corpus import SYNTHETIC
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.llm.client import Request, client
 from tagwright.llm.options import LlmOptions, instructions
@@ -18,9 +18,6 @@ from tagwright.types import Document
 
 LONGEST = {"description": 500, "title": 300, "abstract": 5000}
 "Characters of what the model may write."
-
-TITLES = 5
-"Titles of documents that are sent as examples of the kind of document that is wanted."
 
 
 def provenance(options: LlmOptions, prompt: str) -> dict[str, str]:
@@ -67,7 +64,8 @@ def synthetic_documents(
     prompt, language = instructions("document", options), resolve(language, labels, documents)
     counts = np.bincount(labels.gold(documents, unknown="ignore").labels, minlength=len(labels))
     places = np.flatnonzero(counts < fewer_than).tolist()
-    titles = [document.title[: LONGEST["title"]] for document in documents[:TITLES] if document.title]
+    examples = documents[:5]  # of the kind of document that is wanted
+    titles = [document.title[: LONGEST["title"]] for document in examples if document.title]
     form = schema(documents=array(schema(title=TEXT, abstract=TEXT)))
     requests = [
         Request(

@@ -17,8 +17,7 @@ from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError, ModelError
 from tagwright.evaluation import dataset
 from tagwright.evaluation.significance import Comparisons
-from tagwright.models.card import model_card
-from tagwright.models.record import make_record, measured
+from tagwright.models.record import make_record, measured, model_card
 from tagwright.tagger import KIND, Tagger
 
 RECORD, CARD = "record.json", "card.md"

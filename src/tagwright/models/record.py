@@ -1,4 +1,4 @@
-"""The record of a version, plain JSON: what it was made from, with digests, and what was measured of it."""
+"""The record of a version, plain JSON: what it was made from, and what was measured of it; and the card made of it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from tagwright import __version__
+from tagwright.core.display import many
 from tagwright.core.saved import read_manifest
 from tagwright.core.steps import digest
+from tagwright.evaluation.advice import next_step
+from tagwright.evaluation.description import FREQUENT
 from tagwright.evaluation.scores import Scores
 from tagwright.tagger import KIND, Tagger
 from tagwright.text.language import main_languages, recognise, vocabulary_texts
 
-CARRIED = ("method", "date", "version", "learned_from", "data", "combined")
-"What the record of a version repeats of each training."
+SHOWN = ("P@1", "P@5", "R@10", "nDCG@5", "nDCG@10")
+"The measures on the card; the record has all."
 
 
 def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
@@ -25,6 +28,7 @@ def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
     parts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/**/manifest.json"))]
     options = [each.get("options", {}) for each in trainings]
     languages = main_languages(recognise(vocabulary_texts(labels)))
+    repeated = ("method", "date", "version", "learned_from", "data", "combined")
     return {
         "added": now(),
         "from": origin,
@@ -39,7 +43,7 @@ def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
         "languages": [language.name.capitalize() for language in languages],
         "stages": tagger.meanings,
         "confidences": tagger.combiner.estimates_confidence,
-        "trainings": [{name: each[name] for name in CARRIED if name in each} for each in trainings],
+        "trainings": [{name: each[name] for name in repeated if name in each} for each in trainings],
         "scores": [],
     }
 
@@ -51,8 +55,87 @@ def measured(record: Mapping[str, Any], scores: Scores, documents: str, besides:
     """
     others = [each for each in record["scores"] if each["digest"] != documents]
     values = {name: score.to_json() for name, score in scores.measures.items()}
-    found = {"date": now(), "digest": documents, "documents": scores.documents, "besides": besides, "measures": values}
-    return {**record, "scores": [*others, found]}
+    entry = {"date": now(), "digest": documents, "documents": scores.documents, "besides": besides, "measures": values}
+    return {**record, "scores": [*others, entry]}
+
+
+def model_card(name: str, record: Mapping[str, Any]) -> str:
+    """What a version learned from, how good it is, and what it is not for."""
+    parts = {
+        f"# Model card of version {name}": _facts(record),
+        "## What it learned from": _learned(record),
+        "## How good it is": _scores(record),
+        "## What it is not for": _limits(name, record),
+    }
+    return "\n".join("\n".join([heading, "", *lines, ""]) for heading, lines in parts.items())
+
+
+def _facts(record: Mapping[str, Any]) -> Iterator[str]:
+    yield f"- added {record['added']} from {record['from']}, by Tagwright {record['tagwright']}"
+    yield f"- {many(record['labels'], 'label')}; languages of their names: {_listed(record['languages'])}"
+    yield from (f"- stage {stage}: {meaning}" for stage, meaning in record["stages"].items())
+    yield from (f"- digest of the {name}: `{value[:16]}`" for name, value in record["digests"].items())
+
+
+def _learned(record: Mapping[str, Any]) -> Iterator[str]:
+    for each in record["trainings"]:
+        line = f"- {each.get('method', 'a training')}, {each.get('date', 'no date')}: "
+        counts = each.get("learned_from", {})
+        if not counts:
+            yield f"{line}the number of documents is not recorded"
+        elif "labelled" not in counts:
+            yield f"{line}{many(counts['documents'], 'document')}, without their labels"
+        else:
+            labelled = f"{counts['labelled']:,} of them labelled, with {many(counts['labels'], 'different label')}"
+            yield f"{line}{many(counts['documents'], 'document')}, {labelled}"
+    if not record["trainings"]:
+        yield "Nothing is recorded: it may be untrained."
+
+
+def _scores(record: Mapping[str, Any]) -> Iterator[str]:
+    for each in record["trainings"]:
+        for measure, value in each.get("combined", {}).items():
+            if isinstance(value, Mapping):
+                before, after = (f"{100 * value[when]:.1f}" for when in ("before", "after"))
+                yield f"- cross-validated while it was trained: {measure} {after}, before the training {before}"
+    for each in record["scores"]:
+        documents = f"{many(each['documents'], 'document')} (digest `{each['digest'][:16]}`)"
+        yield from (f"On {documents}, {each['date']}, beside version {each['besides']}:", "")
+        yield from ("| % | value | 95% interval |", "| --- | --- | --- |")
+        for name in SHOWN:
+            if score := each["measures"].get(name):
+                value, low, high = (f"{100 * score[part]:.1f}" for part in ("value", "low", "high"))
+                yield f"| {name} | {value} | {low} to {high} |"
+        yield ""
+    if not record["scores"]:
+        yield "It was not measured on documents that it has not learned from."
+
+
+def _limits(name: str, record: Mapping[str, Any]) -> Iterator[str]:
+    counts: Mapping[str, int] = next(
+        (each["learned_from"] for each in record["trainings"] if each.get("learned_from")), {}
+    )
+    labelled = counts.get("labelled", 0)
+    few = f"- Few labelled documents: it learned from {labelled:,}."
+    if step := next_step(labelled):
+        yield f"{few} To gain most, {step}."
+    if labelled:
+        seen, rare = counts["labels"], counts["rare"]
+        share = f"{seen:,} of {many(record['labels'], 'label')} ({seen / record['labels']:.0%})"
+        yield (
+            f"- Label coverage: {share} occur in what it learned from, {rare:,} of these in fewer than {FREQUENT} "
+            "documents. All others are known by their names and descriptions at most."
+        )
+    yield f"- Languages: texts in others than {_listed(record['languages'])} need a measurement of their own."
+    measure = "" if record["scores"] else f" Measure it first: `tagwright models FOLDER compare {name} --test DOCS`."
+    yield (
+        "- Not measured: kinds of documents other than those above, single groups of labels, and what a wrong label "
+        f"does to people.{measure}"
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) or "not recognised"
 
 
 def now() -> str:

@@ -10,9 +10,6 @@ from typing import Any, Self
 from tagwright.text.language import detect
 from tagwright.types import Document
 
-PROFILED = 500
-"Documents of a training whose languages are kept, at most; they are spread evenly."
-
 FEWEST = 200
 "Of a training on fewer documents no languages are kept."
 
@@ -54,7 +51,7 @@ def training_profile(documents: Sequence[Document]) -> dict[str, Any] | None:
     """How many of the documents that a tagger is trained on are in each language; None for too few documents."""
     if len(documents) < FEWEST:
         return None
-    count = min(PROFILED, len(documents))
+    count = min(500, len(documents))  # spread evenly over all of them
     rows = (i * (len(documents) - 1) // (count - 1) for i in range(count))
     return {"languages": dict(Counter(likeliest_language(documents[row].text) for row in rows))}
 

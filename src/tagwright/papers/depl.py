@@ -8,15 +8,17 @@ DEPL+cls, which adds a classifier (3.5). The SVM that finds the keywords (3.2) i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from tagwright import renamed
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Range
 from tagwright.core.steps import Steps
-from tagwright.data.descriptions import Keywords
 from tagwright.data.gold import gold_of_texts
+from tagwright.data.keywords import Keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
@@ -24,27 +26,29 @@ from tagwright.papers.descriptions import (
     ClassifierWeights,
     DescriptionRetriever,
     DescriptionRetrieverOptions,
+    encoder,
     label_texts,
+    pooler_of,
+    side,
     tokenizer_of,
+    width,
 )
-from tagwright.papers.dual_encoder import encoder, pooler_of, side, width
 from tagwright.papers.label_objectives import (
     DualEncoder,
     Heads,
     LabelSampler,
-    Rates,
     hard_negatives,
     labelled_documents,
 )
 from tagwright.stages.dense.index import Search, Vectors
-from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, train_linear
 from tagwright.tagger import Tagger
 from tagwright.training.batching import is_validation
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import EncoderOptions, count_steps, settle, untrained
 from tagwright.training.shared_work import is_single_process, shared_labels, shared_run, shared_vectors
-from tagwright.types import Document, Floats, Run
+from tagwright.types import Document, Floats, Ints, Run
 
 if TYPE_CHECKING:
     import torch
@@ -52,27 +56,25 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", Linear, DescriptionRetriever)
 
-LEAST_STEPS = 400
-"""Minimum batches of a classifier, whose label vectors are randomly initialised. A dual encoder, which reads the
-labels' texts, needs far fewer."""
 
+class Recipe(NamedTuple):
+    """How one kind of encoder is trained, first as a classifier, then as a dual encoder. sampled: labels of a batch.
 
-@dataclass(frozen=True)
-class Recipe:
-    """How one kind of encoder is trained, first as a classifier, then as a dual encoder. sampled: labels of a batch."""
+    rates: the learning rates of poolers and of classifier weights, relative to the encoder's (A.1.3).
+    """
 
     classifier: TrainingPlan
-    classifier_rates: Rates
+    classifier_rates: tuple[float, float]
     dual: TrainingPlan
-    dual_rates: Rates
+    dual_rates: tuple[float, float]
     sampled: int
 
 
 TRANSFORMER = Recipe(
     TrainingPlan(batch=32, epochs=10, learning_rate=5e-5, dropout="all", clip=1e3, validation=0.0),
-    Rates(poolers=2.0, classifiers=40.0),
+    (2.0, 40.0),
     TrainingPlan(batch=32, epochs=10, learning_rate=1e-5, dropout="all", clip=1e3, validation=0.0),
-    Rates(poolers=10.0, classifiers=10.0),
+    (10.0, 10.0),
     sampled=500,
 )
 """A.1.3: rates 5e-5, 1e-4 and 2e-3 for the classifier, then 1e-5 and 1e-4, here of AdamW with warm-up and decay, the
@@ -82,9 +84,9 @@ document would lose it."""
 
 STATIC = Recipe(
     TrainingPlan(batch=256, epochs=4, learning_rate=1e-2, weight_decay=0.1, dropout="off", clip=1e3, validation=0.0),
-    Rates(poolers=1.0, classifiers=3.0),
+    (1.0, 3.0),
     TrainingPlan(batch=256, epochs=3, learning_rate=5e-3, weight_decay=0.1, dropout="off", clip=1e3, validation=0.0),
-    Rates(poolers=1.0, classifiers=3.0),
+    (1.0, 3.0),
     sampled=3072,
 )
 """For a static encoder, whose vectors move only with the texts that hold a token: hence the rate. A larger batch with
@@ -93,9 +95,13 @@ loss, a sum over the labels of a batch, is still far off."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassifierConfig(EncoderOptions):
-    """The choices of the dense classifier (A.1.2)."""
+class Config(EncoderOptions):
+    """The choices of DEPL and of the methods that it is compared with."""
 
+    variant: Literal["depl", "depl_cls", "de_ret", "classifier"] = "depl"
+    """What retrieves labels: their names, descriptions and keywords (depl, 3.3); these and a classifier, whose
+    probabilities are averaged (depl_cls, 3.5); their names alone (de_ret, Fig. 4); a classifier alone (A.1.2), which
+    reads no text of a label."""
     sampled_labels: Annotated[int, Range(least=2)] | None = None
     "|S_b|, labels of a batch; None: 500 for a transformer, the paper's for many labels, or 3072 for a static one."
     unit_vectors: bool = True
@@ -103,25 +109,6 @@ class ClassifierConfig(EncoderOptions):
     the identity. False is 3.3 as printed: vectors as they are, and poolers and label vectors that are drawn."""
     candidates: AtLeastOne = 100
     "The number of labels to find for a document."
-    training: TrainingConfig = TrainingConfig()
-    """How to train, in both stages if there are two; unset values are those of `TRANSFORMER` or `STATIC`. validation: a
-    share of the documents that is left out of training, also of the SVM's."""
-
-    @property
-    def options(self) -> DescriptionRetrieverOptions:
-        """What of a label is encoded."""
-        return DescriptionRetrieverOptions(k=self.candidates)
-
-    @property
-    def recipe(self) -> Recipe:
-        """How this kind of encoder is trained."""
-        return STATIC if self.is_static else TRANSFORMER
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeRetConfig(ClassifierConfig):
-    """The choices of DE-ret: labels are retrieved by their names (Fig. 4)."""
-
     hard_negatives: AtLeastZero = 10
     "The SVM's first wrong labels of each document that are in its batch (A.1.3); 0 for none."
     svm: SvmOptions = SvmOptions()
@@ -130,40 +117,38 @@ class DeRetConfig(ClassifierConfig):
     "Whether the encoder is first trained as a classifier (A.1.5)."
     label_pooling: Literal["cls", "mean"] = "mean"
     "How a transformer makes one vector of a label's text (Table 7); a static encoder always averages."
-
-    @property
-    def options(self) -> DescriptionRetrieverOptions:
-        """What of a label is encoded."""
-        return DescriptionRetrieverOptions(k=self.candidates, names_only=True)
-
-    @property
-    def first(self) -> ClassifierConfig:
-        """The choices of the classifier that it starts from."""
-        return ClassifierConfig(**{field.name: getattr(self, field.name) for field in fields(ClassifierConfig)})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Config(DeRetConfig):
-    """The choices of DEPL: labels are retrieved by their names, descriptions and keywords."""
-
     tokens: AtLeastOne = 16
     "Tokens of a pseudo description: 8, 16 or 32 in Fig. 4."
     keywords: AtLeastZero = 20
     "Words that the SVM adds to a label's name and description (A.1.3); 0 for none."
+    apart: bool = True
+    """depl_cls: whether both heads have their own loss and only their probabilities are averaged. False is the paper's
+    loss of the average (Eq. 4), in which a head that is confident and wrong gets no gradient."""
+    training: TrainingConfig = TrainingConfig()
+    """How to train, in both stages if there are two; unset values are those of `TRANSFORMER` or `STATIC`. validation: a
+    share of the documents that is left out of training, also of the SVM's."""
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether no text of a label is read."""
+        return self.variant == "classifier"
+
+    @property
+    def describes(self) -> bool:
+        """Whether descriptions and keywords of labels are read, and not their names alone."""
+        return self.variant in ("depl", "depl_cls")
 
     @property
     def options(self) -> DescriptionRetrieverOptions:
         """What of a label is encoded."""
-        return DescriptionRetrieverOptions(k=self.candidates, tokens=self.tokens)
+        if self.describes:
+            return DescriptionRetrieverOptions(k=self.candidates, tokens=self.tokens)
+        return DescriptionRetrieverOptions(k=self.candidates, names_only=not self.is_classifier)
 
-
-@dataclass(frozen=True, kw_only=True)
-class ClsConfig(Config):
-    """The choices of DEPL+cls: the probabilities of DEPL and of a classifier are averaged."""
-
-    apart: bool = True
-    """Whether both heads have their own loss and only their probabilities are averaged. False is the paper's loss of
-    the average (Eq. 4), in which a head that is confident and wrong gets no gradient."""
+    @property
+    def recipe(self) -> Recipe:
+        """How this kind of encoder is trained."""
+        return STATIC if self.is_static else TRANSFORMER
 
 
 def paper() -> Config:
@@ -171,7 +156,8 @@ def paper() -> Config:
 
     300 sampled labels are those of EURLex-4K and AmazonCat-13K; Wiki10-31K has 500, and rates of 1e-5, 1e-4 and 1e-3.
     The paper states no batch: of 16 documents, hard negatives and the 5 labels that each has there leave a fifth of the
-    300 for random labels; of 32 they would leave none.
+    300 for random labels; of 32 they would leave none. Every variant has these settings; DEPL+cls has the loss
+    of the average (Eq. 4).
     """
     return Config(
         encoder="bert-base-uncased",
@@ -183,29 +169,15 @@ def paper() -> Config:
         label_pooling="mean",
         unit_vectors=False,
         svm=SvmOptions(loss="hinge", prune=0.0),
+        apart=False,
         training=TrainingConfig(batch=16, dropout="all", validation=0.0),
     )
-
-
-def cls_paper() -> ClsConfig:
-    """The settings of DEPL+cls: those of DEPL, with the loss of the average (Eq. 4)."""
-    return ClsConfig(**{field.name: getattr(paper(), field.name) for field in fields(Config)}, apart=False)
-
-
-def de_ret_paper() -> DeRetConfig:
-    """The settings of DE-ret: those of DEPL, without descriptions and keywords (Fig. 4)."""
-    return DeRetConfig(**{field.name: getattr(paper(), field.name) for field in fields(DeRetConfig)})
-
-
-def classifier_paper() -> ClassifierConfig:
-    """The settings of the dense classifier that DEPL starts from (A.1.3)."""
-    return paper().first
 
 
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
-    config: ClassifierConfig = Config(),
+    config: Config = Config(),
     steps: Steps = Steps(),
     *,
     gold: Run | None = None,
@@ -213,7 +185,7 @@ def fit(
     classifier: Tagger | None = None,
     keywords: Keywords | None = None,
 ) -> Tagger:
-    """Train the dense classifier, DE-ret, DEPL or DEPL+cls, by config, on documents with labels.
+    """Train DEPL, DEPL+cls, DE-ret or the dense classifier, by `config.variant`, on documents with labels.
 
     steps: the store of the training. gold: instead of the documents' own labels, such as `confident` suggestions of
     another tagger. svm, classifier: taggers of these methods for the same documents, to avoid training them again.
@@ -222,107 +194,101 @@ def fit(
     """
     known = gold_of_texts(documents, labels, gold)
     seen = without_validation(known, config.training.validation or 0.0, config.training.seed)
-    if not isinstance(config, DeRetConfig):  # A.1.2
-        alone = _Material(documents, labels, known, seen, known.top(0), {})
-        return Tagger(labels, {"classifier": alone.learn(config, None, steps.within("classifier"))})
-    wanted = config.keywords if isinstance(config, Config) and keywords is None else 0
+    learn = partial(_learn, documents, labels, known, seen)
+    if config.is_classifier:  # A.1.2
+        return Tagger(labels, {"classifier": learn(config, steps.within("classifier"))})
+    wanted = config.keywords if config.describes and keywords is None else 0
     linear = _stage_of(svm, "svm", Linear) if svm else None
     if linear is None and (wanted or config.hard_negatives):  # 3.2
         linear = train_linear(documents, labels, seen, options=config.svm, steps=steps)
     if linear and wanted:
-        keywords = _keywords(linear, labels, wanted)
+        keywords = linear.keywords(wanted)
     hard = _mistakes(linear, documents, known, config.hard_negatives)
-    given = (keywords or {}) if isinstance(config, Config) else {}
-    material = _Material(documents, labels, known, seen, hard, given)
+    words = (keywords or {}) if config.describes else {}
     start = _stage_of(classifier, "classifier", DescriptionRetriever).with_labels(labels) if classifier else None
     if start is None and config.trained_start:
-        start = material.learn(config.first, None, steps.within("classifier"))
-    return Tagger(labels, {"dual": material.learn(config, start, steps.within("dual"))})  # 3.3
+        start = learn(replace(config, variant="classifier"), steps.within("classifier"))
+    return Tagger(labels, {"dual": learn(config, steps.within("dual"), hard, words, start)})  # 3.3
 
 
 def keywords_of(svm: Tagger, count: int) -> dict[str, tuple[str, ...]]:
     """The `count` words of largest weight of each label (3.2), from a tagger of the method svm."""
-    return _keywords(_stage_of(svm, "svm", Linear), svm.vocabulary, count)
+    return _stage_of(svm, "svm", Linear).keywords(count)
 
 
-def _keywords(stage: Linear, labels: Vocabulary, count: int) -> dict[str, tuple[str, ...]]:
-    return {
-        label.id: tuple(stage.bag.words[word] for word in stage.model.keywords(position, count))
-        for position, label in enumerate(labels)
-    }
+def _learn(
+    documents: Sequence[Document],
+    labels: Vocabulary,
+    gold: Run,
+    seen: Run,
+    config: Config,
+    steps: Steps,
+    hard: Run | None = None,
+    keywords: Keywords | None = None,
+    start: DescriptionRetriever | None = None,
+) -> DescriptionRetriever:
+    """Train the encoder and its heads.
 
-
-@dataclass(frozen=True)
-class _Material:
-    """The training data of the neural methods.
-
-    seen: gold without the validation documents. hard: the SVM's mistakes.
+    seen: gold without the validation documents. hard: the SVM's mistakes. start: a trained classifier to initialise
+    them (A.1.5).
     """
+    from tagwright.training.loop import train
 
-    documents: Sequence[Document]
-    labels: Vocabulary
-    gold: Run
-    seen: Run
-    hard: Run
-    keywords: Keywords
+    recipe, own, seed, words = config.recipe, config.training, config.training.seed, keywords or {}
+    first = config.is_classifier
+    model = encoder((start.documents if start else untrained(config)).model)
+    texts = [] if first else label_texts(labels, words, config.options, tokenizer_of(model))
+    size = config.sampled_labels or recipe.sampled
+    sampler = LabelSampler(gold, gold.top(0) if hard is None else hard, len(labels), size, seed)
+    heads = Heads.start(
+        width(model),
+        len(labels),
+        sampler.share,
+        texts=not first,
+        classifiers=first or config.variant == "depl_cls",
+        seed=seed,
+        unit=config.unit_vectors,
+    )
+    if start:
+        heads.init_from(*_learnt(start))
+    pairs = labelled_documents(documents, gold, seed=seed)
+    plan, rates = (recipe.classifier, recipe.classifier_rates) if first else (recipe.dual, recipe.dual_rates)
+    has_documents = np.bincount(seen.labels, minlength=len(labels)) > 0
+    apart = config.apart if config.variant == "depl_cls" else True
+    objective = DualEncoder(heads, sampler, texts, rates, has_documents, apart, _pooling(config))
+    plan = settle(own, plan, pairs)
+    if first and own.epochs is None and own.steps is None:
+        # its label vectors are randomly initialised; a dual encoder, which reads texts, needs far fewer batches
+        plan = replace(plan, steps=max(400, count_steps(pairs, plan).steps or 1))
+    train(model, pairs, objective, plan, steps)
+    return _stage(labels, config, model, heads, np.unique(seen.labels), words)
 
-    def learn(self, config: ClassifierConfig, start: DescriptionRetriever | None, steps: Steps) -> DescriptionRetriever:
-        """Train the encoder and its heads. start: a trained classifier to initialise them (A.1.5)."""
-        from tagwright.training.loop import train
 
-        recipe, own, seed = config.recipe, config.training, config.training.seed
-        first = not isinstance(config, DeRetConfig)
-        model = encoder((start.documents if start else untrained(config)).model)
-        texts = [] if first else label_texts(self.labels, self.keywords, config.options, tokenizer_of(model))
-        hard = self.gold.top(0) if first else self.hard
-        sampler = LabelSampler(self.gold, hard, len(self.labels), config.sampled_labels or recipe.sampled, seed)
-        heads = Heads.start(
-            width(model),
-            len(self.labels),
-            sampler.share,
-            texts=not first,
-            classifiers=first or isinstance(config, ClsConfig),
-            seed=seed,
-            unit=config.unit_vectors,
-        )
-        if start:
-            heads.init_from(*_learnt(start))
-        pairs = labelled_documents(self.documents, self.gold, seed=seed)
-        plan, rates = (recipe.classifier, recipe.classifier_rates) if first else (recipe.dual, recipe.dual_rates)
-        seen = np.bincount(self.seen.labels, minlength=len(self.labels)) > 0
-        apart = config.apart if isinstance(config, ClsConfig) else True
-        objective = DualEncoder(heads, sampler, texts, rates, seen, apart, _pooling(config))
-        plan = settle(own, plan, pairs)
-        if first and own.epochs is None and own.steps is None:
-            plan = replace(plan, steps=max(LEAST_STEPS, count_steps(pairs, plan).steps or 1))
-        train(model, pairs, objective, plan, steps)
-        return self._stage(config, model, heads)
-
-    def _stage(self, config: ClassifierConfig, model: SentenceTransformer, heads: Heads) -> DescriptionRetriever:
-        """Each encoder with its own pooler; a label without a training document has no classifier weights."""
-        weights = None
-        if heads.classifiers is not None:
-            seen = np.unique(self.seen.labels)
-            vectors: Floats = heads.classifiers.detach().cpu().numpy()[seen]
-            weights = ClassifierWeights(seen, Vectors.of(vectors, config.options.storage))
-        unit = config.unit_vectors
-        documents = BiEncoder.of(side(model, heads.document, "cls", unit=unit))
-        texts = BiEncoder.of(side(model, heads.label, _pooling(config), unit=unit)) if heads.label else None
-        return DescriptionRetriever(
-            self.labels, documents, texts, weights, self.keywords, config.options, search=self._search(texts, config)
-        )
-
-    def _search(self, texts: BiEncoder | None, config: ClassifierConfig) -> Search | None:
-        """That of the labels' texts, which the processes share; None where each process makes it itself."""
-        if texts is None or is_single_process():
-            return None
-        mine = DescriptionRetriever(shared_labels(self.labels), texts, texts, None, self.keywords, config.options)
+def _stage(
+    labels: Vocabulary,
+    config: Config,
+    model: SentenceTransformer,
+    heads: Heads,
+    seen: Ints,
+    keywords: Keywords,
+) -> DescriptionRetriever:
+    """Each encoder with its own pooler. seen: labels with a training document; others have no classifier weights."""
+    weights = None
+    if heads.classifiers is not None:
+        vectors: Floats = heads.classifiers.detach().cpu().numpy()[seen]
+        weights = ClassifierWeights(seen, Vectors.of(vectors, config.options.storage))
+    unit, options, search = config.unit_vectors, config.options, None
+    documents = BiEncoder.of(side(model, heads.document, "cls", unit=unit))
+    texts = BiEncoder.of(side(model, heads.label, _pooling(config), unit=unit)) if heads.label else None
+    if texts and not is_single_process():  # the processes share the labels' texts
+        mine = DescriptionRetriever(shared_labels(labels), texts, texts, None, keywords, options)
         assert mine.search
-        return Search(shared_vectors(mine.search.vectors), config.options.index)
+        search = Search(shared_vectors(mine.search.vectors), options.index)
+    return DescriptionRetriever(labels, documents, texts, weights, keywords, options, search=search)
 
 
-def _pooling(config: ClassifierConfig) -> Literal["cls", "mean"]:
-    return config.label_pooling if isinstance(config, DeRetConfig) else "mean"
+def _pooling(config: Config) -> Literal["cls", "mean"]:
+    return "mean" if config.is_classifier else config.label_pooling
 
 
 def _learnt(classifier: DescriptionRetriever) -> tuple[torch.nn.Linear, Floats]:
@@ -346,11 +312,17 @@ def _mistakes(stage: Linear | None, documents: Sequence[Document], gold: Run, co
     if stage is None or not count:
         return gold.top(0)
     depth = count + int(np.diff(gold.indptr).max(initial=0))
-    found = shared_run(documents, lambda batch: stage.model.scores(stage.read(batch), depth))
-    return hard_negatives(found, gold, count)
+    ranking = shared_run(documents, lambda batch: stage.model.scores(stage.read(batch), depth))
+    return hard_negatives(ranking, gold, count)
 
 
 def without_validation(gold: Run, share: float, seed: int) -> Run:
     """The labels of all but the validation documents: see `batching.is_validation`."""
     validation = np.array([is_validation(i, share, seed) for i in range(len(gold))], np.bool_)
     return gold.keep(~validation[gold.rows])
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return renamed.config_of_depl(name, Config, paper)

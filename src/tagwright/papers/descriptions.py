@@ -1,25 +1,30 @@
-"""Retrieve labels by their descriptions, with DEPL's dual encoder."""
+"""Retrieve labels by their descriptions, with DEPL's dual encoder: one shared model, two poolings and poolers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
-from tagwright.data.descriptions import Keywords, cut, pseudo_description, read_keywords, write_keywords
+from tagwright.data.keywords import Keywords, read_keywords, write_keywords
+from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.device import best_device
 from tagwright.errors import InputError, ModelError
 from tagwright.stages.dense.index import Kind, Search, Storage, Vectors
 from tagwright.stages.dense.retriever import Texts
+from tagwright.stages.evidence import strongest
 from tagwright.text.words import sentence_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Longs, Retriever, Run
 
 if TYPE_CHECKING:
+    import torch
     from sentence_transformers import SentenceTransformer
     from tokenizers import Tokenizer
 
@@ -61,6 +66,23 @@ class ClassifierWeights:
         kept = [(i, row[old]) for i, old in enumerate(positions) if old in row]
         labels, rows = np.array(kept, np.int64).reshape(-1, 2).T
         return ClassifierWeights(labels.astype(np.int32), self.vectors.take(rows, self.vectors))
+
+    def save(self, folder: Path) -> None:
+        """Write into an existing folder."""
+        self.vectors.save(folder)
+        write_arrays(folder, {"labels": self.labels})
+
+    @classmethod
+    def load(cls, folder: Path, storage: Storage, shape: tuple[int, int]) -> ClassifierWeights:
+        """Memory-map what `save` wrote. shape: the labels of the vocabulary, the numbers of a vector."""
+        rows = np.array(read_array(folder, "labels", np.int32, (None,)))
+        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < shape[0]:
+            raise ModelError(
+                f"{folder}: holds vectors of label {int(rows.max())}, there are {shape[0]}; save the model again"
+            )
+        if (np.diff(rows) <= 0).any():
+            raise ModelError(f"{folder}: cannot be read (its labels are not ascending); save the model again")
+        return cls(rows, Vectors.load(folder, storage, (len(rows), shape[1])))
 
 
 class DescriptionRetriever(Retriever):
@@ -119,12 +141,11 @@ class DescriptionRetriever(Retriever):
         text = document.text
         spans = sentence_spans(text)[:SENTENCES]
         queries = self.documents.encode_raw([text[start:end] for start, end in spans], role="query")
-        best = list[tuple[EvidenceSpan, ...]]()
+        evidence = list[tuple[EvidenceSpan, ...]]()
         for label in labels:
             chances = self._probabilities(queries, np.arange(len(spans)), np.full(len(spans), label, np.int32))
-            found = [EvidenceSpan(*span, chance) for span, chance in zip(spans, chances.tolist(), strict=True)]
-            best.append(tuple(sorted(found, key=lambda span: -span.weight)[:SPANS]))
-        return best
+            evidence.append(strongest(((*span, x) for span, x in zip(spans, chances.tolist(), strict=True)), SPANS))
+        return evidence
 
     def with_labels(self, labels: Sequence[Label]) -> DescriptionRetriever:
         """Return a copy for other labels: retrieve new ones by name and description, without training.
@@ -161,8 +182,7 @@ class DescriptionRetriever(Retriever):
             index = self.search.save(folder)
         if self.weights:
             (folder / "free").mkdir()
-            self.weights.vectors.save(folder / "free")
-            write_arrays(folder / "free", {"labels": self.weights.labels})
+            self.weights.save(folder / "free")
         write_keywords(self.labels, self.keywords, folder / "keywords.jsonl")
         parts = {"texts": self.texts is not None, "free": self.weights is not None, "encoder": self.documents.record}
         write_manifest(folder, "dual", {"options": asdict(self.options), "index": index, **parts})
@@ -171,25 +191,22 @@ class DescriptionRetriever(Retriever):
     def load(cls, folder: Path, labels: Sequence[Label]) -> DescriptionRetriever:
         """Memory-map what `save` wrote, for the same labels. Raises ModelError when a part is missing or damaged."""
         manifest = read_manifest(folder, "dual")
-        options, parts = (
-            read_options(folder, DescriptionRetrieverOptions, manifest.get("options")),
-            _parts(folder, manifest),
-        )
-        record = manifest.get("encoder")
+        options = read_options(folder, DescriptionRetrieverOptions, manifest.get("options"))
+        has_texts, has_weights = manifest.get("texts"), manifest.get("free")
+        if not isinstance(has_texts, bool) or not isinstance(has_weights, bool) or not (has_texts or has_weights):
+            raise ModelError(f"{folder}: the manifest does not list its parts; save the model again")
+        try:
+            keywords = read_keywords(folder / "keywords.jsonl")
+        except (InputError, OSError) as error:
+            raise ModelError(f"{error}; save the model again") from None
+        record, texts, search = manifest.get("encoder"), None, None
         documents = BiEncoder.load_saved(str(folder / "documents"), record, cached=False)
         shape = (len(labels), documents.dim)
-        texts = BiEncoder.load_saved(str(folder / "texts"), record, cached=False) if parts[0] else None
-        return cls(
-            labels,
-            documents,
-            texts,
-            _load_weights(folder / "free", options.storage, *shape) if parts[1] else None,
-            _read_keywords(folder / "keywords.jsonl"),
-            options,
-            search=Search.load(folder, manifest.get("index"), options.storage, options.index, shape)
-            if parts[0]
-            else None,
-        )
+        if has_texts:
+            texts = BiEncoder.load_saved(str(folder / "texts"), record, cached=False)
+            search = Search.load(folder, manifest.get("index"), options.storage, options.index, shape)
+        weights = ClassifierWeights.load(folder / "free", options.storage, shape) if has_weights else None
+        return cls(labels, documents, texts, weights, keywords, options, search=search)
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
         assert self.texts
@@ -203,10 +220,10 @@ class DescriptionRetriever(Retriever):
             return by_text
         places = np.searchsorted(self.weights.labels, labels).clip(max=max(0, len(self.weights.labels) - 1))
         has = self.weights.labels[places] == labels if len(self.weights.labels) else np.zeros(len(labels), np.bool_)
-        found = np.zeros(len(labels), np.float32) if by_text is None else by_text
+        probabilities = np.zeros(len(labels), np.float32) if by_text is None else by_text
         by_weights = probability(self.weights.vectors.cosines(queries, rows[has], places[has]))
-        found[has] = by_weights if by_text is None else (by_text[has] + by_weights) / 2
-        return found
+        probabilities[has] = by_weights if by_text is None else (by_text[has] + by_weights) / 2
+        return probabilities
 
 
 def label_texts(
@@ -234,31 +251,72 @@ def probability(logits: Floats) -> Floats:
     """
     from scipy.special import expit
 
-    found: Floats = expit(logits)
-    return found
+    shares: Floats = expit(logits)
+    return shares
 
 
-def _parts(folder: Path, manifest: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Whether the folder has label texts, and classifier weights. Raises ModelError if it has neither."""
-    texts, free = manifest.get("texts"), manifest.get("free")
-    if not isinstance(texts, bool) or not isinstance(free, bool) or not (texts or free):
-        raise ModelError(f"{folder}: the manifest does not list its parts; save the model again")
-    return texts, free
+def encoder(model: SentenceTransformer) -> SentenceTransformer:
+    """The shared encoder to train: a copy of a model's first module; a transformer gives [CLS, mean] as one vector.
+
+    The model's prompts are kept.
+    """
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
+
+    module: Any = copy.deepcopy(model[0])
+    prompts, device = prompts_of(model).by_role, str(best_device())
+    if isinstance(module, StaticEmbedding):
+        return SentenceTransformer(modules=[module], prompts=prompts, device=device)
+    pooling = Pooling(module.get_embedding_dimension(), ("cls", "mean"))
+    return SentenceTransformer(modules=[module, pooling], prompts=prompts, device=device)
 
 
-def _read_keywords(path: Path) -> Keywords:
-    try:
-        return read_keywords(path)
-    except (InputError, OSError) as error:
-        raise ModelError(f"{error}; save the model again") from None
+def width(model: SentenceTransformer) -> int:
+    """Length of one vector of the encoder."""
+    module: Any = model[0]
+    return int(module.get_embedding_dimension())
 
 
-def _load_weights(folder: Path, storage: Storage, labels: int, dim: int) -> ClassifierWeights:
-    rows = np.array(read_array(folder, "labels", np.int32, (None,)))
-    if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < labels:
-        raise ModelError(
-            f"{folder}: holds vectors of label {int(rows.max())}, there are {labels}; save the model again"
-        )
-    if (np.diff(rows) <= 0).any():
-        raise ModelError(f"{folder}: cannot be read (its labels are not ascending); save the model again")
-    return ClassifierWeights(rows, Vectors.load(folder, storage, (len(rows), dim)))
+def side(
+    model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal["cls", "mean"], *, unit: bool = True
+) -> SentenceTransformer:
+    """One side of the dual encoder: the shared encoder, its pooling, and the linear pooler (3.3).
+
+    unit: scale vectors to length 1 before the pooler, which the paper does not mention: the encoders are made for
+    cosines. The mean of a label's text (Eq. 2) counts the special tokens, as the encoders' own pooling does.
+    """
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling
+
+    shared: Any = model[0]
+    linear = Dense(pooler.in_features, pooler.out_features, activation_function=torch.nn.Identity())
+    linear.linear.load_state_dict(pooler.state_dict())
+    pool = [] if len(model) == 1 else [Pooling(pooler.in_features, pooling)]
+    modules = [shared, *pool, *([Normalize()] if unit else []), linear]
+    return SentenceTransformer(modules=modules, prompts=prompts_of(model).by_role, device=str(model.device)).eval()
+
+
+def pooler_of(model: SentenceTransformer) -> torch.nn.Linear:
+    """The linear pooler of one side."""
+    last: Any = model[len(model) - 1]
+    linear: torch.nn.Linear = last.linear
+    return linear
+
+
+def pseudo_description(label: Label, keywords: Sequence[str] = ()) -> str:
+    """DEPL 3.2: name and keywords. A given description comes last, since only about 16 tokens are read.
+
+    >>> pseudo_description(Label("1", ("Kakuro",), "A puzzle."), ["clues", "sums"])
+    'Kakuro. clues sums. A puzzle'
+    """
+    parts = (label.name, " ".join(keywords), label.description)
+    return ". ".join(part.rstrip(".") for part in parts if part)
+
+
+def cut(text: str, tokenizer: Tokenizer, tokens: int) -> str:
+    """The beginning of a text, up to the end of token number `tokens`; special tokens are not counted."""
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    # without padding
+    offsets = [ends for ends, own in zip(encoding.offsets, encoding.attention_mask, strict=True) if own]
+    return text if len(offsets) <= tokens else text[: offsets[tokens - 1][1]]

@@ -9,9 +9,9 @@ import numpy as np
 
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Positive
 from tagwright.core.saved import read_manifest, read_options, write_manifest
-from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents, tree_shares
+from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents
 from tagwright.encoders.cache import keeps_documents
-from tagwright.encoders.unit_vectors import unit
+from tagwright.encoders.layers import unit
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense, TextEncoder
 from tagwright.text.words import sentence_spans, word_spans
@@ -21,9 +21,6 @@ Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstra
 
 BATCH = 64
 "Documents whose paragraphs are in memory at once."
-
-FIRST = 512
-"Words read where aggregate is first: at least as many as fit into 512 tokens."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,11 +108,11 @@ class FullText(Retriever):
     def score(self, reading: Paragraphs, candidates: Run) -> Floats:
         """Return (suggestions,) scores: FuTex Eq. 7, or the mean cosine of the best paragraphs; 0 without text."""
         if self.options.aggregate != "best":
-            found, rows = np.zeros(len(candidates.labels), np.float32), candidates.rows
+            scores, rows = np.zeros(len(candidates.labels), np.float32), candidates.rows
             has = (np.diff(reading.indptr) > 0)[rows]
             first = reading.indptr[rows[has]]
-            found[has] = self.dense.vectors.cosines(reading.vectors, first, candidates.labels[has])
-            return found
+            scores[has] = self.dense.vectors.cosines(reading.vectors, first, candidates.labels[has])
+            return scores
         spans = zip(reading.indptr[:-1].tolist(), reading.indptr[1:].tolist(), strict=True)
         best = [
             mean_of_best(reading.vectors[start:end] @ self.dense.vectors[labels].T, self.options.best)
@@ -155,7 +152,7 @@ class FullText(Retriever):
     def _read(self, documents: Sequence[Document]) -> Paragraphs:
         leaves, shares = zip(*map(self._leaves, documents), strict=True)
         indptr = np.cumsum([0, *map(len, leaves)])
-        texts = [leaf.text for each in leaves for leaf in each]
+        texts = [leaf.text for own in leaves for leaf in own]
         vectors = self._encode(texts)
         if self.options.aggregate == "best":
             return Paragraphs(vectors, indptr)
@@ -174,15 +171,15 @@ class FullText(Retriever):
         """Return the texts of a document to encode, and their shares in its vector."""
         aggregate = self.options.aggregate
         if aggregate == "first":
-            spans = word_spans(document.text, 1)[:FIRST]  # a length, as in `paragraphs.is_long`
-            found = [Paragraph(document.text[: spans[-1][1]], 0, HEAD)] if spans else []
+            spans = word_spans(document.text, 1)[:512]  # at least as many as fit into 512 tokens
+            leaves = [Paragraph(document.text[: spans[-1][1]], 0, HEAD)] if spans else []
         else:
-            found = paragraphs(document, self.options.shortest)
+            leaves = paragraphs(document, self.options.shortest)
         if aggregate == "abstract":
-            found = found[:1]
-        if aggregate in ("tree", "sections") and found:
-            return _along_tree(found, document, self.options)
-        return found, np.full(len(found), 1 / max(1, len(found)), np.float32)
+            leaves = leaves[:1]
+        if aggregate in ("tree", "sections") and leaves:
+            return _along_tree(leaves, document, self.options)
+        return leaves, np.full(len(leaves), 1 / max(1, len(leaves)), np.float32)
 
 
 def mean_of_best(cosines: Floats, m: int) -> Floats:
@@ -208,9 +205,11 @@ def _aggregated(vectors: Floats, shares: Floats, indptr: Longs) -> Paragraphs:
     return Paragraphs(unit(sums[written]), np.cumsum([0, *written]))
 
 
-def _along_tree(found: list[Paragraph], document: Document, options: FullTextOptions) -> tuple[list[Paragraph], Floats]:
+def _along_tree(
+    leaves: list[Paragraph], document: Document, options: FullTextOptions
+) -> tuple[list[Paragraph], Floats]:
     """Sort the paragraphs by section and compute their shares. Title and abstract form the first section."""
-    levels, owners = [section.level for section in document.sections], np.array([leaf.section for leaf in found])
+    levels, owners = [section.level for section in document.sections], np.array([leaf.section for leaf in leaves])
     tops = _tops(levels)
     headings = [section.heading if tops[place] == place else "" for place, section in enumerate(document.sections)]
     weights = [_weight(heading, options) for heading in ("abstract", *headings)]
@@ -223,7 +222,7 @@ def _along_tree(found: list[Paragraph], document: Document, options: FullTextOpt
     else:
         shares = tree_shares([1, *levels], sizes, weights)
     order = np.argsort(owners, kind="stable")
-    return [found[place] for place in order.tolist()], shares
+    return [leaves[place] for place in order.tolist()], shares
 
 
 def _tops(levels: Sequence[int]) -> list[int]:
@@ -238,3 +237,36 @@ def _tops(levels: Sequence[int]) -> list[int]:
 def _weight(heading: str, options: FullTextOptions) -> float:
     folded = heading.casefold()
     return next((weight for word, weight in options.weights.items() if word.casefold() in folded), 1.0)
+
+
+def tree_shares(levels: Sequence[int], sizes: Sequence[int], weights: Sequence[float] | None = None) -> Floats:
+    """FuTex Eq. 6, from the root down: the weight of each paragraph in a mean of means along the section tree.
+
+    h_x is the mean over Child(x), so a child has 1 / |Child(x)| of the share of x, and h of the root is the sum of
+    share * h_p over the paragraphs. Children are a section's own paragraphs and its subsections that have any.
+
+    levels: (sections,) as in Section. sizes: (sections,) own paragraphs. weights: (sections,) the weight of a section
+    among its siblings; 1 by default, as for a paragraph. Returns (paragraphs,), section by section; they sum to 1.
+
+    The root has an abstract of one paragraph and a body: 1/2 each. The body has one paragraph and a subsection: 1/4
+    each. The subsection has two: 1/8 each.
+
+    >>> tree_shares([1, 1, 2], [1, 1, 2]).tolist()
+    [0.5, 0.25, 0.125, 0.125]
+    """
+    above = parents(levels)
+    filled, total = list(sizes), np.zeros(len(levels) + 1)  # the last position is that of the root, HEAD
+    weight = np.ones(len(levels)) if weights is None else np.asarray(weights, np.float64)
+    for section in reversed(range(len(levels))):
+        if filled[section]:
+            total[section] += sizes[section]
+            total[above[section]] += weight[section]
+            if above[section] != HEAD:
+                filled[above[section]] += filled[section]
+    share = np.zeros(len(levels) + 1)
+    share[HEAD] = 1.0
+    for section, parent in enumerate(above):
+        if filled[section]:
+            share[section] = share[parent] * weight[section] / total[parent]
+    own = np.divide(share[:-1], total[:-1], out=np.zeros(len(levels)), where=total[:-1] > 0)
+    return np.repeat(own, sizes).astype(np.float32)

@@ -24,10 +24,8 @@ from tagwright.encoders.device import uses_gpu
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.errors import ConfigError
 from tagwright.graph.network import Graph
-from tagwright.papers.cross_encoder import train_cross_encoder
 from tagwright.papers.full_text import FullText, FullTextOptions
-from tagwright.papers.in_batch import in_batch
-from tagwright.papers.label_trees import LabelTreeOptions, Trees, fit_trees
+from tagwright.papers.label_trees import WIDEST, Trees, fit_trees
 from tagwright.papers.metadata_pairs import View, metadata_pairs, metadata_triples, one_paragraph
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.lexical import Lexical, LexicalOptions
@@ -106,7 +104,7 @@ class Config(FullTextOptions, VectorOptions):
     "Trees of the classifier (4.1)."
     leaf_labels: Annotated[int, Range(least=2)] = 100
     "Labels in a leaf of a tree (4.1)."
-    beam: AtLeastOne = 10
+    beam: Annotated[int, Range(least=1, most=WIDEST)] = 10
     "Nodes followed on each level of a tree (4.1)."
     min_papers: AtLeastOne = 5
     "The fewest documents that must hold a word (4.1)."
@@ -196,12 +194,7 @@ def paper() -> Config:
     )
 
 
-def fit(
-    documents: Sequence[Document],
-    labels: Vocabulary,
-    config: Config = Config(),
-    steps: Steps = Steps(),
-) -> Tagger:
+def fit(documents: Sequence[Document], labels: Vocabulary, config: Config = Config(), steps: Steps = Steps()) -> Tagger:
     """Algorithm 1. steps: the store of every stage.
 
     Raises ConfigError or InputError when documents and config do not fit, or omikuji is needed and missing, before
@@ -227,6 +220,8 @@ def fine_tune(
     The triples of the cross-encoder have no neighbour as p- (Eq. 3). The bi-encoder's negatives are the other p+ of a
     batch but for those of its own two documents; a neighbour can be among them.
     """
+    from tagwright.papers.losses import in_batch, train_cross_encoder
+
     cross = None
     if config.learning == "none":
         return cross, _as_it_comes(config)
@@ -259,17 +254,19 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
     def full() -> FullText:
         return FullText(dense(), config.full_text)
 
+    def abstract() -> Stage:
+        return (
+            CrossEncoderReranker(labels, cross) if cross else FullText(dense(), FullTextOptions(aggregate="abstract"))
+        )
+
     makers: dict[Ranking, Callable[[], Stage]] = {
-        "abstract": lambda: CrossEncoderReranker(labels, cross) if cross else FullText(dense(), ABSTRACT),  # Eq. 8
+        "abstract": abstract,  # Eq. 8
         "fulltext": full,  # Eq. 6, 7
-        "mentions": lambda: ExactMatch(
-            labels, ExactMatchOptions(text_field="title_and_abstract", stem=config.language)
-        ),
-        "all_mentions": lambda: ExactMatch(labels, ExactMatchOptions(stem=config.language)),
+        "mentions": lambda: _mentions(labels, config, "title_and_abstract"),
+        "all_mentions": lambda: _mentions(labels, config, "text"),
     }
-    own: Ranking = (
-        "mentions" if config.text_field == "title_and_abstract" else "all_mentions"
-    )  # how the retriever scores its candidates
+    # how the retriever scores its candidates
+    own: Ranking = "mentions" if config.text_field == "title_and_abstract" else "all_mentions"
     is_retrieved = "exact_match" in config.retrievers and own in config.rankings
     rerankers = {str(name): makers[name]() for name in config.rankings if not (is_retrieved and name == own)}
     if config.third:
@@ -281,18 +278,12 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
     return Tagger(labels, found_by, rerankers, PoolOptions(limit=config.budget), combiner)
 
 
-ABSTRACT = FullTextOptions(aggregate="abstract")
-
-
 def retrievers(labels: Vocabulary, config: Config, full: Callable[[], Retriever]) -> dict[str, Retriever]:
     """The retrievers of the candidates C(d), by name. full: makes the one for "dense"."""
+    words = LexicalOptions(k=config.found, text_field=config.text_field, stem=config.language)
     makers: dict[RetrieverName, Callable[[], Retriever]] = {
-        "exact_match": lambda: ExactMatch(
-            labels, ExactMatchOptions(text_field=config.text_field, stem=config.language)
-        ),
-        "bm25": lambda: Lexical(
-            labels, LexicalOptions(k=config.found, text_field=config.text_field, stem=config.language)
-        ),
+        "exact_match": lambda: _mentions(labels, config, config.text_field),
+        "bm25": lambda: Lexical(labels, words),
         "dense": full,
     }
     return {name: makers[name]() for name in config.retrievers}
@@ -319,7 +310,6 @@ def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, con
     """A classifier of the full text, trained on pseudo labels; its labels follow those of the ensemble (3.3)."""
     trees = classifier(ensemble.vocabulary, *bag_of_words(documents, config), pseudo, config)
     keep = config.pseudo_labels if config.order == "example" else None  # Example 3.1
-    assert isinstance(ensemble.combiner, WeightedSum), "what `rank` makes"
     return replace(
         ensemble,
         retrievers={**ensemble.retrievers, "classifier": trees},
@@ -338,8 +328,12 @@ def bag_of_words(documents: Sequence[Document], config: Config) -> tuple[BagOfWo
 
 def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Run, config: Config) -> Retriever:
     """Parabel, trained on pseudo labels of the documents of the features."""
-    options = LabelTreeOptions(trees=config.trees, leaf=config.leaf_labels, beam=config.beam)
-    return Trees(labels, bag, fit_trees(features, pseudo, len(labels), options), config.suggestions)
+    trees = fit_trees(features, pseudo, len(labels), trees=config.trees, leaf=config.leaf_labels, beam=config.beam)
+    return Trees(labels, bag, trees, config.suggestions)
+
+
+def _mentions(labels: Vocabulary, config: Config, text_field: TextField) -> ExactMatch:
+    return ExactMatch(labels, ExactMatchOptions(text_field=text_field, stem=config.language))
 
 
 def _usual_count() -> int:

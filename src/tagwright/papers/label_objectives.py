@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from tagwright.encoders.prompts import Role
-from tagwright.papers.pairs import Key, Source
+from tagwright.papers.pairs import Key, Source, of_documents
 from tagwright.training.objectives import Objective, OwnWeight
 from tagwright.types import Document, Floats, Ints, Longs, Mask, Pair, Run
 
 if TYPE_CHECKING:
     import torch
-
-SCALE = 4.0
-"A pooler starts as this multiple of the identity, so that the inner product starts as 16 cosines of the encoder."
 
 DEVIATION = 0.02
 "Of weights that are drawn: BERT's for layers that are not pre-trained."
@@ -33,11 +30,11 @@ def labelled_documents(documents: Sequence[Document], gold: Run, *, seed: int = 
     """
     labelled = np.diff(gold.indptr) > 0
 
-    def draw(block: range, _: Key) -> list[Pair]:
-        texts = [document.text for document in documents[block.start : block.stop]]
-        return [Pair(text, "", i) for i, text in enumerate(texts, block.start) if labelled[i] and text.strip()]
+    def of_document(document: Document, place: int, _: Key) -> Iterator[Pair]:
+        if labelled[place] and (text := document.text).strip():
+            yield Pair(text, "", place)
 
-    return Source(len(documents), draw, seed).checked(
+    return of_documents(documents, of_document, seed).checked(
         f"none of {len(documents)} documents has both text and a label of the vocabulary; a supervised method needs "
         "documents with labels"
     )
@@ -123,39 +120,25 @@ class Heads:
         """
         import torch
 
-        if not unit:
-            return cls._drawn(dim, labels, texts=texts, classifiers=classifiers, seed=seed)
-        offset = float(np.sqrt(max(0.0, np.log((1 - share) / share)) / dim))
+        rng, offset = torch.Generator().manual_seed(seed), 0.0
+        if unit:
+            offset = float(np.sqrt(max(0.0, np.log((1 - share) / share)) / dim))
 
         def pooler(bias: float) -> torch.nn.Linear:
-            made = torch.nn.Linear(dim, dim)
-            torch.nn.init.eye_(made.weight).mul_(SCALE)
-            torch.nn.init.constant_(made.bias, bias)
-            return made
+            layer = torch.nn.Linear(dim, dim)
+            # times 4: the inner product starts as 16 cosines of the encoder
+            weight = torch.nn.init.eye_(layer.weight).mul_(4.0) if unit else drawn(dim, DEVIATION)
+            layer.weight = torch.nn.Parameter(weight)
+            torch.nn.init.constant_(layer.bias, bias)
+            return layer
+
+        def drawn(rows: int, deviation: float) -> torch.Tensor:
+            return torch.randn(rows, dim, generator=rng).mul_(deviation)
 
         with torch.no_grad():
-            drawn = torch.randn(labels if classifiers else 0, dim, generator=torch.Generator().manual_seed(seed))
-            weights = torch.nn.Parameter(drawn.mul_(0.1 / dim**0.5).sub_(offset)) if classifiers else None
-            return cls(pooler(offset), pooler(-offset) if texts else None, weights)
-
-    @classmethod
-    def _drawn(cls, dim: int, labels: int, *, texts: bool, classifiers: bool, seed: int) -> Heads:
-        """For vectors of any length: normal weights, and biases of 0."""
-        import torch
-
-        rng = torch.Generator().manual_seed(seed)
-
-        def normal(*shape: int) -> torch.nn.Parameter:
-            return torch.nn.Parameter(torch.randn(shape, generator=rng).mul_(DEVIATION))
-
-        def pooler() -> torch.nn.Linear:
-            made = torch.nn.Linear(dim, dim)
-            made.weight = normal(dim, dim)
-            torch.nn.init.zeros_(made.bias)
-            return made
-
-        document, label = pooler(), pooler() if texts else None
-        return cls(document, label, normal(labels, dim) if classifiers else None, unit=False)
+            document, label = pooler(offset), pooler(-offset) if texts else None
+            weights = drawn(labels, 0.1 / dim**0.5 if unit else DEVIATION).sub_(offset) if classifiers else None
+            return cls(document, label, None if weights is None else torch.nn.Parameter(weights), unit=unit)
 
     def init_from(self, document: torch.nn.Linear, classifiers: Floats) -> None:
         """Take the document pooler of a trained classifier (A.1.5), and its label vectors if this model has any.
@@ -172,39 +155,31 @@ class Heads:
             if self.label is not None:
                 self.label.bias.copy_(vectors.mean(0))
 
-    def weights(self, rates: Rates) -> dict[str, OwnWeight]:
-        """All parameters by name."""
-        found = {f"document.{name}": OwnWeight(w, rates.poolers) for name, w in self.document.named_parameters()}
+    def weights(self, poolers: float, classifiers: float) -> dict[str, OwnWeight]:
+        """All parameters by name, with the learning rates of poolers and of classifier weights."""
+        own = {f"document.{name}": OwnWeight(weight, poolers) for name, weight in self.document.named_parameters()}
         if self.label is not None:
-            found |= {f"label.{name}": OwnWeight(w, rates.poolers) for name, w in self.label.named_parameters()}
+            own |= {f"label.{name}": OwnWeight(weight, poolers) for name, weight in self.label.named_parameters()}
         if self.classifiers is not None:
-            found["classifiers"] = OwnWeight(self.classifiers, rates.classifiers)
-        return found
-
-
-@dataclass(frozen=True)
-class Rates:
-    """Learning rates of poolers and of classifier weights, relative to the encoder's (A.1.3)."""
-
-    poolers: float
-    classifiers: float
+            own["classifiers"] = OwnWeight(self.classifiers, classifiers)
+        return own
 
 
 @dataclass(eq=False)
 class DualEncoder(Objective):
     """Binary cross-entropy of documents and the labels S_b of their batch.
 
-    texts: the text of every label; not read without heads.label. Pairs are those of `labelled_documents`. seen:
-    (labels,) which labels have a training document. The others have no classifier weights, in training as in tagging:
-    with both heads, their probability is that of their text. apart: with both heads, each has its own loss.
-    label_pooling: which half of a transformer's vector, [CLS, mean], represents the label; CLS represents the document.
-    A static encoder has a single vector for both.
+    Pairs are those of `labelled_documents`. texts: the text of every label; not read without heads.label. rates: see
+    `Heads.weights`. seen: (labels,) which labels have a training document. The others have no classifier weights, in
+    training as in tagging: with both heads, their probability is that of their text. apart: with both heads, each has
+    its own loss. label_pooling: which half of a transformer's vector, [CLS, mean], represents the label; CLS represents
+    the document. A static encoder has a single vector for both.
     """
 
     heads: Heads
     sampler: LabelSampler
     texts: Sequence[str]
-    rates: Rates
+    rates: tuple[float, float]
     seen: Mask
     apart: bool = True
     label_pooling: Literal["cls", "mean"] = "mean"
@@ -259,7 +234,7 @@ class DualEncoder(Objective):
 
     def weights(self) -> Mapping[str, OwnWeight]:
         """The heads."""
-        return self.heads.weights(self.rates)
+        return self.heads.weights(*self.rates)
 
     def _texts(self, labels: Ints) -> list[str]:
         return [] if self.heads.label is None else [self.texts[label] for label in labels.tolist()]
@@ -273,17 +248,17 @@ class DualEncoder(Objective):
             return normalize(vectors, dim=1) if self.heads.unit else vectors
 
         dim = self.heads.document.in_features
-        found = [self.heads.document(scaled(documents[:, :dim]))]
+        vectors = [self.heads.document(scaled(documents[:, :dim]))]
         if self.heads.label is not None:
             half = texts[:, :dim] if self.label_pooling == "cls" else texts[:, -dim:]
-            found.append(self.heads.label(scaled(half)))
+            vectors.append(self.heads.label(scaled(half)))
         if self.heads.classifiers is not None:
             weights = self.heads.classifiers[torch.from_numpy(labels).to(documents.device)]
             if self.heads.label is not None:
                 seen = torch.from_numpy(self.seen[labels]).to(documents.device)
-                weights = torch.where(seen[:, None], weights, found[1])  # the mean of twice the same
-            found.append(weights)
-        return found
+                weights = torch.where(seen[:, None], weights, vectors[1])  # the mean of twice the same
+            vectors.append(weights)
+        return vectors
 
 
 def _documents(batch: Sequence[Pair]) -> Longs:

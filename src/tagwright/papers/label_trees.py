@@ -1,17 +1,17 @@
-"""Suggest labels by label trees over words (Parabel).
+"""Suggest labels by label trees over words (Parabel), trained and held by omikuji in a process of its own.
 
-omikuji runs in a process of its own, see papers/forest.py.
+omikuji logs on stdout, draws bars on stderr, and aborts its process when it fails: all of that is confined to a worker
+of core/workers.py, which holds a `Forest`.
 """
 
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Range
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.saved import (
@@ -27,9 +27,12 @@ from tagwright.core.workers import Worker, WorkerError
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ConfigError, ModelError, TagwrightError
-from tagwright.papers.forest import Forest
-from tagwright.stages.linear.classifiers import save_parts
-from tagwright.types import Distribution, Document, Floats, Ints, Label, Retriever, Run, places_of
+from tagwright.stages.evidence import FindsAtOnce
+from tagwright.stages.linear.stage import save_parts
+from tagwright.types import Distribution, Document, Ints, Label, Run, places_of
+
+Arrays: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"Those of a CSR matrix (documents, words): indptr, indices, data."
 
 WIDEST = 1 << 16
 "Maximum beam width: omikuji allocates memory for all of it."
@@ -79,8 +82,8 @@ class LabelTrees:
             raise ModelError(f"{folder}: the trees cannot be read ({error}); save the model again") from None
 
 
-class Trees(Retriever):
-    """Candidates by trees of labels (Parabel). A types.Retriever; scores are probabilities.
+class Trees(FindsAtOnce):
+    """Candidates by trees of labels (Parabel). Scores are probabilities, 0 for a label beyond the beam.
 
     places: (labels of the trees,) the position of each in this vocabulary, -1 if it is missing.
     """
@@ -98,14 +101,6 @@ class Trees(Retriever):
         """All labels that the beams reach for each document."""
         run = self.model.predict(self.bag.transform(document.text for document in documents), len(self.places))
         return run.moved(self.places)
-
-    def find(self, reading: Run) -> Run:
-        """The k most probable labels of each document; none for a document without a known word."""
-        return reading.top(self.k)
-
-    def score(self, reading: Run, candidates: Run) -> Floats:
-        """Return the probability of each candidate, (suggestions,); 0 for a label beyond the beam or unknown."""
-        return reading.scores_of(candidates)
 
     def with_labels(self, labels: Sequence[Label]) -> "Trees":
         """Return a copy for another vocabulary: labels are mapped by id; new labels score 0."""
@@ -135,25 +130,21 @@ class Trees(Retriever):
         return cls(labels, bag, model, k, np.array(places))
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelTreeOptions(Checked):
-    """Trees of labels by omikuji; the defaults are those of FuTex. Raises ConfigError for a value that cannot work."""
+def fit_trees(
+    features: Matrix,
+    gold: Run,
+    labels: int,
+    *,
+    trees: int = 3,
+    leaf: int = 100,
+    beam: int = 10,
+    workers: int = 0,
+) -> LabelTrees:
+    """Parabel (FuTex 3.3; the defaults are its own). features: (documents, words) CSR; gold: a row for each document.
 
-    trees: AtLeastOne = 3
-    "Trees, each grown from another random start; their probabilities are averaged."
-
-    leaf: Annotated[int, Range(least=2)] = 100
-    "A branch with fewer labels is not split again."
-
-    beam: Annotated[int, Range(least=1, most=WIDEST)] = 10
-    "Branches that are followed in each tree when a document is tagged."
-
-    workers: AtLeastZero = 0
-    "Threads; 0 is one for each core."
-
-
-def fit_trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOptions = LabelTreeOptions()) -> LabelTrees:
-    """Parabel (FuTex 3.3). features: (documents, words) CSR; gold: a row for each document.
+    trees: each is grown from another random start; their probabilities are averaged. leaf: a branch with fewer labels
+    is not split again. beam: branches that are followed in each tree when a document is tagged. workers: threads; 0 is
+    one for each core.
 
     omikuji takes no seed: two trainings differ a little. Documents without labels or words are ignored. Raises
     ConfigError when no document is left, TagwrightError when omikuji fails or is not installed.
@@ -162,18 +153,82 @@ def fit_trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOption
     if not len(used):
         raise ConfigError("no document has both words and a label of the vocabulary; label trees learn from these")
     forest, learnt, gold = forest_worker(), features[used], gold.take(used)
-    scratch = tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)
-    with bar("parabel trees", None), scratch as folder:
+    with bar("parabel trees", None), scratch_folder() as folder:
         try:
             words = forest.ask(
                 "grow",
                 features=(learnt.indptr, learnt.indices, learnt.data),
                 gold=(gold.indptr, gold.labels),
                 size=(labels, features.shape[1]),
-                scratch=Path(folder),
-                settings={"n_trees": options.trees, "min_branch_size": options.leaf},
-                workers=options.workers,
+                scratch=folder,
+                settings={"n_trees": trees, "min_branch_size": leaf},
+                workers=workers,
             )
         except WorkerError as error:
             raise TagwrightError(f"omikuji could not grow parabel trees ({error})") from None
-    return LabelTrees(forest, words, options.beam)
+    return LabelTrees(forest, words, beam)
+
+
+class Forest:
+    """The trees of the process that a `Worker` starts."""
+
+    model: Any = None
+
+    def grow(
+        self,
+        features: Arrays,
+        gold: tuple[NDArray[Any], NDArray[Any]],
+        size: tuple[int, int],
+        scratch: Path,
+        settings: dict[str, Any],
+        workers: int,
+    ) -> int:
+        """Learn from documents; returns the number of words. gold: indptr and labels. size: number of labels and words.
+
+        scratch: an existing folder for a file in the format of the Extreme Classification repository.
+        """
+        import omikuji
+
+        path = scratch / "documents.txt"
+        with path.open("w", encoding="ascii") as file:
+            file.write(f"{len(gold[0]) - 1} {size[1]} {size[0]}\n")
+            file.writelines(_lines(features, gold))
+        chosen = omikuji.Model.default_hyper_param()
+        for name, value in settings.items():
+            setattr(chosen, name, value)
+        self.model = omikuji.Model.train_on_data(str(path), chosen, workers)
+        return int(self.model.n_features)
+
+    def load(self, folder: Path) -> int:
+        """Read what `save` wrote; returns the number of words."""
+        import omikuji
+
+        self.model = omikuji.Model.load(str(folder))
+        return int(self.model.n_features)
+
+    def save(self, folder: Path) -> None:
+        """Write into an existing folder."""
+        self.model.save(str(folder))
+
+    def predict(self, features: Arrays, beam: int, k: int) -> Arrays:
+        """The k best labels of each row: the arrays of a Run."""
+        ranked = [self.model.predict(row, beam, k) if row else [] for row in _rows(features)]
+        pairs = [pair for row in ranked for pair in row]
+        labels = np.fromiter((label for label, _ in pairs), np.int32, len(pairs))
+        scores = np.fromiter((score for _, score in pairs), np.float32, len(pairs))
+        return np.cumsum([0, *map(len, ranked)], dtype=np.int64), labels, scores
+
+
+def _rows(features: Arrays) -> Iterator[list[tuple[int, float]]]:
+    """Words and weights of each document."""
+    indptr, indices, data = features
+    for start, end in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):
+        yield list(zip(indices[start:end].tolist(), data[start:end].tolist(), strict=True))
+
+
+def _lines(features: Arrays, gold: tuple[NDArray[Any], NDArray[Any]]) -> Iterator[str]:
+    """Labels and words of each document."""
+    starts, labels = gold
+    for row, words in enumerate(_rows(features)):
+        weights = " ".join(f"{word}:{weight:.6g}" for word, weight in sorted(words))
+        yield f"{','.join(map(str, labels[starts[row] : starts[row + 1]].tolist()))} {weights}\n"

@@ -1,4 +1,4 @@
-"""The training losses of the papers, each as one pure function of embeddings.
+"""The training losses of the papers, each as one pure function of embeddings, and the objectives that only need one.
 
 A contrastive loss sees matrices of embeddings and nothing else. So it can be called on a batch whose embeddings were
 computed in parts (cached gradients), on one process or several. Half precision is converted to float32 first: at a
@@ -7,11 +7,21 @@ outside of autocast.
 """
 
 import math
-from typing import Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, cast
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from tagwright.core.steps import Steps
+from tagwright.encoders.cross_encoder import CrossEncoder
+from tagwright.encoders.prompts import Role
+from tagwright.training.config import TrainingPlan
+from tagwright.training.encoder import check_batch
+from tagwright.training.loop import train
+from tagwright.training.objectives import Contrastive, Text
+from tagwright.types import Pair, PairSource, Triple
 
 Similarity: TypeAlias = Literal["cosine", "dot"]
 
@@ -148,11 +158,58 @@ def missed_ndcg(scores: Tensor, relevant: Tensor, k: int) -> Tensor:
     >>> round(missed_ndcg(torch.tensor([[3.0, 2.0, 1.0]]), torch.tensor([[False, True, False]]), 5).item(), 4)
     0.3691
     """
-    found = relevant.gather(1, scores.topk(min(k, scores.shape[1]), dim=1).indices)
-    discount = 1 / torch.arange(2, 2 + found.shape[1], device=scores.device, dtype=torch.float32).log2()
+    hits = relevant.gather(1, scores.topk(min(k, scores.shape[1]), dim=1).indices)
+    discount = 1 / torch.arange(2, 2 + hits.shape[1], device=scores.device, dtype=torch.float32).log2()
     right = relevant.sum(1)
     ideal = discount.cumsum(0)[right.clamp(1, len(discount)) - 1]
-    return 1 - ((found * discount).sum(1) / ideal)[right > 0].mean()
+    return 1 - ((hits * discount).sum(1) / ideal)[right > 0].mean()
+
+
+def in_batch(
+    temperature: float, *, groups: bool = True, roles: tuple[Role, Role] = ("query", "document")
+) -> Contrastive:
+    """RTS Eq. 1, MACLR Eq. 1: pairs of one batch are each other's negatives.
+
+    groups: false-negative masking, pairs of one group are not. roles: which prompts anchors and positives get.
+    """
+
+    def loss(anchors: Tensor, positives: Tensor, group: Tensor) -> Tensor:
+        return info_nce(anchors, positives, temperature, groups=group if groups else None)
+
+    return Contrastive(loss, roles)
+
+
+def in_clusters(temperature: float) -> Contrastive:
+    """MACLR Eq. 2: the pairs of a group, here of a cluster or a label, are each other's positives."""
+
+    def loss(anchors: Tensor, positives: Tensor, groups: Tensor) -> Tensor:
+        return cluster_loss(anchors, positives, temperature, similarity="cosine", groups=groups)
+
+    return Contrastive(loss)
+
+
+class TripleContrast(Contrastive):
+    """MICoL Eq. 11, FuTex Eq. 3: an anchor should score higher with its positive than with its negative."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda positive, negative, _: score_contrast(positive[:, 0], negative))
+
+    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:  # noqa: ARG002
+        """Anchors with positives, anchors with negatives; all pairs are `Triple`s."""
+        triples = cast("Sequence[Triple]", batch)
+        return [(t.anchor, t.positive) for t in triples], [(t.anchor, t.negative) for t in triples]
+
+
+def train_cross_encoder(
+    encoder: CrossEncoder, triples: PairSource, plan: TrainingPlan, steps: Steps = Steps()
+) -> CrossEncoder:
+    """The cross-encoder trained on `Triple`s; its model is trained in place. steps: see `loop.train`.
+
+    Raises ConfigError when the triples do not fill a batch.
+    """
+    check_batch(triples, plan)
+    train(encoder.model, triples, TripleContrast(), plan, steps)
+    return CrossEncoder.of(encoder.model, encoder.name)
 
 
 def _similarities(x: Tensor, y: Tensor, similarity: Similarity) -> Tensor:

@@ -1,11 +1,12 @@
 """MACLR: train on titles, clusters and labels, then on pseudo labels of the encoder and of TF-IDF (Xiong et al., 2022).
 
 "Extreme Zero-Shot Learning for Extreme Text Classification". `fit` reads no label of a document (EZ-XMC); `fine_tune`
-continues with few known labels (FS-XMC).
+continues with few known labels (FS-XMC). With its four switches off it is ICT, the inverse cloze task (Lee et al.,
+2019): the first row of Table 4.
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -15,9 +16,7 @@ from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
-from tagwright.papers.clusters import ClusterSchedule
-from tagwright.papers.in_batch import in_batch
-from tagwright.papers.maclr_stage1 import MaclrStage1, eq_2
+from tagwright.papers.maclr_stage1 import ClusterSchedule, MaclrStage1
 from tagwright.papers.pairs import Source, ict_pairs, labelled_pairs
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical, LexicalOptions
@@ -75,6 +74,18 @@ class Config(RetrievalOptions):
     training: TrainingConfig = TrainingConfig()
     "How to train in both stages; unset values are those of `TRANSFORMER` or `STATIC`."
 
+    @property
+    def is_ict(self) -> bool:
+        """Whether all four switches are off: pairs of texts and titles alone are learned, by Eq. 1."""
+        return not (self.clustering or self.label_regularisation or self.encoder_pairs or self.tfidf_pairs)
+
+    @property
+    def plan(self) -> TrainingPlan:
+        """How this kind of encoder is trained."""
+        if self.is_static:
+            return STATIC
+        return replace(TRANSFORMER, dropout="same") if self.is_ict else TRANSFORMER
+
 
 def paper() -> Config:
     """The settings of Appendix A: BERT-base, eight processes with 32 pairs each; no weight decay makes AdamW Adam.
@@ -113,23 +124,30 @@ def fit(
     labels: Vocabulary,
     config: Config = Config(),
     steps: Steps = Steps(),
+    *,
+    pairs_of: Callable[..., Source] = ict_pairs,
 ) -> Tagger:
-    """Algorithm 1. steps: the store of the two stages.
+    """Algorithm 1. steps: the store of the two stages. pairs_of: makes the pairs of Stage I.
 
     Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.
     """
+    from tagwright.papers.losses import in_batch, in_clusters
+
     if config.exclude_self is None:
         config = replace(config, exclude_self=excludes_self(labels.own(documents)))
-    pairs = ict_pairs(documents, seed=config.training.seed)  # Algorithm 1, line 1
-    own = STATIC if config.is_static else TRANSFORMER
-    plan = count_steps(pairs, settle(config.training, own, pairs))
+    pairs = pairs_of(documents, seed=config.training.seed)  # Algorithm 1, line 1
+    plan = settle(config.training, config.plan, pairs)
+    if config.is_ict:
+        encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, steps)
+        return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})
+    plan = count_steps(pairs, plan)
     objective = _eq_4(pairs, len(documents), labels, config, plan)
     encoder = train_encoder(config, pairs, objective, plan, steps.within("stage-1"))  # lines 2 to 16
     guesses = list(_guesses(documents, labels, encoder, config))
     if guesses:
         pseudo = sum(guesses[1:], guesses[0])  # line 17; grouped by label, not by document
-        second = replace(settle(config.training, own, pseudo), steps=plan.steps)
-        loss = eq_2(config.temperature)
+        second = replace(settle(config.training, config.plan, pseudo), steps=plan.steps)
+        loss = in_clusters(config.temperature)
         encoder = train_model(encoder.trainable(), pseudo, loss, second, steps.within("stage-2"))  # line 18
     return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})
 
@@ -166,6 +184,8 @@ def fine_tune(
     tagger with a stage "trained", as `train --fuse` saves, that one is trained, otherwise "dense". Raises ConfigError
     when there is too little to learn from, or the tagger has neither.
     """
+    from tagwright.papers.losses import in_batch
+
     name = TRAINED if TRAINED in tagger.retrievers else "dense"
     dense = tagger.retrievers.get(name)
     if not isinstance(dense, Dense) or not isinstance(dense.encoder, BiEncoder):
@@ -181,8 +201,24 @@ def fine_tune(
     return replace(tagger, retrievers={**tagger.retrievers, name: trained})
 
 
+def fit_few_shot(
+    documents: Sequence[Document],
+    _labels: Vocabulary,
+    config: FewShot = FewShot(),
+    steps: Steps = Steps(),
+    *,
+    model: Tagger,
+    gold: Run,
+) -> Tagger:
+    """The method finetune: `fine_tune` a tagger over its own labels, and keep its training record."""
+    return replace(fine_tune(model, documents, gold, config, steps), training={"before": model.training})
+
+
 def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, plan: TrainingPlan) -> MaclrStage1:
-    schedule = ClusterSchedule.for_corpus(documents, plan.steps or 1, config.clusters)
+    from tagwright.papers.losses import in_batch
+
+    first = config.clusters or max(2, round(documents * 2048 / 294_805))  # the smallest corpus of the paper
+    schedule = ClusterSchedule(first=first, documents=documents, steps=plan.steps or 1)
     return MaclrStage1(
         pair_loss=in_batch(config.temperature).pair_loss,
         pairs=pairs,

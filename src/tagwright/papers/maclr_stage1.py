@@ -1,16 +1,19 @@
-"""The objective of MACLR's Stage I: an instance is close to the titles of its cluster and far from random labels."""
+"""The objective of MACLR's Stage I: an instance is close to the titles of its cluster and far from random labels.
+
+Clusters are few and large at first and grow in number, from an easy task to the final one with every instance in its
+own cluster (4.2.1).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tagwright.encoders.prompts import Role
-from tagwright.papers.clusters import Clusters, ClusterSchedule
 from tagwright.training.objectives import Arrays, Contrastive, Encode, Text
 from tagwright.types import Floats, Label, Longs, Pair, PairSource
 
@@ -53,10 +56,10 @@ class MaclrStage1(Contrastive):
 
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
         """Eq. 2, or Eq. 4 with labels."""
-        from tagwright.papers.losses import label_regularisation
+        from tagwright.papers.losses import in_clusters, label_regularisation
 
         contexts, titles, *others = views
-        loss = eq_2(self.temperature).pair_loss(contexts, titles, self._clusters(groups))
+        loss = in_clusters(self.temperature).pair_loss(contexts, titles, self._clusters(groups))
         if not others:
             return loss
         second = others[0] if self.dropout else contexts
@@ -77,7 +80,7 @@ class MaclrStage1(Contrastive):
 
     def state(self) -> Arrays:
         """The clusters."""
-        return {"groups": self.clusters.groups, "clusters": self.clusters.clusters} if self.clusters else {}
+        return self.clusters._asdict() if self.clusters else {}
 
     def restore(self, state: Arrays) -> None:
         """Restore `state`."""
@@ -102,14 +105,89 @@ class MaclrStage1(Contrastive):
         return np.array(groups, np.int64), np.concatenate(parts)
 
 
-def eq_2(temperature: float) -> Contrastive:
-    """MACLR Eq. 2: the pairs of a group, here of a cluster or a label, are each other's positives."""
-    from tagwright.papers.losses import cluster_loss
+@dataclass(frozen=True, kw_only=True)
+class ClusterSchedule:
+    """The number of clusters at each step (MACLR Algorithm 1). Steps are counted as done: 0 is before the first."""
 
-    def loss(anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
-        return cluster_loss(anchors, positives, temperature, similarity="cosine", groups=groups)
+    first: int
+    "K_0, the clusters at the start."
+    documents: int
+    "The number of clustered documents, and the most clusters."
+    steps: int
+    "T_total, steps of the whole training; clusters are used in its first half."
 
-    return Contrastive(loss)
+    @property
+    def update_every(self) -> int:
+        """T_update, steps after which embeddings and assignments are renewed; after twice as many, clusters double.
+
+        The paper's 5,000 and 10,000 are a twentieth and a tenth of its 100,000 steps (Appendix A).
+        """
+        return max(1, round(self.steps / 20))
+
+    def clusters_at(self, step: int) -> int | None:
+        """The number of clusters for the next step; None when every instance is its own cluster.
+
+        >>> schedule = ClusterSchedule(first=4, documents=10, steps=100)
+        >>> [schedule.clusters_at(step) for step in (0, 9, 10, 24, 50)]
+        [4, 4, 8, 10, None]
+        """
+        if 2 * step >= self.steps:
+            return None
+        return min(self.first << (step // (2 * self.update_every)), self.documents)
+
+    def is_update(self, step: int) -> bool:
+        """Whether instances are reassigned before the next step; the end of clustering is not an update.
+
+        >>> schedule = ClusterSchedule(first=4, documents=99, steps=100)
+        >>> [step for step in range(100) if schedule.is_update(step)]
+        [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]
+        """
+        return step % self.update_every == 0 and self.clusters_at(step) is not None
+
+
+class Clusters(NamedTuple):
+    """The cluster of each group. groups: (groups,) int64, ascending; clusters: (groups,) int64, from 0."""
+
+    groups: Longs
+    clusters: Longs
+
+    @classmethod
+    def of(cls, groups: Longs, embeddings: Floats, clusters: int, *, seed: int = 0) -> Clusters:
+        """Cluster instances by the angle of their embeddings. groups: (instances,). embeddings: (instances, dim).
+
+        Of several instances of a group, the first is used.
+        """
+        unique, first = np.unique(groups, return_index=True)
+        return cls(unique, assign(embeddings[first], clusters, seed=seed))
+
+    def __call__(self, groups: Longs) -> Longs:
+        """The clusters of these groups; a group that was not clustered is a cluster of its own, below 0.
+
+        >>> clusters = Clusters(np.array([3, 8]), np.array([1, 0]))
+        >>> clusters(np.array([8, 3, 5, 9])).tolist()
+        [0, 1, -6, -10]
+        """
+        places = np.searchsorted(self.groups, groups).clip(max=len(self.groups) - 1)
+        return np.where(self.groups[places] == groups, self.clusters[places], -1 - groups)
+
+
+def assign(embeddings: Floats, clusters: int, *, iterations: int = 20, seed: int = 0) -> Longs:
+    """Spherical k-means: the cluster of each embedding, from 0. embeddings: (instances, dim), any norm.
+
+    The same seed gives the same clusters on the same machine. With no fewer clusters than instances, each is its own.
+    """
+    import faiss
+
+    if clusters >= len(embeddings):
+        return np.arange(len(embeddings), dtype=np.int64)
+    vectors = np.array(embeddings, np.float32, order="C")
+    faiss.normalize_L2(vectors)
+    # min_points_per_centroid: small clusters are intended, and FAISS would warn of them on stderr
+    kmeans = faiss.Kmeans(
+        vectors.shape[1], clusters, niter=iterations, seed=seed, spherical=True, min_points_per_centroid=1
+    )
+    kmeans.train(vectors)
+    return np.asarray(kmeans.assign(vectors)[1], np.int64)
 
 
 def _chunks(pairs: PairSource) -> Iterator[list[Pair]]:

@@ -11,12 +11,12 @@ the documents that share a label, which Eq. 17 rewards, and teach nothing: such 
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import InputError, setting
 from tagwright.graph.neighbours import Neighbours
 from tagwright.graph.network import MEASURED_WALKS, Graph
@@ -35,28 +35,16 @@ _PLUS = re.compile(r'"[^"]*"|(\s\+\s)')
 "A quoted name of a field, which may hold anything, or a plus between meta-paths."
 
 
-@dataclass(frozen=True, slots=True)
-class PathEstimate:
+class PathEstimate(NamedTuple):
     """How well a meta-path approximates shared labels, averaged over documents that share a label with another.
 
-    divergence: Eq. 17, from 0 to log 2; log 2 for a document without neighbours. share: share of these documents that
-    have neighbours. precision: share of the neighbours that share a label with the document (Property 1). recall: share
-    of the documents with a shared label that are neighbours (Property 2). chance: share of all other documents that
-    share a label with the document. documents: how many were measured.
+    divergence: Eq. 17, from 0 to log 2; log 2 for a document without neighbours. is_hub: whether the neighbours share
+    labels hardly more often than any documents, as those of one year do.
     """
 
     expression: str
     divergence: float
-    share: float
-    precision: float
-    recall: float
-    chance: float
-    documents: int
-
-    @property
-    def is_hub(self) -> bool:
-        """Whether the neighbours share labels hardly more often than any documents, as those of one year do."""
-        return self.precision < HUB * self.chance
+    is_hub: bool
 
 
 def rank_paths(
@@ -75,12 +63,13 @@ def rank_paths(
         fields = f"metadata {', '.join(graph.fields)}" if graph.fields else "no metadata"
         problem = f"no usual meta-path joins two of the {graph.documents} documents, which have {fields}"
         raise InputError(f"{problem}; learn from their text instead: {setting('pairs', 'names')}")
-    partners = _Partners(labels)
-    sample = partners.sample(seed)
+    sharing = _matrix(labels)
+    able = np.flatnonzero(sharing @ (sharing.sum(axis=0) > 1))  # share a label with another document
+    sample = np.random.default_rng(seed).permutation(able)[:SAMPLE]
     if not len(sample):
         raise InputError(f"no two of {graph.documents} documents share a suggested label; name a meta-path")
-    found = [_estimate(graph.follow(expression), partners, sample) for expression in expressions]
-    return sorted(found, key=lambda estimate: (estimate.is_hub, estimate.divergence))
+    estimates = [_estimate(graph.follow(expression), sharing, sample) for expression in expressions]
+    return sorted(estimates, key=lambda estimate: (estimate.is_hub, estimate.divergence))
 
 
 def split_paths(expression: str) -> list[str]:
@@ -110,50 +99,37 @@ def divergence(x: NDArray[np.floating], y: NDArray[np.floating], both: NDArray[n
     some = np.maximum(x, 1)
     neighbourhood = np.log(2 * some / (some + y)) + (some - both) / some * np.log1p(some / y)
     partners = np.log(2 * y / (some + y)) + (y - both) / y * np.log1p(y / some)
-    found: NDArray[np.float64] = np.where(x > 0, (neighbourhood + partners) / 2, np.log(2))
-    return found
+    means: NDArray[np.float64] = np.where(x > 0, (neighbourhood + partners) / 2, np.log(2))
+    return means
 
 
-def _estimate(neighbours: Neighbours, partners: "_Partners", sample: Longs) -> PathEstimate:
+def _estimate(neighbours: Neighbours, labels: Matrix, sample: Longs) -> PathEstimate:
     walks = neighbours.walks[sample]
     sample = sample[np.cumsum(walks) - walks < MEASURED_WALKS]
     counts = [
         (len(near), len(sharing), len(np.intersect1d(near, sharing, assume_unique=True)))
-        for near, sharing in zip(neighbours.lists(sample), partners(sample), strict=True)
+        for near, sharing in zip(neighbours.lists(sample), _partners(labels, sample), strict=True)
     ]
     x, y, both = np.array(counts, np.float64).T
     some = x > 0
-    return PathEstimate(
-        expression=neighbours.expression,
-        divergence=float(divergence(x, y, both).mean()),
-        share=float(some.mean()),
-        precision=float((both[some] / x[some]).mean()) if some.any() else 0.0,
-        recall=float((both / y).mean()),
-        chance=float(y.mean()) / (len(neighbours) - 1),
-        documents=len(sample),
-    )
+    precision = float((both[some] / x[some]).mean()) if some.any() else 0.0
+    chance = float(y.mean()) / (len(neighbours) - 1)
+    return PathEstimate(neighbours.expression, float(divergence(x, y, both).mean()), precision < HUB * chance)
 
 
-class _Partners:
-    """The documents that share a label with a document, without the document itself."""
+def _matrix(run: Run) -> Matrix:
+    """(documents, labels) 1 where the run has the label."""
+    from scipy import sparse
 
-    def __init__(self, labels: Run) -> None:
-        from scipy import sparse
+    width = int(run.labels.max(initial=0)) + 1
+    return sparse.csr_array((np.ones(len(run.labels), np.int32), run.labels, run.indptr), (len(run), width))
 
-        width = int(labels.labels.max(initial=0)) + 1
-        ones = np.ones(len(labels.labels), np.int32)
-        self._labels: Any = sparse.csr_array((ones, labels.labels, labels.indptr), (len(labels), width))
-        self._documents: Any = self._labels.T.tocsr()
 
-    def sample(self, seed: int) -> Longs:
-        """Draw at most SAMPLE documents that share a label with another document."""
-        common = np.diff(self._documents.indptr) > 1
-        able = np.flatnonzero(self._labels @ common.astype(np.int32))
-        return np.random.default_rng(seed).permutation(able)[:SAMPLE]
-
-    def __call__(self, documents: Longs) -> Iterator[Longs]:
-        for start in range(0, len(documents), BATCH):
-            batch = documents[start : start + BATCH]
-            rows = self._labels[batch] @ self._documents
-            for document, shared in zip(batch.tolist(), np.split(rows.indices, rows.indptr[1:-1]), strict=True):
-                yield np.asarray(shared[shared != document], np.int64)
+def _partners(labels: Matrix, documents: Longs) -> Iterator[Longs]:
+    """The documents that share a label with each of these, without the document itself."""
+    of_labels = labels.T.tocsr()
+    for start in range(0, len(documents), BATCH):
+        batch = documents[start : start + BATCH]
+        rows = labels[batch] @ of_labels
+        for document, shared in zip(batch.tolist(), np.split(rows.indices, rows.indptr[1:-1]), strict=True):
+            yield np.asarray(shared[shared != document], np.int64)

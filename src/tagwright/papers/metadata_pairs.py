@@ -1,12 +1,13 @@
-"""Draw training pairs and triples of documents that metadata join (MICoL 3.3.2, FuTex 3.1), and mix sources of them.
+"""Draw training pairs and triples of documents that metadata join (MICoL 3.3.2, FuTex 3.1), and mix sources of pairs.
 
 A pair of documents has the groups of both, so that neither is its own negative; the group of the first decides whether
 it is for validation. A pair of a document and a short text, such as a keyword, has the groups of both too; there the
 group of the text decides.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count as numbers
 from typing import TypeAlias, TypeVar
 
@@ -16,7 +17,7 @@ from numpy.random import Generator
 from tagwright.data.paragraphs import SHORTEST, is_long
 from tagwright.errors import ConfigError
 from tagwright.graph.neighbours import Neighbours
-from tagwright.papers.pairs import Key, Source, group_of, group_of_document
+from tagwright.papers.pairs import Key, Source, group_of, group_of_document, of_documents
 from tagwright.training.batching import is_validation
 from tagwright.types import Document, Label, Longs, Pair, PairSource, Run, Triple
 
@@ -53,10 +54,11 @@ def metadata_pairs(
 
     Raises InputError when the meta-path joins no two documents, ConfigError when those it joins have no text.
     """
-    sample, read = _sampler(neighbours, count, by_value=by_value, seed=seed), _reader(documents, view)
+    sample = lru_cache(1)(partial(neighbours.sample, count, seed=seed, by_value=by_value))
+    read = _reader(documents, view)
 
     def draw(block: range, key: Key) -> Iterator[Pair]:
-        drawn = zip(*(places[block.start : block.stop] for places in sample(key[-1])), strict=True)
+        drawn = zip(*(places[block.start : block.stop] for places in sample(epoch=key[-1])), strict=True)
         for item, (here, there) in enumerate(drawn, block.start):
             anchor, positive = read(int(here)), read(int(there))
             d, d_plus = _texts(view, (anchor, positive), (*key, item))
@@ -81,11 +83,11 @@ def metadata_triples(
     A document whose neighbours are nearly all others may give none. Raises as `metadata_pairs` does, and ConfigError
     when no document has a negative.
     """
-    sample, read = _sampler(neighbours, count, by_value=by_value, seed=seed), _reader(documents, view)
+    read = _reader(documents, view)
 
     @lru_cache(1)
     def sampled(epoch: int) -> tuple[Longs, Longs, Longs]:
-        anchors, positives = sample(epoch)
+        anchors, positives = neighbours.sample(count, seed=seed, epoch=epoch, by_value=by_value)
         return anchors, positives, _random_negatives(neighbours, anchors, np.random.default_rng((seed, epoch, 1)))
 
     def draw(epoch: int) -> Iterator[Triple]:
@@ -112,11 +114,10 @@ def value_pairs(documents: Sequence[Document], field: str, *, seed: int = 0) -> 
     ['insect', 'wing']
     """
 
-    def draw(block: range, _: Key) -> Iterator[Pair]:
-        for document in documents[block.start : block.stop]:
-            yield from _short_pairs(document, document.metadata.get(field, ()))
+    def of_document(document: Document, *_: object) -> Iterator[Pair]:
+        return _short_pairs(document, document.metadata.get(field, ()))
 
-    return Source(len(documents), draw, seed).checked(
+    return of_documents(documents, of_document, seed).checked(
         f'none of {len(documents)} documents has both text and metadata "{field}"; name a field of short texts'
     )
 
@@ -129,13 +130,34 @@ def name_pairs(documents: Sequence[Document], labels: Sequence[Label], run: Run,
     if len(run) != len(documents):
         raise ValueError(f"the run is over {len(run)} documents, expected {len(documents)}")
 
-    def draw(block: range, _: Key) -> Iterator[Pair]:
-        for index, document in enumerate(documents[block.start : block.stop], block.start):
-            yield from _short_pairs(document, [labels[label].name for label in run[index][0].tolist()])
+    def of_document(document: Document, place: int, _: Key) -> Iterator[Pair]:
+        return _short_pairs(document, [labels[label].name for label in run[place][0].tolist()])
 
-    return Source(len(documents), draw, seed).checked(
+    return of_documents(documents, of_document, seed).checked(
         f"none of {len(documents)} documents has both text and a label that it names"
     )
+
+
+def with_negatives(pairs: PairSource, *, seed: int = 0) -> Callable[[int], Iterator[Triple]]:
+    """The pairs as `Triple`s: the negative of each is the positive of a pair of another group, never one of its anchor.
+
+    So negatives resemble positives, for instance in length. Neighbours of the anchor can be among them: a source that
+    knows the neighbours gives better triples. All pairs of an epoch are in memory.
+    """
+
+    def triples(epoch: int) -> Iterator[Triple]:
+        drawn, own = list(pairs(epoch)), defaultdict[str, set[str]](set)
+        for pair in drawn:
+            own[pair.anchor].add(pair.positive)
+        rng = np.random.default_rng((seed, epoch))
+        for pair in drawn:
+            others = (drawn[i] for i in rng.integers(len(drawn), size=10).tolist())
+            foreign = (o.positive for o in others if o.group != pair.group and o.positive not in own[pair.anchor])
+            negative = next(foreign, None)
+            if negative is not None:
+                yield Triple(pair.anchor, pair.positive, pair.group, negative)
+
+    return triples
 
 
 def mixed(parts: Mapping[Callable[[int], Iterable[T]], float], count: int) -> Callable[[int], Iterator[T]]:
@@ -152,10 +174,10 @@ def mixed(parts: Mapping[Callable[[int], Iterable[T]], float], count: int) -> Ca
     shares = np.array(list(parts.values())) / sum(parts.values())
 
     def draw(epoch: int) -> Iterator[T]:
-        streams, given = [_endless(source, epoch) for source in parts], np.zeros(len(parts))
+        streams, drawn = [_endless(source, epoch) for source in parts], np.zeros(len(parts))
         for number in range(1, count + 1):
-            behind = int(np.argmax(number * shares - given))
-            given[behind] += 1
+            behind = int(np.argmax(number * shares - drawn))
+            drawn[behind] += 1
             yield next(streams[behind])
 
     return draw
@@ -170,16 +192,6 @@ def _texts(view: View | None, documents: Sequence[Document], key: Key) -> list[s
     return [view(document, (*key, end)) if view else text_of(document) for end, document in enumerate(documents)]
 
 
-def _sampler(neighbours: Neighbours, count: int, *, by_value: bool, seed: int) -> Callable[[int], tuple[Longs, Longs]]:
-    """The documents and neighbours of an epoch; the last epoch is cached."""
-
-    @lru_cache(1)
-    def sample(epoch: int) -> tuple[Longs, Longs]:
-        return neighbours.sample(count, seed=seed, epoch=epoch, by_value=by_value)
-
-    return sample
-
-
 def _reader(documents: Sequence[Document], view: View | None) -> Callable[[int], Document]:
     """A function that reads a document.
 
@@ -191,11 +203,9 @@ def _reader(documents: Sequence[Document], view: View | None) -> Callable[[int],
     @lru_cache(KEPT)
     def read(index: int) -> Document:
         document = documents[index]
-        return (
-            Document(document.id, document.title, document.abstract)
-            if document.title_and_abstract.strip()
-            else document
-        )
+        if not document.title_and_abstract.strip():
+            return document
+        return Document(document.id, document.title, document.abstract)
 
     return read
 

@@ -21,13 +21,17 @@ from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.model_folder import STATIC as STATIC_ENCODER
 from tagwright.errors import ConfigError
 from tagwright.graph.network import Graph
-from tagwright.papers.cross_encoder import CROSS as MICOL_CROSS
-from tagwright.papers.cross_encoder import train_cross_encoder, with_negatives
-from tagwright.papers.in_batch import in_batch
 from tagwright.papers.meta_path_selection import PathEstimate, rank_paths, split_paths
-from tagwright.papers.metadata_pairs import metadata_pairs, metadata_triples, mixed, name_pairs, value_pairs
+from tagwright.papers.metadata_pairs import (
+    metadata_pairs,
+    metadata_triples,
+    mixed,
+    name_pairs,
+    value_pairs,
+    with_negatives,
+)
 from tagwright.papers.pairs import rts_pairs, sample_documents
-from tagwright.stages.dense import Dense, DenseOptions, LabelText
+from tagwright.stages.dense import DenseOptions, LabelText
 from tagwright.stages.lexical import Lexical, LexicalOptions, LexicalText
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker, PairedText, RerankerOptions
@@ -52,20 +56,16 @@ TRANSFORMER = TrainingPlan(batch=8, epochs=3, learning_rate=2e-5, validation=VAL
 """A.3.2, but for AdamW in place of Adam, warm-up and decay, the usual ways to train a BERT; the paper does not state
 the rate. Without a GPU, one epoch."""
 
-CROSS = replace(MICOL_CROSS, validation=VALIDATION)
-"A.3.2; see there. Without a GPU, one epoch."
+CROSS = TrainingPlan(batch=4, epochs=3, learning_rate=5e-5, dropout="all", validation=VALIDATION)
+"""A.3.2, but for AdamW in place of Adam. The paper does not state the learning rate; this is the usual one of BERT's
+fine-tuning. Both texts of a pair are cut together, where the paper cuts each at 256 tokens. Without a GPU, one epoch.
+"""
 
 STATIC = TrainingPlan(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0, validation=VALIDATION)
 "As the static encoder of RTS, in batches as much smaller as there are fewer pairs."
 
 PAIRS, PAIRS_WITHOUT_GPU = 55_000, 1_100
 "Pairs of an epoch, one in eleven of them for validation (A.3.2); the second number is for machines without a GPU."
-
-PER_DOCUMENT = 10
-"No more pairs of an epoch than this times the documents: the paper's corpora are far larger than its sample."
-
-CROSS_BUDGET = 50
-"Candidates that a cross-encoder reads with a document: some seconds a document with a hundred on two cores."
 
 CONFIDENT = 3
 "The number of labels of a document that count as confident, as in MACLR's pseudo labels."
@@ -181,12 +181,7 @@ def paper(architecture: Literal["bi", "cross"] = "cross") -> Config:
     )
 
 
-def fit(
-    documents: Sequence[Document],
-    labels: Vocabulary,
-    config: Config = Config(),
-    steps: Steps = Steps(),
-) -> Tagger:
+def fit(documents: Sequence[Document], labels: Vocabulary, config: Config = Config(), steps: Steps = Steps()) -> Tagger:
     """Train on text and metadata of the documents (Algorithm 1). steps: the store of the training.
 
     Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError
@@ -201,6 +196,8 @@ def learn(
     labels: Vocabulary, found_by: Mapping[str, Retriever], pairs: PairSource, config: Config, steps: Steps = Steps()
 ) -> Tagger:
     """Train the encoder on these pairs, or triples for a cross-encoder, and rank the retrievers' candidates with it."""
+    from tagwright.papers.losses import in_batch, train_cross_encoder
+
     encoder: BiEncoder | CrossEncoder
     plan = settle(config.training, config.plan, pairs)
     if config.architecture == "bi":
@@ -229,9 +226,10 @@ def rerank(
     if isinstance(encoder, CrossEncoder):
         text: PairedText = "text" if config.label_text == "both" else config.label_text
         stage: Stage = CrossEncoderReranker(labels, encoder, RerankerOptions(label_text=text))
-        limit = limit or CROSS_BUDGET
+        limit = limit or 50  # some seconds a document with a hundred on two cores
     else:
-        stage = _dense(labels, encoder, config)
+        options = DenseOptions(label_text=config.label_text, text_field=config.text_field)
+        stage = shared_dense(labels, encoder, options)
     weights = WEIGHTS if config.rank == "fused" else {**dict.fromkeys(found_by, 0.0), "encoder": 1.0}
     return Tagger(labels, found_by, {"encoder": stage}, PoolOptions(limit=limit), WeightedSum(weights=weights))
 
@@ -283,22 +281,18 @@ def pair_source(
 
 
 def epoch_pairs(documents: Sequence[Document], config: Config) -> int:
-    """The number of pairs of an epoch."""
-    return config.count or min(_usual_count(config), PER_DOCUMENT * len(documents))
+    """The number of pairs of an epoch: by default at most ten a document, as the paper's corpora are far larger."""
+    return config.count or min(_usual_count(config), 10 * len(documents))
 
 
 def choose_path(
     documents: Sequence[Document], labels: Vocabulary, graph: Graph, found_by: Mapping[str, Retriever], seed: int = 0
 ) -> list[PathEstimate]:
     """The measured usual meta-paths for "auto", the chosen one first."""
-    found = rank_paths(graph, Tagger(labels, found_by).tag(documents, CONFIDENT), seed=seed)
-    best, *others = (f"{each.expression} ({each.divergence:.3f}{', hubs' if each.is_hub else ''})" for each in found)
+    ranked = rank_paths(graph, Tagger(labels, found_by).tag(documents, CONFIDENT), seed=seed)
+    best, *others = (f"{path.expression} ({path.divergence:.3f}{', hubs' if path.is_hub else ''})" for path in ranked)
     _log.warning("meta_path auto: %s, by the divergence of Eq. 17; then %s", best, ", ".join(others) or "none")
-    return found
-
-
-def _dense(labels: Vocabulary, encoder: BiEncoder, config: Config) -> Dense:
-    return shared_dense(labels, encoder, DenseOptions(label_text=config.label_text, text_field=config.text_field))
+    return ranked
 
 
 def _text_pairs(
@@ -307,8 +301,8 @@ def _text_pairs(
     if kind == "values":
         return value_pairs(documents, config.field, seed=config.training.seed)
     if kind == "names":
-        named = Run.concat([names(batch).top(CONFIDENT) for batch in batches(documents)])
-        return name_pairs(documents, labels, named, seed=config.training.seed)
+        in_text = Run.concat([names(batch).top(CONFIDENT) for batch in batches(documents)])
+        return name_pairs(documents, labels, in_text, seed=config.training.seed)
     return rts_pairs(documents, labels, seed=config.training.seed)
 
 

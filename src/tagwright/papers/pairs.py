@@ -74,6 +74,18 @@ class Source:
         return chain.from_iterable(self.draw(block, (self.seed, epoch)) for block in blocks)
 
 
+def of_documents(
+    documents: Sequence[Document], pairs: Callable[[Document, int, Key], Iterable[Pair]], seed: int
+) -> Source:
+    """The source of the pairs that a function makes of each document, its position and the key of the epoch."""
+
+    def draw(block: range, key: Key) -> Iterator[Pair]:
+        for place, document in enumerate(documents[block.start : block.stop], block.start):
+            yield from pairs(document, place, key)
+
+    return Source(len(documents), draw, seed)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RtsOptions(Checked):
     """Which texts RTS pairs. Raises ConfigError when no pairs are possible."""
@@ -119,10 +131,9 @@ def rts_pairs(
     """
     options = options or RtsOptions()
 
-    def of_documents(block: range, key: Key) -> Iterator[Pair]:
-        for item, document in enumerate(documents[block.start : block.stop], block.start):
-            title, text = document.title.strip(), _contents(document)
-            yield from _structural_pairs(title, text, group_of_document(document), options, (*key, 1, item))
+    def of_document(document: Document, place: int, key: Key) -> Iterable[Pair]:
+        title, text = document.title.strip(), _contents(document)
+        return _structural_pairs(title, text, group_of_document(document), options, (*key, 1, place))
 
     def of_labels(block: range, key: Key) -> Iterator[Pair]:
         for item in block:
@@ -135,7 +146,7 @@ def rts_pairs(
     if not (options.title_pairs or options.segment_pairs):
         return pairs_of_labels.checked("only label_pairs is on, and there are no labels")
     _check_texts(documents, options)
-    return pairs_of_labels + Source(len(documents), of_documents, seed).checked(
+    return pairs_of_labels + of_documents(documents, of_document, seed).checked(
         f"none of {len(documents)} documents gives a pair: title_pairs needs a title and text below it, "
         "segment_pairs text for two segments; lower min_words or switch on the other"
     )
@@ -147,13 +158,12 @@ def ict_pairs(documents: Sequence[Document], *, seed: int = 0) -> Source:
     Raises ConfigError when no document has both title and context.
     """
 
-    def draw(block: range, _: Key) -> Iterator[Pair]:
-        for document in documents[block.start : block.stop]:
-            title, context = document.title.strip(), _contents(document)
-            if title and context.strip():
-                yield Pair(context, title, group_of_document(document))
+    def of_document(document: Document, *_: object) -> Iterator[Pair]:
+        title, context = document.title.strip(), _contents(document)
+        if title and context.strip():
+            yield Pair(context, title, group_of_document(document))
 
-    return Source(len(documents), draw, seed).checked(
+    return of_documents(documents, of_document, seed).checked(
         f"none of {len(documents)} documents has both a title and text below it; ICT pairs these"
     )
 
@@ -164,13 +174,12 @@ def simcse_pairs(documents: Sequence[Document], *, seed: int = 0) -> Source:
     Raises ConfigError when no document has text.
     """
 
-    def draw(block: range, _: Key) -> Iterator[Pair]:
-        for document in documents[block.start : block.stop]:
-            text = document.text
-            if text.strip():
-                yield Pair(text, text, group_of_document(document))
+    def of_document(document: Document, *_: object) -> Iterator[Pair]:
+        text = document.text
+        if text.strip():
+            yield Pair(text, text, group_of_document(document))
 
-    return Source(len(documents), draw, seed).checked(f"none of {len(documents)} documents has any text")
+    return of_documents(documents, of_document, seed).checked(f"none of {len(documents)} documents has any text")
 
 
 def labelled_pairs(documents: Sequence[Document], labels: Sequence[Label], run: Run, *, seed: int = 0) -> Source:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from tagwright.core.checked import Positive
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.papers.in_batch import in_batch
 from tagwright.papers.pairs import RtsOptions, rts_pairs
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
@@ -60,16 +59,13 @@ def paper() -> Config:
     )
 
 
-def fit(
-    documents: Sequence[Document],
-    labels: Vocabulary,
-    config: Config = Config(),
-    steps: Steps = Steps(),
-) -> Tagger:
+def fit(documents: Sequence[Document], labels: Vocabulary, config: Config = Config(), steps: Steps = Steps()) -> Tagger:
     """Train on the text of documents and labels. steps: the store of the training.
 
     Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.
     """
+    from tagwright.papers.losses import in_batch
+
     pairs = rts_pairs(documents, labels, config, seed=config.training.seed)  # 3.2.1, 3.2.2
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
     # A title is paired with the text below it: it stands for a label, which is searched.

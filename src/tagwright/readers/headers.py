@@ -49,9 +49,6 @@ MORE_LABELS = (
 )  # fmt: skip
 "Names of labels that count where none of DOCUMENT is there."
 
-_WEB_OF_SCIENCE = {"ti": "title", "ab": "abstract", "ut": "id", "id": "keywords plus"}
-"Its ID is no id; the tags count where both the title (TI) and the source (SO) are columns."
-
 KEYWORDS = (
     "keyword", "keywords", "author keywords", "subject keywords", "subject other", "653a", "stichwort", "stichwörter",
     "stichworte", "automatic tags", "tags", "avainsana", "avainsanat", "nyckelord", "mot clé", "mots clés",
@@ -103,12 +100,6 @@ LABEL: Words = {
     "close": ("close", "close match"),
 }  # fmt: skip
 
-LONGEST = 500
-"The most characters of a name that is compared with these words."
-
-_DUBLIN_CORE = re.compile(r"^(?:(?:dc|dcterms|skos)[:._ ]+|https?://purl\.org/dc/(?:terms|elements/1\.1)/)")
-_TAGGED = re.compile(r"(?P<name>.*\w)(?:_|@|:| ?\(|\[)(?P<tag>[a-z]{2,3}(?:[-_][a-z]{2,4})?)[)\]]?")
-
 
 def recognised(columns: Iterable[str], words: Words) -> dict[str, str]:
     """Part -> its column, by the best of its words that is there; a column is of one part only.
@@ -117,11 +108,11 @@ def recognised(columns: Iterable[str], words: Words) -> dict[str, str]:
     ({'title': 'Nimeke', 'abstract': 'Tiivistelmä'}, {'id': 'code', 'name': 'prefLabel'})
     """
     free = {_key(column): column for column in reversed([*columns])}
-    found = dict[str, str]()
+    parts = dict[str, str]()
     for part, usual in words.items():
         if key := next((key for key in map(_key, usual) if key in free), ""):
-            found[part] = free.pop(key)
-    return found
+            parts[part] = free.pop(key)
+    return parts
 
 
 def among(column: str, words: Sequence[str]) -> bool:
@@ -130,15 +121,16 @@ def among(column: str, words: Sequence[str]) -> bool:
 
 
 def of_web_of_science(columns: Collection[str]) -> dict[str, str]:
-    """Column -> part, of the tags of an export of the Web of Science; empty for other columns.
+    """Column -> part, of the tags of an export of the Web of Science; empty unless TI and SO are columns.
 
     >>> of_web_of_science(["PT", "TI", "SO", "ID"]), of_web_of_science(["ID", "TI"])
     ({'TI': 'title', 'ID': 'keywords plus'}, {})
     """
+    parts = {"ti": "title", "ab": "abstract", "ut": "id", "id": "keywords plus"}  # its ID is no id
     tags = {column: column.strip().casefold() for column in columns}
     if not {"ti", "so"} <= {*tags.values()}:
         return {}
-    return {column: _WEB_OF_SCIENCE[tag] for column, tag in tags.items() if tag in _WEB_OF_SCIENCE}
+    return {column: parts[tag] for column, tag in tags.items() if tag in parts}
 
 
 def language_of(column: str, words: Words) -> tuple[str, str]:
@@ -147,11 +139,12 @@ def language_of(column: str, words: Words) -> tuple[str, str]:
     >>> language_of("prefLabel@de", LABEL), language_of("label_en", LABEL), language_of("parent_id", LABEL)
     (('name', 'de'), ('name', 'en'), ('', ''))
     """
-    found = _TAGGED.fullmatch(column.strip().casefold())
-    if not found or found["tag"] == "id":
+    tagged = r"(?P<name>.*\w)(?:_|@|:| ?\(|\[)(?P<tag>[a-z]{2,3}(?:[-_][a-z]{2,4})?)[)\]]?"
+    match = re.fullmatch(tagged, column.strip().casefold())
+    if not match or match["tag"] == "id":
         return "", ""
-    part = next((part for part, usual in words.items() if among(found["name"], usual)), "")
-    return (part, found["tag"].replace("_", "-")) if part in ("name", "names", "description") else ("", "")
+    part = next((part for part, usual in words.items() if among(match["name"], usual)), "")
+    return (part, match["tag"].replace("_", "-")) if part in ("name", "names", "description") else ("", "")
 
 
 @lru_cache(10_000)
@@ -164,15 +157,16 @@ def folded(column: str) -> str:
     ('body html', '650a', 'subject', 'subject')
     """
     name = clean(column).casefold().rpartition(" - ")[2].strip()
-    name = re.sub(r"\[[\w-]*\]$", "", _DUBLIN_CORE.sub("", name))
-    name = "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each))
+    name = re.sub(r"^(?:(?:dc|dcterms|skos)[:._ ]+|https?://purl\.org/dc/(?:terms|elements/1\.1)/)", "", name)
+    name = re.sub(r"\[[\w-]*\]$", "", name)
+    name = "".join(letter for letter in unicodedata.normalize("NFKD", name) if not unicodedata.combining(letter))
     name = " ".join(re.sub(r"[\W_ǂ]+", " ", name).split())
     return re.sub(r"^(\d{3}) ([a-z])$", r"\1\2", name)
 
 
 def _key(column: str) -> str:
-    """What is compared; nothing longer is a name, nor kept in memory."""
-    return folded(column).replace(" ", "") if len(column) <= LONGEST else ""
+    """What is compared; nothing longer than 500 characters is a name, nor kept in memory."""
+    return folded(column).replace(" ", "") if len(column) <= 500 else ""
 
 
 @lru_cache(10_000)

@@ -12,136 +12,130 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 from tagwright.core.progress import unlogged
 from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
 
 T = TypeVar("T")
 
-_collect: ContextVar[Callable[[InputError], object] | None] = ContextVar("collect", default=None)
-
-
-@contextmanager
-def collecting(collect: Callable[[InputError], object]) -> Iterator[None]:
-    """Inside this block, collect the errors of lines, rows and files that cannot be read, and read on.
-
-    collect: returns False for an error that is not to be collected. An error that makes the rest of a file unreadable,
-    such as damaged compression, is still raised.
-    """
-    token = _collect.set(collect)
-    try:
-        yield
-    finally:
-        _collect.reset(token)
-
-
-def is_collected(error: InputError) -> bool:
-    """Collect the error of one document; False outside of `collecting`, and if it is not to be collected."""
-    collect = _collect.get()
-    return collect is not None and collect(error) is not False
-
-
-def is_collecting() -> bool:
-    """Whether errors are collected."""
-    return _collect.get() is not None
-
-
-def reject(error: InputError) -> None:
-    """Collect the error of one document; raise it outside of `collecting`."""
-    if not is_collected(error):
-        raise error from None
-
-
-_skipped: ContextVar[list[InputError] | None] = ContextVar("skipped", default=None)
-
-
-@contextmanager
-def listing_skipped() -> Iterator[list[InputError]]:
-    """Inside this block, list the errors of files that cannot be read and are skipped, as others can."""
-    found = list[InputError]()
-    token = _skipped.set(found)
-    try:
-        yield found
-    finally:
-        _skipped.reset(token)
-
-
-def skip(errors: Iterable[InputError]) -> None:
-    """List the errors of skipped files inside `listing_skipped`."""
-    if (found := _skipped.get()) is not None:
-        found.extend(errors)
-
-
-DEFAULT = 20_000_000
+DEFAULT_SIZE = 20_000_000
 "About forty novels; anything larger is hardly one document."
 
 PICTURES = 10
 "Factor of the limit for files that hold pictures and fonts besides the text."
 
-VARIABLE = "TAGWRIGHT_MAX_DOCUMENT_SIZE"
-"The environment variable that sets another limit."
-
-SECONDS = 60
-"Processor time for each `DEFAULT` bytes of a file that are begun; honest files take a tenth of it."
-
-TIME_VARIABLE = "TAGWRIGHT_MAX_READING_SECONDS"
-"The environment variable that sets another time."
-
 _log = logging.getLogger(__name__)
-_chosen: ContextVar[int | None] = ContextVar("chosen", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How files are read inside a block. size: of a document, in bytes; None for that of the environment."""
+
+    size: int | None = None
+    encoding: str = ""
+    "Of the text that is being read, unless its first bytes tell one; UTF-8 by default."
+    label_encoding: str = ""
+    "Of vocabularies that are not UTF-8 and for which no other is given."
+    collect: Callable[[InputError], object] | None = None
+    """Gets the errors of lines, rows and files that cannot be read, which are then left out; returns False for one that
+    is not collected. An error that makes the rest of a file unreadable, as damaged compression does, is raised."""
+    skipped: list[InputError] | None = None
+    "Gets the errors of files that cannot be read and are skipped, as others can."
+
+
+_limits: ContextVar[Limits] = ContextVar("limits", default=Limits())  # noqa: B039 - it is frozen
 
 
 @contextmanager
-def document_limit(size: int | None) -> Iterator[None]:
-    """Set the limit in bytes inside this block; None keeps the present one. Raises ConfigError below 1."""
-    if size is not None and size < 1:
-        raise ConfigError(f"the limit for a document is {size} bytes, expected at least 1")
-    token = _chosen.set(size or _chosen.get())
+def within_limits(**changes: Any) -> Iterator[None]:
+    """Change some of the `Limits` inside this block."""
+    token = _limits.set(replace(_limits.get(), **changes))
     try:
         yield
     finally:
-        _chosen.reset(token)
+        _limits.reset(token)
+
+
+def each_within_limits(items: Iterable[T], **changes: Any) -> Iterator[T]:
+    """The items; some of the `Limits` are changed while the next one is made, not while the caller has the last one."""
+    rest = iter(items)
+    while True:
+        with within_limits(**changes):
+            item = list(islice(rest, 1))
+        if not item:
+            return
+        yield from item
+
+
+def current_limits() -> Limits:
+    """Those of the present block."""
+    return _limits.get()
+
+
+def is_collected(error: InputError) -> bool:
+    """Give the error of one document to `Limits.collect`; False if errors are not collected, or not this one."""
+    collect = current_limits().collect
+    return collect is not None and collect(error) is not False
+
+
+def reject(error: InputError) -> None:
+    """Collect the error of one document; raise it if it is not collected."""
+    if not is_collected(error):
+        raise error from None
+
+
+def leave_out(error: InputError) -> None:
+    """Collect the error of one document; log that it is left out if it is not collected."""
+    if not is_collected(error):
+        _log.warning("%s", InputError(f"left out: {error.problem}", error.path, error.line))
+
+
+def readable(documents: Iterable[T | InputError]) -> Iterator[T]:
+    """Yield the documents; leave out those that cannot be read, and raise the error of the first if none can."""
+    first, any_read = None, False
+    for document in documents:
+        if not isinstance(document, InputError):
+            if first:
+                leave_out(first)
+            first, any_read = None, True
+            yield document
+        elif first or any_read:
+            leave_out(document)
+        else:
+            first = document
+    if first:
+        reject(first)
+
+
+def skip(errors: Iterable[InputError]) -> None:
+    """Note the errors of skipped files in `Limits.skipped`."""
+    if (skipped := current_limits().skipped) is not None:
+        skipped.extend(errors)
+
+
+def document_limit(size: int | None) -> AbstractContextManager[None]:
+    """Set the limit in bytes inside a block; None keeps the present one. Raises ConfigError below 1."""
+    if size is not None and size < 1:
+        raise ConfigError(f"the limit for a document is {size} bytes, expected at least 1")
+    return within_limits(size=size or current_limits().size)
 
 
 def largest_document() -> int:
-    """Return the limit in bytes: from `document_limit`, the environment, or `DEFAULT`. Raises ConfigError."""
-    return _chosen.get() or _from_environment(VARIABLE, "bytes", DEFAULT)
+    """Return the limit in bytes: from `document_limit`, the environment, or `DEFAULT_SIZE`. Raises ConfigError."""
+    return current_limits().size or _from_environment("TAGWRIGHT_MAX_DOCUMENT_SIZE", "bytes", DEFAULT_SIZE)
 
 
 def too_large(what: str = "") -> str:
     """Return the error message for a document above the limit, with the remedy."""
     more = what or f"is larger than {largest_document():,} bytes, the limit for one document"
-    return f"{more}; to read it, raise {option('max_document_size', python='max_document_size')} or {VARIABLE}"
-
-
-def leave_out(path: Path | str, line: int) -> None:
-    """Collect the error of a document that is too large; outside of `collecting`, log that it is left out."""
-    leave_out_because(InputError(too_large(), path, line))
-
-
-def leave_out_because(error: InputError) -> None:
-    """Collect the error of one document; outside of `collecting`, log that it is left out."""
-    if not is_collected(error):
-        _log.warning("%s", InputError(f"left out: {error.problem}", error.path, error.line))
-
-
-def readable(found: Iterable[T | InputError]) -> Iterator[T]:
-    """Yield the documents; leave out those that cannot be read, and raise the error of the first if none can."""
-    damaged, any_read = list[InputError](), False
-    for each in found:
-        if isinstance(each, InputError):
-            damaged.append(each)
-        else:
-            any_read = True
-            yield each
-        while any_read and damaged:
-            leave_out_because(damaged.pop(0))
-    for error in damaged:
-        reject(error)
+    remedy = option("max_document_size", python="max_document_size")
+    return f"{more}; to read it, raise {remedy} or TAGWRIGHT_MAX_DOCUMENT_SIZE"
 
 
 def read_whole(file: IO[bytes], path: Path | str, times: int = 1) -> bytes:
@@ -157,12 +151,15 @@ def read_whole(file: IO[bytes], path: Path | str, times: int = 1) -> bytes:
 
 
 def within_time(documents: Iterator[T], path: Path) -> Iterator[T]:
-    """Yield the documents; raise InputError once reading them has taken more than `SECONDS` of processor time.
+    """Yield the documents; raise InputError once reading them has taken too much processor time.
 
-    In the main thread a signal ends the reader wherever it is, also in a regular expression, though not inside another
-    library's compiled code. In other threads, and on Windows, the time is looked at after each document.
+    That is a minute for each `DEFAULT_SIZE` bytes of the file that are begun, which honest files take a tenth of, or
+    $TAGWRIGHT_MAX_READING_SECONDS. In the main thread a signal ends the reader wherever it is, also in a regular
+    expression, though not inside another library's compiled code. In other threads, and on Windows, the time is looked
+    at after each document.
     """
-    most = _from_environment(TIME_VARIABLE, "seconds", SECONDS) * (1 + path.stat().st_size // DEFAULT)
+    seconds = _from_environment("TAGWRIGHT_MAX_READING_SECONDS", "seconds", 60)
+    most = seconds * (1 + path.stat().st_size // DEFAULT_SIZE)
     left, timed = float(most), _may_use_signal()
     while True:
         begun = time.process_time()
@@ -174,7 +171,8 @@ def within_time(documents: Iterator[T], path: Path) -> Iterator[T]:
             left = 0
         left -= time.process_time() - begun
         if left < 0:
-            raise InputError(f"takes more than {most} s of processor time to read; raise {TIME_VARIABLE}", path)
+            remedy = "raise TAGWRIGHT_MAX_READING_SECONDS"
+            raise InputError(f"takes more than {most} s of processor time to read; {remedy}", path)
         if document is None:
             return
         yield document

@@ -13,44 +13,32 @@ import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import IO, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from tagwright.core.checked import shown
 from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
-from tagwright.readers.limits import largest_document, leave_out, read_whole, reject, too_large
+from tagwright.readers.limits import (
+    current_limits,
+    largest_document,
+    leave_out,
+    read_whole,
+    reject,
+    too_large,
+    within_limits,
+)
 from tagwright.text.words import clean
+
+T = TypeVar("T")
 
 WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
 "Suffixes of spreadsheet workbooks, which cannot be read."
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"The first characters of cells that spreadsheets compute as formulas."
-
 ENDS = re.compile(r"[\t\r\n]")
 "What ends a cell of TSV."
 
-_GZIP = b"\x1f\x8b"
-_UNPACKED = 1 << 13
-"Bytes that are unpacked together: of a file that breaks off, the last ones are lost (128 KiB by default in 3.14)."
-_LONGEST_CELL = 1 << 30
-_LARGEST = 3.4028235e38
-"The largest float32, as it is written."
-_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF32_LE: "utf-32",  # begins as the mark of UTF-16 does
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-"Byte order mark -> encoding."
-_UNMARKED = {"utf-16-le": re.compile(rb"[^\0]\0[^\0]\0"), "utf-16-be": re.compile(rb"\0[^\0]\0[^\0]")}
-"How UTF-16 begins that has no mark and begins with two letters of ASCII."
-REPAIRED = 10
-"More bad bytes than one, and than one for this many characters beyond ASCII, are another encoding and not repaired."
 _CHUNK = 1 << 16
 _log = logging.getLogger(__name__)
 SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -79,8 +67,9 @@ def open_bytes(path: Path | str) -> Iterator[IO[bytes]]:
     """
     try:
         with Path(path).open("rb") as file:
-            packed = Path(path).suffix == ".gz" or file.peek(2).startswith(_GZIP)
-            yield io.BufferedReader(gzip.GzipFile(fileobj=file), _UNPACKED) if packed else file
+            packed = Path(path).suffix == ".gz" or file.peek(2).startswith(b"\x1f\x8b")
+            # unpacked in small parts: of a file that breaks off, the last part is lost
+            yield io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 13) if packed else file
     except FileNotFoundError:
         raise InputError("no such file", path) from None
     except IsADirectoryError:
@@ -91,24 +80,12 @@ def open_bytes(path: Path | str) -> Iterator[IO[bytes]]:
         raise InputError(f"cannot be read ({error.strerror or error})", path) from None
 
 
-_named: ContextVar[Mapping[Path | str, str]] = ContextVar("named", default={})  # noqa: B039 - never changed
-
-
-@contextlib.contextmanager
-def in_encoding(path: Path | str, encoding: str) -> Iterator[None]:
-    """Inside this block the lines and text of a file are decoded from this encoding, unless its first bytes tell one.
-
-    Raises ConfigError for an unknown encoding.
-    """
+def check_encoding(encoding: str, what: str = "") -> None:
+    """Raise ConfigError for an encoding that is unknown or none of text. what: whose it is, " of documents"."""
     try:
-        codecs.lookup(encoding)
+        "".encode(encoding or "utf-8")
     except LookupError:
-        raise ConfigError(f"unknown encoding {shown(encoding)}, expected one such as cp1252 or latin-1") from None
-    token = _named.set({**_named.get(), path: encoding})
-    try:
-        yield
-    finally:
-        _named.reset(token)
+        raise ConfigError(f"unknown encoding {shown(encoding)}{what}, expected one such as cp1252 or latin-1") from None
 
 
 class EncodingError(InputError):
@@ -119,25 +96,60 @@ class EncodingError(InputError):
         self.encoding = encoding
 
 
+def in_encoding(path: Path, encoding: str, read: Callable[[], T]) -> T:
+    """What `read` gives of a vocabulary: in UTF-8, else in the given encoding, else in `Limits.label_encoding`.
+
+    Raises InputError, which says what encoding fits a file that is not UTF-8 where none was given.
+    """
+    try:
+        return read()
+    except EncodingError as error:
+        if chosen := encoding or current_limits().label_encoding:
+            check_encoding(chosen)
+            with within_limits(encoding=chosen):
+                return read()
+        if not error.encoding:
+            raise
+        how = option(
+            "encoding",
+            f"{error.encoding}, with tagwright labels --labels {path} --format csv, prints it so",
+            python=f"Vocabulary.read({shown(str(path))}, encoding={shown(error.encoding)}) reads it",
+        )
+        raise InputError(f"{error.problem}; {how}", path, error.line) from None
+
+
 def marked_encoding(start: bytes) -> str:
     r"""The encoding that the first bytes of a text tell: by a byte order mark, or as UTF-16; "" if they do not.
+
+    UTF-16 without a mark is known by two letters of ASCII.
 
     >>> marked_encoding(b"\xff\xfeB\0"), marked_encoding(b"B\0e\0"), marked_encoding(b"Bees")
     ('utf-16', 'utf-16-le', '')
     """
-    named = (encoding for mark, encoding in _MARKS.items() if start.startswith(mark))
-    return next(named, "") or next((encoding for encoding, begin in _UNMARKED.items() if begin.match(start)), "")
+    for mark, encoding in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF32_LE, "utf-32"),  # begins as the mark of UTF-16 does
+        (codecs.BOM_UTF32_BE, "utf-32"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if start.startswith(mark):
+            return encoding
+    if re.match(rb"[^\0]\0[^\0]\0", start):
+        return "utf-16-le"
+    return "utf-16-be" if re.match(rb"\0[^\0]\0[^\0]", start) else ""
 
 
 def open_lines(path: Path | str, large: Large = "refuse", *, ends: bool = False) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file, plain or gzip, with numbers from 1, without byte order mark, and with ends if asked.
 
-    UTF-16 and UTF-32 are read as well (`marked_encoding`). Raises InputError as `open_bytes` does, and with the line
-    number for bytes that are not UTF-8 and for a line above the limit for a document, unless those are left out or
-    taken.
+    Other encodings are those that the first bytes tell (`marked_encoding`), or else `Limits.encoding`. Raises
+    InputError as `open_bytes` does, and with the line number for bytes that are not of the encoding and for a line
+    above the limit for a document, unless those are left out or taken.
     """
-    with open_bytes(path) as file, _in_utf8(file, path) as utf8:
-        for number, line in _raw_lines(utf8, path, large):
+    with open_bytes(path) as file:
+        encoding = marked_encoding(cast("io.BufferedReader", file).peek(4)) or current_limits().encoding
+        for number, line in _raw_lines(file, path, large, encoding):
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
@@ -157,19 +169,24 @@ def open_text(path: Path | str) -> str:
 
 
 def decoded(content: bytes, path: Path | str, encoding: str = "utf-8") -> str:
-    r"""The text of a whole file, with `\n` at line ends. encoding: unless the first bytes tell another one.
+    r"""The text of a whole file, with `\n` at line ends.
 
-    Bad bytes become U+FFFD, which the log says in one line. Raises EncodingError where they are too many (`REPAIRED`).
+    encoding: where neither the first bytes tell one, nor one is given (`Limits.encoding`), which has to fit. A bad byte
+    becomes U+FFFD, as do several if they are at most a tenth of the characters beyond ASCII, which the log says in one
+    line. More are another encoding: raises EncodingError.
     """
-    encoding = marked_encoding(content) or _named.get().get(path) or encoding
+    wanted = "" if (marked := marked_encoding(content)) else current_limits().encoding
+    encoding = marked or wanted or encoding
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        if wanted:
+            raise InputError(f"byte 0x{content[error.start]:02x} is not {wanted}", path, line) from None
         text, name = content.decode(encoding, "replace"), encoding.removesuffix("-sig").upper()
         bad, other = text.count("\ufffd"), _other_encoding(path) if encoding.startswith("utf-8") else ""
         beyond = sum(not character.isascii() for character in text) - bad
-        if bad > max(1, beyond // REPAIRED) or REPAIRED * bad > len(text):
-            line = content.count(b"\n", 0, error.start) + 1
+        if bad > max(1, beyond // 10) or 10 * bad > len(text):
             problem = f"byte 0x{content[error.start]:02x} is not {name}; save the file as UTF-8"
             raise EncodingError(problem, path, line, other) from None
         more = f"; {option('encoding', other)} reads all of it" if other else ""
@@ -219,9 +236,9 @@ def json_objects(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
     if _is_object(first):
         yield from json_lines(path, "leave out")
     elif text := open_text(path):
-        found = _parsed(text, path, None)
-        for number, each in enumerate(found if isinstance(found, list) else [found], 1):
-            yield number, _object(each, path, number)
+        value = _parsed(text, path, None)
+        for number, record in enumerate(value if isinstance(value, list) else [value], 1):
+            yield number, _object(record, path, number)
 
 
 def write_json_lines(records: Iterable[Mapping[str, Any]], path: Path | str) -> None:
@@ -277,7 +294,7 @@ def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
     Raises InputError as `open_lines` does, for quotes out of place, and for a row above the limit for a document, most
     often a quoted cell that is never closed.
     """
-    csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))  # the default refuses cells over 128 kB
+    csv.field_size_limit(max(1 << 30, csv.field_size_limit()))  # the default refuses cells over 128 kB
     size, line = 0, 1
 
     def lines() -> Iterator[str]:
@@ -378,47 +395,14 @@ def ids_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, .
 
 def finite_score(score: object, place: Place) -> float:
     """The score of a suggestion. Raises InputError for anything that is not a finite float32."""
-    if isinstance(score, bool) or not isinstance(score, int | float) or not -_LARGEST <= score <= _LARGEST:
+    if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= 3.4028235e38:
         raise place.error(f"score is {shown(score)}, expected a finite number")
     return float(score)
 
 
 def _is_formula(cell: str) -> bool:
-    """Whether the cell is a formula, or one behind apostrophes: these get one more, so that it can be taken away."""
-    return cell.lstrip("'").startswith(_FORMULA)
-
-
-class _InUtf8(io.RawIOBase):
-    """A file in another encoding, as UTF-8."""
-
-    def __init__(self, file: IO[bytes], path: Path | str, encoding: str) -> None:
-        self._file, self._path, self._encoding = file, path, encoding
-        self._decoder, self._rest = codecs.getincrementaldecoder(encoding)(), memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        chunk = b"begin"
-        while not self._rest and chunk:
-            chunk = self._file.read(_CHUNK)
-            try:
-                text = self._decoder.decode(chunk, final=not chunk)
-            except UnicodeDecodeError as error:
-                raise InputError(f"is damaged {self._encoding.upper()} ({error.reason})", self._path) from None
-            self._rest = memoryview(text.encode())
-        size = min(len(buffer), len(self._rest))
-        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
-        return size
-
-
-@contextlib.contextmanager
-def _in_utf8(file: IO[bytes], path: Path | str) -> Iterator[IO[bytes]]:
-    """The bytes of a text as UTF-8, by what its first bytes tell."""
-    encoding = marked_encoding(cast("io.BufferedReader", file).peek(4)) or _named.get().get(path, "")
-    if encoding == "utf-8-sig":
-        file.read(len(codecs.BOM_UTF8))
-    yield io.BufferedReader(_InUtf8(file, path, encoding)) if encoding not in ("", "utf-8-sig") else file
+    """Whether spreadsheets compute the cell, or one behind apostrophes: these get one more, which can be taken away."""
+    return cell.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
 def _other_encoding(path: Path | str) -> str:
@@ -433,39 +417,56 @@ def _other_encoding(path: Path | str) -> str:
     return ""
 
 
-def _raw_lines(file: IO[bytes], path: Path | str, large: Large) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines; never more of one than the limit for a document is in memory."""
+@contextlib.contextmanager
+def _utf8_lines(file: IO[bytes], encoding: str) -> Iterator[Callable[[int], bytes]]:
+    """A function that reads a line in UTF-8, of so many bytes or characters at most. encoding: "" for UTF-8."""
+    if encoding in ("", "utf-8-sig"):
+        file.read(len(codecs.BOM_UTF8) if encoding else 0)
+        yield file.readline
+    else:
+        with io.TextIOWrapper(file, encoding, newline="\n") as text:
+            yield lambda size: text.readline(size).encode("utf-8", "replace")
+
+
+def _raw_lines(file: IO[bytes], path: Path | str, large: Large, encoding: str) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines in UTF-8; never more of one than the limit for a document is in memory."""
     limit = largest_document() if large != "take" else sys.maxsize - 1
-    for number in itertools.count(1):
-        line = file.readline(limit + 1)
-        if not line:
-            return
-        if len(line) <= limit or line.endswith(b"\n"):
+    with _utf8_lines(file, encoding) as readline:
+        for number in itertools.count(1):
+            try:
+                line = readline(limit + 1)
+                if len(line) > limit and len(line.removesuffix(b"\n")) > limit:
+                    _refuse(InputError(too_large(), path, number), large, leave_out)
+                    while line and not line.endswith(b"\n"):
+                        line = readline(_CHUNK)
+                    continue
+            except UnicodeDecodeError as error:
+                before = error.object[: error.start].decode(encoding, "replace")
+                problem = f"byte 0x{error.object[error.start]:02x} is not {encoding} ({error.reason})"
+                raise InputError(problem, path, number + before.count("\n")) from None
+            if not line:
+                return
             yield number, line
-        elif large == "refuse":
-            raise InputError(too_large(), path, number)
-        else:
-            leave_out(path, number)
-            while line and not line.endswith(b"\n"):
-                line = file.readline(_CHUNK)
 
 
-def _refuse(error: InputError, large: Large) -> None:
-    """Raise the error; where lines are documents, it may be collected instead."""
+def _refuse(error: InputError, large: Large, otherwise: Callable[[InputError], None] = reject) -> None:
+    """Raise the error; where lines are documents, it costs its line only."""
     if large != "leave out":
         raise error from None
-    reject(error)
+    otherwise(error)
 
 
 def _parsed(text: str, path: Path | str, number: int | None) -> object:
     """The value of a line, or of a whole file where there is no number. Raises InputError."""
     try:
-        return _parse(text)
+        value = _DECODER.decode(text)
+        if SURROGATE_ESCAPE.search(text):
+            value = _DECODER.decode(whole_characters(json.dumps(value, ensure_ascii=False)))
+        return value
     except json.JSONDecodeError as error:
-        if number is None:
-            raise InputError(f"is not JSON ({error.msg} at column {error.colno})", path, error.lineno) from None
-        problem = f"is not JSON ({error.msg} at column {error.colno}); each line must hold one object"
-        raise InputError(problem, path, number) from None
+        problem = f"is not JSON ({error.msg} at column {error.colno})"
+        more = "" if number is None else "; each line must hold one object"
+        raise InputError(problem + more, path, error.lineno if number is None else number) from None
     except (ValueError, RecursionError) as error:
         problem = "nested too deep" if isinstance(error, RecursionError) else str(error)
         raise InputError(f"is JSON that cannot be used ({problem})", path, number) from None
@@ -479,16 +480,9 @@ def _object(record: object, path: Path | str, number: int) -> dict[str, Any]:
 
 def _is_object(text: str) -> bool:
     try:
-        return isinstance(_parse(text), dict)
-    except (ValueError, RecursionError):
+        return isinstance(_parsed(text, "", None), dict)
+    except InputError:
         return False
-
-
-def _parse(line: str) -> object:
-    record = _DECODER.decode(line)
-    if SURROGATE_ESCAPE.search(line):
-        record = _DECODER.decode(whole_characters(json.dumps(record, ensure_ascii=False)))
-    return record
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

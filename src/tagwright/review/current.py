@@ -124,11 +124,11 @@ class StandingDecisions:
 
 def verdicts_of(events: Iterable[Decision]) -> dict[str, dict[str, Verdict]]:
     """Return label -> reviewer -> verdict. events: the current events of one document."""
-    found: dict[str, dict[str, Verdict]] = {}
+    verdicts: dict[str, dict[str, Verdict]] = {}
     for event in events:
         if event.label is not None and event.action in ("accept", "reject"):
-            found.setdefault(event.label, {})[event.reviewer] = event.action
-    return found
+            verdicts.setdefault(event.label, {})[event.reviewer] = event.action
+    return verdicts
 
 
 def balance(verdicts: Mapping[str, Verdict]) -> int:
@@ -146,7 +146,7 @@ def _state(events: Sequence[Decision]) -> DocumentState:
     return DocumentState(
         done_by=frozenset(event.reviewer for event in events if event.action == "done"),
         skipped_by=frozenset(event.reviewer for event in events if event.action == "skip"),
-        labels=tuple(label for label, given in verdicts_of(events).items() if balance(given) > 0),
+        labels=tuple(label for label, verdicts in verdicts_of(events).items() if balance(verdicts) > 0),
         judged=len(shown),
         accepted=shown.count("accept"),
     )

@@ -101,8 +101,8 @@ class Decisions:
 
         A document without such labels is included only if a reviewer has finished it.
         """
-        found = self.states().items()
-        return {document: list(state.labels) for document, state in found if state.labels or state.done_by}
+        states = self.states().items()
+        return {document: list(state.labels) for document, state in states if state.labels or state.done_by}
 
     def add_shown(self, shown: Sequence[Decision]) -> None:
         """Store the candidates shown to a reviewer, unless they were shown alike the last time."""
@@ -127,15 +127,15 @@ class Decisions:
         client sent it with its labels, and no suggestions were shown. A document of which nothing is known is missing.
         """
         with self._current() as now:
-            found = {}
+            examples = {}
             for document, state in now.states.items():
                 shown = now.shown(document)
                 saw = {reviewer for reviewer, _ in shown}
                 seen = {label for reviewer, label in shown if reviewer in state.done_by}
                 seen |= {event.label for event in now.of(document) if event.label and event.is_on_suggestion}
                 if seen or not state.done_by <= saw:
-                    found[document] = seen if state.done_by <= saw else set()
-            return found
+                    examples[document] = seen if state.done_by <= saw else set()
+            return examples
 
     def recall(self) -> Recall | None:
         """Estimate the share of right candidates that are suggested, from finished documents."""
@@ -182,20 +182,20 @@ class Decisions:
     def acceptances(self, version: str) -> list[float]:
         """The share of accepted suggestions of a version, by document, in the order in which they were finished."""
         with self._current() as now:
-            found = [
+            finished = [
                 (min(done), state.accepted / state.judged)
                 for document, state in now.states.items()
                 if state.judged
                 and (done := [e.time for e in now.of(document) if e.action == "done" and e.model == version])
             ]
-        return [share for _, share in sorted(found, key=lambda each: each[0])]
+        return [share for _, share in sorted(finished, key=lambda pair: pair[0])]
 
     def differences(self) -> list[Difference]:
         """Return labels with as many accepting as rejecting reviewers, for another reviewer to settle."""
         return [
-            Difference(document, label, _given(given, "accept"), _given(given, "reject"))
-            for (document, label), given in self.verdicts().items()
-            if balance(given) == 0
+            Difference(document, label, _reviewers_with(verdicts, "accept"), _reviewers_with(verdicts, "reject"))
+            for (document, label), verdicts in self.verdicts().items()
+            if balance(verdicts) == 0
         ]
 
     def statistics(self) -> Statistics:
@@ -227,7 +227,7 @@ class Decisions:
             yield self._now
 
 
-def _given(verdicts: Mapping[str, Verdict], wanted: Verdict) -> tuple[str, ...]:
+def _reviewers_with(verdicts: Mapping[str, Verdict], wanted: Verdict) -> tuple[str, ...]:
     return tuple(sorted(reviewer for reviewer, verdict in verdicts.items() if verdict == wanted))
 
 

@@ -7,14 +7,12 @@ from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
 
-from tagwright.data.same_text import text_key
+from tagwright.data.corpus import text_key
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, checked, to_document, to_record
 from tagwright.readers.lines import Place
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document
-
-_AT_ONCE = 500
 
 _DIGITS = 16
 "The length of a digest in an id."
@@ -58,12 +56,12 @@ class ReviewedDocuments:
         """Store the documents that are not known. Raises StorageError if they cannot be written."""
         before, rest = len(self), iter(documents)
         ids, changed = list[str](), list[str]()
-        while batch := list(islice(rest, _AT_ONCE)):
+        while batch := list(islice(rest, 500)):
             self._insert(batch)
-            found = [self.find(each) for each in batch]
-            others = {place: self._apart(batch[place]) for place, id_ in enumerate(found) if id_ is None}
+            known = [self.find(each) for each in batch]
+            others = {place: self._apart(batch[place]) for place, id_ in enumerate(known) if id_ is None}
             self._insert(others.values())
-            ids += [id_ or others[place].id for place, id_ in enumerate(found)]
+            ids += [id_ or others[place].id for place, id_ in enumerate(known)]
             changed += dict.fromkeys(batch[place].id for place in others)
         return Added(ids, len(self) - before, changed)
 
@@ -80,10 +78,10 @@ class ReviewedDocuments:
 
     def __getitem__(self, number: int) -> Document:
         """Return the document with this number. Raises KeyError."""
-        found = self._file.rows("SELECT content FROM documents WHERE number = ?", (number,))
-        if not found:
+        rows = self._file.rows("SELECT content FROM documents WHERE number = ?", (number,))
+        if not rows:
             raise KeyError(number)
-        return self._read(number, found[0][0])
+        return self._read(number, rows[0][0])
 
     def entries(self) -> list[Entry]:
         """Return all documents in order, without their texts."""

@@ -120,23 +120,23 @@ def with_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, f
         verdicts, examples = decisions.verdicts(), decisions.judged()
         decided = Counter({**dict.fromkeys(examples, 0), **Counter(document for document, _ in verdicts)})
         rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(opened))
-    known, judged = [set(found.tolist()) for found, _ in gold], [set[int]() for _ in documents]
+    known, judged = [set(row_labels.tolist()) for row_labels, _ in gold], [set[int]() for _ in documents]
     for document, reviewed in rows.items():
         judged[reviewed] |= {labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index}
-    found = False
-    for (document, label), given in verdicts.items():
+    has_any = False
+    for (document, label), verdicts_on_it in verdicts.items():
         row, place = rows.get(document), labels.index.get(label)
         if row is None or place is None or document not in examples:
             continue
-        found = True
-        if set(given.values()) == {"accept"}:
+        has_any = True
+        if set(verdicts_on_it.values()) == {"accept"}:
             known[row].add(place)
         else:
             known[row].discard(place)
     mine = [label for document, label in verdicts if document in rows]
     if lacking := sum(label not in labels.index for label in mine):
         _log.warning("%d of %d decisions are left out: the vocabulary lacks the labels", lacking, len(mine))
-    if not found and not any(judged):
+    if not has_any and not any(judged):
         raise InputError("has no decision on any of these documents and labels", file)
     return Reviewed(Run.from_rows(known), Run.from_rows(judged))
 
@@ -157,9 +157,9 @@ def _rows_of_reviewed(
             unknown.append(document.id)
             rows[document.id] = row
             continue
-        if (found := reviewed.find(document)) is not None:
-            rows[found] = row
-        if found != document.id and document.id in decided:
+        if (stored_id := reviewed.find(document)) is not None:
+            rows[stored_id] = row
+        if stored_id != document.id and document.id in decided:
             changed.append(document.id)
     if changed:
         _log.warning(

@@ -100,9 +100,9 @@ class ReviewFile:
         return self._connect(f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' * alone}", uri=True)
 
     def _connect(self, path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
-        found = sqlite3.connect(path, check_same_thread=False, timeout=30, uri=uri)
-        weakref.finalize(self, found.close)
-        return found
+        connection = sqlite3.connect(path, check_same_thread=False, timeout=30, uri=uri)
+        weakref.finalize(self, connection.close)
+        return connection
 
     def _prepare(self) -> None:
         execute = self._database.execute

@@ -1,4 +1,4 @@
-"""Order documents for review, as `tagwright sample` does."""
+"""Order documents for review, as `tagwright reviews --sample` does."""
 
 import logging
 import threading
@@ -19,9 +19,6 @@ from tagwright.types import Document
 
 AT_ONCE = 50
 "Documents that are chosen together: once they are reviewed, a model learns from them."
-
-LOOKED_AT = 2000
-"Documents, drawn at random, from which they are chosen: each has to be tagged to see how sure the tagger is."
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +75,7 @@ class ReviewQueue:
         places = _at_random(entries)
         open_ = [place for place in places if entries[place].id not in states or not states[entries[place].id].done_by]
         try:
-            looked_at = [self.documents[entries[place].number] for place in open_[:LOOKED_AT]]
+            looked_at = [self.documents[entries[place].number] for place in open_[:2000]]  # each has to be tagged
             rules = self.model.settings
             chosen = sample(
                 looked_at, AT_ONCE, self.order, tagger=self.model.tagger, only=rules.only, without=rules.without
@@ -93,7 +90,7 @@ class ReviewQueue:
 
 
 def _at_random(entries: Sequence[Entry]) -> list[int]:
-    """Their places in the order of `tagwright sample --by random`."""
+    """Their places in the order of `tagwright reviews --sample --by random`."""
     return [int(place) for place in np.random.default_rng(0).permutation(len(entries))]
 
 

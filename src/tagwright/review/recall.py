@@ -44,27 +44,27 @@ class Recall(NamedTuple):
     drawn: int
 
 
-def describe_right(found: RightLabels) -> str:
+def describe_right(right: RightLabels) -> str:
     """Say how the right labels so far were found.
 
     >>> describe_right(RightLabels(total=4, suggested=3, added=1))
     'of the 4 right labels so far, 75% were suggested; 1 was added by hand'
     """
-    if not found.total:
+    if not right.total:
         return "none so far"
-    share, drawn = 100 * found.suggested / found.total, found.total - found.suggested - found.added
+    share, drawn = 100 * right.suggested / right.total, right.total - right.suggested - right.added
     return (
-        f"of the {found.total:,} right labels so far, {share:.0f}% were suggested; {found.added:,} "
-        f"{_was(found.added)} added by hand{f', {drawn:,} {_was(drawn)} drawn at random' if drawn else ''}"
+        f"of the {right.total:,} right labels so far, {share:.0f}% were suggested; {right.added:,} "
+        f"{_was(right.added)} added by hand{f', {drawn:,} {_was(drawn)} drawn at random' if drawn else ''}"
     )
 
 
-def describe_recall(found: Recall) -> str:
+def describe_recall(recall: Recall) -> str:
     """Say the estimate with its interval, as a sentence that follows `describe_right`."""
     return (
-        f"of those among the first {DEPTH} candidates, {100 * found.value:.0f}% are suggested, between "
-        f"{100 * found.low:.0f} and {100 * found.high:.0f}: estimated from {found.drawn:,} that "
-        f"{_was(found.drawn)} drawn at random"
+        f"of those among the first {DEPTH} candidates, {100 * recall.value:.0f}% are suggested, between "
+        f"{100 * recall.low:.0f} and {100 * recall.high:.0f}: estimated from {recall.drawn:,} that "
+        f"{_was(recall.drawn)} drawn at random"
     )
 
 

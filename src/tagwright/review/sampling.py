@@ -19,9 +19,6 @@ DEPTH = 10
 
 _NEVER_UNSURE = "this tagger does not estimate confidences; sample at random, or by length"
 
-SHORTLIST = 5
-"Factor of the short list by uncertainty, from which documents are chosen by their distances."
-
 
 def sample(
     documents: Sequence[Document], n: int, by: By = "random", *, tagger: Tagger | None = None, seed: int = 0,
@@ -58,7 +55,7 @@ def unsure_about(documents: Sequence[Document], n: int, tagger: Tagger, options:
         vectors.append(pool.readings[dense].vectors if dense else np.zeros((len(batch), 1), np.float32))
     if not runs:
         return []
-    shortlist = np.argsort(-uncertainty(Run.concat(runs)), kind="stable")[: SHORTLIST * n]
+    shortlist = np.argsort(-uncertainty(Run.concat(runs)), kind="stable")[: 5 * n]  # then they are chosen by distance
     return [int(shortlist[each]) for each in far_apart(np.concatenate(vectors)[shortlist], n)]
 
 

@@ -1,4 +1,7 @@
-"""Check access tokens: read them from a file, map them to holders and roles, and limit what each may send."""
+"""Check access tokens: who holds them, which role they give, and how much may be sent with each in a minute.
+
+Against guessing stand tokens of at least 16 characters, which are compared in constant time.
+"""
 
 import asyncio
 import hmac
@@ -6,89 +9,75 @@ import ipaddress
 import logging
 import math
 import re
+import threading
 import time
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Literal, Self, TypeAlias, get_args
+from typing import Literal, NamedTuple, Self, TypeAlias, get_args
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Scope
 
 from tagwright.errors import ConfigError, InputError
 from tagwright.server.current_request import Limited, current
-from tagwright.server.limits import Limits
-from tagwright.server.problems import Problem
+from tagwright.server.languages import Text
+from tagwright.server.problems import Problem, later
 from tagwright.text.words import clean
 
 _log = logging.getLogger(__name__)
-
-REREAD_SECONDS = 0.5
-"How often it is looked whether the file of tokens has changed."
-
-MOST = 10
-"Wrong tokens of one address within a minute."
-
-ADDRESSES = 10_000
-"Addresses that are remembered; of more, those whose first wrong token is oldest are forgotten."
-
-
-class WrongTokens:
-    """Count wrong tokens by address, over `seconds` from the first one. A network of IPv6 (/64) is one address."""
-
-    def __init__(
-        self,
-        most: int = MOST,
-        seconds: float = 60.0,
-        addresses: int = ADDRESSES,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._most, self._seconds, self._addresses, self._clock = most, seconds, addresses, clock
-        self._counted: dict[str, tuple[float, int]] = {}
-
-    def __len__(self) -> int:
-        return len(self._counted)
-
-    def add(self, address: str) -> None:
-        """Count a wrong token."""
-        key, now = network(address), self._clock()
-        begun, count = self._counted.get(key, (now, 0))
-        if now >= begun + self._seconds:
-            begun, count = now, 0
-        if not count:
-            self._counted.pop(key, None)  # so that the dictionary is in the order of the first wrong tokens
-            if len(self._counted) >= self._addresses:
-                del self._counted[next(iter(self._counted))]
-        self._counted[key] = begun, count + 1
-
-    def wait(self, address: str) -> int:
-        """Seconds for which no token of this address is to be tried."""
-        begun, count = self._counted.get(network(address), (0.0, 0))
-        left = begun + self._seconds - self._clock()
-        return max(0, math.ceil(left)) if count >= self._most else 0
-
-
-def network(address: str) -> str:
-    """Return the address, or its network for version 6, whose addresses all belong to one client."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:  # a socket of another kind
-        return address
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return address
-    return str(parsed.ipv4_mapped or ipaddress.IPv6Address(int(parsed) >> 64 << 64))
-
 
 Role: TypeAlias = Literal["suggest", "review", "admin"]
 "Each may do what those before it may: ask for suggestions; review and add documents; train the model."
 
 ROLES: tuple[Role, ...] = get_args(Role)
 
-_LIMIT = re.compile(r"(requests|documents)=(\S*)\s*")
-
 SHORTEST_TOKEN = 16
 LONGEST_NAME = 60
+
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class Limits:
+    """Counts what was sent with each token, so that no 60 seconds hold more than its limit. refused: by what it was."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.refused = Counter[Limited]()
+        self._clock, self._lock = clock, threading.Lock()
+        self._sent: dict[tuple[str, Limited], deque[tuple[float, int]]] = {}
+        self._totals = Counter[tuple[str, Limited]]()
+
+    def spend(self, token: str, what: Limited, most: int, count: int = 1) -> None:
+        """Count what comes now. Raises Problem, and counts nothing, where that would be more than `most` in a minute.
+
+        It is 429, which says when to come again, or 413 if one request holds more than that.
+        """
+        key = token, what
+        with self._lock:
+            now, sent = self._clock(), self._sent.setdefault(key, deque())
+            while sent and sent[0][0] <= now - 60:
+                self._totals[key] -= sent.popleft()[1]
+            excess = self._totals[key] + count - most
+            if excess <= 0:
+                sent.append((now, count))
+                self._totals[key] += count
+                return
+            self.refused[what] += 1
+            if count > most:
+                form = "The request holds %(count)s documents; with this token, %(most)s a minute are accepted"
+                raise Problem(413, Text(form, count=count, most=most))
+            ends = (begun + 60 for begun, each in sent for _ in range(each))
+            seconds = math.ceil(next(islice(ends, excess - 1, None)) - now)
+        if what == "requests":
+            form = "With this token, %(most)s requests a minute are accepted; try again in %(seconds)s s"
+        else:
+            form = "With this token, %(most)s documents a minute are accepted; try again in %(seconds)s s"
+        raise later(429, Text(form, most=most, seconds=seconds), seconds)
 
 
 @dataclass(frozen=True)
@@ -117,16 +106,23 @@ EVERYBODY = Holder("", "admin", "")
 "The holder if no token is needed: all rights."
 
 
+class Session(NamedTuple):
+    """A reviewer, and the holder of the token used to log in."""
+
+    id: str
+    reviewer: str
+    holder: Holder
+
+
 @dataclass(eq=False)
 class Access:
     """The tokens that give access; without holders no token is needed.
 
-    wrong: counts wrong tokens. limits: counts what was sent with each. file: of the tokens, which is read again when it
-    changes, and its content when it was last read.
+    limits: counts what was sent with each. file: of the tokens, which is read again when it changes, and its content
+    when it was last read.
     """
 
     holders: tuple[Holder, ...] = ()
-    wrong: WrongTokens = field(default_factory=WrongTokens, repr=False)
     limits: Limits = field(default_factory=Limits, repr=False)
     file: Path | None = None
     _content: bytes | None = field(default=None, repr=False)
@@ -158,9 +154,9 @@ class Access:
         _log.warning("%s: has changed; %d tokens from now on", self.file, len(listed))
 
     async def follow(self) -> None:
-        """Look again and again whether the file has changed, until cancelled."""
+        """Look twice a second whether the file has changed, until cancelled."""
         while self.file is not None:
-            await asyncio.sleep(REREAD_SECONDS)
+            await asyncio.sleep(0.5)
             await asyncio.to_thread(self.reread)
 
     def admit(self, holder: Holder) -> None:
@@ -179,23 +175,12 @@ class Access:
         """Whether no token is needed."""
         return not self.holders
 
-    def holder(self, token: str, address: str) -> Holder | None:
-        """Return the holder of a token. Tokens are compared in constant time.
-
-        address: of the client. Raises Problem (429) after too many wrong tokens from it, even for a right token:
-        otherwise an attacker could go on guessing and recognise the right one.
-        """
+    def holder(self, token: str) -> Holder | None:
+        """Return the holder of a token, or everybody if none is needed. All are compared, in constant time."""
         if self.is_open:
             return EVERYBODY
-        if not token:
-            return None
-        if seconds := self.wrong.wait(address):
-            detail = f"Too many wrong tokens; try again in {seconds} s"
-            raise Problem(429, detail, headers={"Retry-After": str(seconds)})
-        found = [each for each in self.holders if hmac.compare_digest(each.token.encode(), token.encode())]
-        if not found:
-            self.wrong.add(address)
-        return next(iter(found), None)
+        holders = [each for each in self.holders if hmac.compare_digest(each.token.encode(), token.encode())]
+        return holders[0] if holders else None
 
     def has_named(self, name: str) -> bool:
         """Whether a token belongs to a holder of this name, ignoring case."""
@@ -225,16 +210,16 @@ def read_tokens(content: bytes | None, file: Path) -> list[Holder]:
         lines = content.decode().splitlines()
     except ValueError:
         raise InputError("the tokens cannot be read: they are not in UTF-8", file) from None
-    found = list[Holder]()
+    holders = list[Holder]()
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.lstrip().startswith("#"):
             holder = _holder(line, file, number)
-            if any(holder.name == other.name or holder.token == other.token for other in found):
+            if any(holder.name == other.name or holder.token == other.token for other in holders):
                 raise InputError("the name or the token is also in a line above", file, number)
-            found.append(holder)
-    if not found:
+            holders.append(holder)
+    if not holders:
         raise InputError("holds no tokens; write TOKEN ROLE NAME, a line for each", file)
-    return found
+    return holders
 
 
 def _fault(token: str) -> str:
@@ -245,10 +230,10 @@ def _fault(token: str) -> str:
 
 
 def _holder(line: str, file: Path, number: int) -> Holder:
-    token, given, rest = [*line.split(maxsplit=2), "", ""][:3]
-    role = next((role for role in ROLES if role == given), None)
+    token, named, rest = [*line.split(maxsplit=2), "", ""][:3]
+    role = next((role for role in ROLES if role == named), None)
     limits = dict[str, int]()
-    while limit := _LIMIT.match(rest):
+    while limit := re.match(r"(requests|documents)=(\S*)\s*", rest):
         if not re.fullmatch("[1-9][0-9]{0,8}", limit[2]) or limit[1] in limits:
             raise InputError(f"expected {limit[1]}=NUMBER once, from 1 on, for how many a minute", file, number)
         limits[limit[1]], rest = int(limit[2]), rest[limit.end() :]
@@ -262,9 +247,47 @@ def _holder(line: str, file: Path, number: int) -> Holder:
     return Holder(name, role, token, **limits)
 
 
-def address_of(scope: Scope) -> str:
-    """Return the address of the client."""
-    return scope["client"][0] if scope.get("client") else ""
+def network(address: str) -> str:
+    """Return the address, or its network for version 6 (/64), whose addresses all belong to one client."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:  # a socket of another kind
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return address
+    return str(parsed.ipv4_mapped or ipaddress.IPv6Address(int(parsed) >> 64 << 64))
+
+
+def networks_of(proxies: str, user_header: str) -> list[Network]:
+    """The proxies that may name a user in this header; "" for none. Raises ConfigError."""
+    if not user_header:
+        return []
+    if not proxies:
+        raise ConfigError(f"who may send {user_header}? name the addresses of the proxies, as --proxies 10.0.0.1")
+    try:
+        return [ipaddress.ip_network(each.strip()) for each in proxies.split(",")]
+    except ValueError as error:
+        raise ConfigError(f"--proxies: {error}; with --user-header, expected such as 10.0.0.1,::1") from None
+
+
+def user_of(scope: Scope, header: str, proxies: Sequence[Network]) -> str:
+    """The user that one of these proxies names; "" without one. The client must be that of the connection.
+
+    A header that comes twice is not believed: a proxy that adds its own may pass on that of a client.
+    """
+    if not proxies or not scope.get("client"):
+        return ""
+    try:
+        address = ipaddress.ip_address(scope["client"][0])
+    except ValueError:
+        return ""
+    peer = getattr(address, "ipv4_mapped", None) or address
+    names = Headers(scope=scope).getlist(header)
+    if len(names) != 1 or not any(peer in proxy for proxy in proxies):
+        return ""
+    with suppress(ValueError):  # Starlette reads headers as Latin-1, and proxies send them in UTF-8
+        names = [names[0].encode("latin-1").decode()]
+    return " ".join(clean(names[0]).split())[:LONGEST_NAME]
 
 
 def holder_of(request: Request) -> Holder:
@@ -284,4 +307,4 @@ def check_origin(request: Request) -> None:
     origin = request.headers.get("origin", "")
     elsewhere = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
     if elsewhere or (origin and origin.partition("://")[2] != request.headers.get("host", "")):
-        raise Problem(403, "The request comes from a page of another site")
+        raise Problem(403, Text("The request comes from a page of another site"))

@@ -32,7 +32,7 @@ from tagwright.server.openapi import (
 )
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import Form, check_size, label_rules, read_form, read_json, whole
+from tagwright.server.request_bodies import FORM, Form, check_size, label_rules, read_form, read_json, whole
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion
 from tagwright.tagger.acceptance import SuggestOptions
@@ -43,28 +43,13 @@ from tagwright.types import Document
 T = TypeVar("T")
 
 LARGEST_BATCH = 32
-LANGUAGES = 5
 
-_TEXT, _NUMBER, _COUNT = schema("string"), schema("number"), schema("integer")
-_VOCABULARY = object_({"vocab_id": _TEXT, "languages": array(_TEXT), "size": _COUNT, "loaded": schema("boolean")})
-_PROJECT = object_({
-    "project_id": _TEXT, "name": _TEXT, "language": _TEXT, "backend": object_({"backend_id": _TEXT}),
-    "vocab": _VOCABULARY, "vocab_language": _TEXT, "is_trained": schema("boolean"),
-    "modification_time": nullable(_TEXT),
-})  # fmt: skip
-_RESULT = object_({"uri": _TEXT, "label": _TEXT, "notation": nullable(_TEXT), "score": _NUMBER})
-_BATCH_RESULT = object_(
-    {"document_id": nullable(_TEXT), "results": array(_RESULT), "problem": _TEXT}, ("document_id", "results")
-)
+_TEXT = schema("string")
 _METADATA = {**object_({}), "additionalProperties": _TEXT}
 _DOCUMENT = object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA}, ("text",))
-_DOCUMENTS = object_({"documents": array(_DOCUMENT, maxItems=LARGEST_BATCH)})
-_BATCH = object_({"documents": schema("array", maxItems=LARGEST_BATCH)})
-"Of which each document is checked for itself."
-
-_SUBJECT = object_({"uri": _TEXT, "label": _TEXT}, ("uri",))
-_LEARNT = array(object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA, "subjects": array(_SUBJECT)}, ()))
-_LANGUAGES = object_({"text": _TEXT, "languages": array(_TEXT, minItems=1, maxItems=LANGUAGES)})
+_SUBJECTS = array(object_({"uri": _TEXT, "label": _TEXT}, ("uri",)))
+_LEARNT = object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA, "subjects": _SUBJECTS}, ())
+_LANGUAGES = object_({"text": _TEXT, "languages": array(_TEXT, minItems=1, maxItems=5)})
 _OPTIONS = {
     "limit": schema("integer", "The most subjects to suggest.", minimum=0, default=10),
     "threshold": schema("number", "Least score.", minimum=0, maximum=1, default=0),
@@ -76,9 +61,6 @@ _OPTIONS = {
 Learn = Callable[[ServedModel, Sequence[Mapping[str, Any]], str], Awaitable[None]]
 "Stores the documents with their subjects that a client has sent, under the name of the client."
 
-CLIENT = "client"
-"The reviewer under whose name they are stored where a client's token has none."
-
 
 @dataclass(frozen=True)
 class AnnifApi:
@@ -89,28 +71,35 @@ class AnnifApi:
 
     def operations(self) -> list[Operation]:
         """All operations of this interface."""
-        project = "/v1/projects/{project_id}"
+        project, count, score = "/v1/projects/{project_id}", schema("integer"), schema("number")
+        vocabulary = object_({"vocab_id": _TEXT, "languages": array(_TEXT), "size": count, "loaded": schema("boolean")})
+        described = object_({
+            "project_id": _TEXT, "name": _TEXT, "language": _TEXT, "backend": object_({"backend_id": _TEXT}),
+            "vocab": vocabulary, "vocab_language": _TEXT, "is_trained": schema("boolean"),
+            "modification_time": nullable(_TEXT),
+        })  # fmt: skip
+        results = array(object_({"uri": _TEXT, "label": _TEXT, "notation": nullable(_TEXT), "score": score}))
+        of_document = object_(
+            {"document_id": nullable(_TEXT), "results": results, "problem": _TEXT}, ("document_id", "results")
+        )
+        languages = array(object_({"language": nullable(_TEXT), "score": score}))
         return [
             Operation("GET", "/v1/", show_information, object_({"title": _TEXT, "version": _TEXT})),
-            Operation("GET", "/v1/projects", self.list_projects, object_({"projects": array(_PROJECT)})),
-            Operation("GET", "/v1/vocabs", self.list_vocabularies, object_({"vocabs": array(_VOCABULARY)})),
-            Operation("GET", project, self.show_project, _PROJECT),
+            Operation("GET", "/v1/projects", self.list_projects, object_({"projects": array(described)})),
+            Operation("GET", "/v1/vocabs", self.list_vocabularies, object_({"vocabs": array(vocabulary)})),
+            Operation("GET", project, self.show_project, described),
             Operation(
-                "POST", f"{project}/suggest", self.suggest_for_text, object_({"results": array(_RESULT)}),
-                body=object_({"text": _TEXT, **_OPTIONS}, ("text",)), body_type="application/x-www-form-urlencoded",
+                "POST", f"{project}/suggest", self.suggest_for_text, object_({"results": results}),
+                body=object_({"text": _TEXT, **_OPTIONS}, ("text",)), body_type=FORM,
             ),
             Operation(
-                "POST", f"{project}/suggest-batch", self.suggest_for_texts, array(_BATCH_RESULT),
+                "POST", f"{project}/suggest-batch", self.suggest_for_texts, array(of_document),
                 parameters=[query(name, each) for name, each in _OPTIONS.items()],
-                body=_DOCUMENTS,
+                body=object_({"documents": array(_DOCUMENT, maxItems=LARGEST_BATCH)}),
             ),
+            Operation("POST", f"{project}/learn", self.learn_from_documents, None, body=array(_LEARNT)),
             Operation(
-                "POST", f"{project}/learn", self.learn_from_documents, None, body=_LEARNT,
-            ),
-            Operation(
-                "POST", "/v1/detect-language", detect_languages,
-                object_({"results": array(object_({"language": nullable(_TEXT), "score": _NUMBER}))}),
-                body=_LANGUAGES,
+                "POST", "/v1/detect-language", detect_languages, object_({"results": languages}), body=_LANGUAGES
             ),
         ]  # fmt: skip
 
@@ -131,28 +120,28 @@ class AnnifApi:
         """Suggest subjects for a text."""
         model = self._model(request)
         model.slots.check_room()
-        document, given = await read_form(request, _document_of_form, files=0)
-        options = _options(model, given)
-        language = await _language(model, given)
-        (found,) = await _suggestions(model, [document], options)
-        return JSONResponse({"results": _results(model.named_in(language, found))})
+        document, fields = await read_form(request, _document_of_form, files=0)
+        options = _options(model, fields)
+        language = await _language(model, fields)
+        (suggested,) = await _suggestions(model, [document], options)
+        return JSONResponse({"results": _results(model.named_in(language, suggested))})
 
     async def suggest_for_texts(self, request: Request) -> Response:
         """Suggest subjects for each of several texts.
 
         One that cannot be read has a problem in place of subjects.
         """
-        model, given = self._model(request), request.query_params
+        model, fields = self._model(request), request.query_params
         model.slots.check_room(LARGEST_BATCH)
         ids, documents, problems = await read_json(request, _documents)
-        options = _options(model, given)
-        language = await _language(model, given)
-        found = iter(await _suggestions(model, documents, options))
+        options = _options(model, fields)
+        language = await _language(model, fields)
+        suggested = iter(await _suggestions(model, documents, options))
         return JSONResponse(
             [
                 {"document_id": id_, "results": [], "problem": problems[number]}
                 if number in problems
-                else {"document_id": id_, "results": _results(model.named_in(language, next(found)))}
+                else {"document_id": id_, "results": _results(model.named_in(language, next(suggested)))}
                 for number, id_ in enumerate(ids)
             ]
         )
@@ -172,7 +161,7 @@ class AnnifApi:
             check_origin(request)  # otherwise any web page could send documents to the model of its visitors
         documents, problems = await read_json(request, _to_learn)
         if self.store is not None:
-            await self.store(model, documents, current().who or CLIENT)
+            await self.store(model, documents, current().who or "client")
         if problems:
             return JSONResponse({"left_out": [{"index": number, "problem": each} for number, each in problems.items()]})
         return Response(status_code=204, media_type="application/json")
@@ -235,16 +224,16 @@ async def _suggestions(
     return [[] for _ in documents]
 
 
-def _document(given: Mapping[str, Any], _: str = "") -> Document:
+def _document(sent: Mapping[str, Any], _: str = "") -> Document:
     """The document of a text, read with its metadata if it has any. Raises Problem."""
-    check_size(given["text"])
-    (document,) = to_documents([given["text"]])
-    return replace(document, metadata=sent_metadata(given))
+    check_size(sent["text"])
+    (document,) = to_documents([sent["text"]])
+    return replace(document, metadata=sent_metadata(sent))
 
 
-def sent_metadata(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def sent_metadata(sent: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """The metadata of a document, one value a field; blank values are left out."""
-    values = {clean(name): clean(value).strip() for name, value in given.get("metadata", {}).items()}
+    values = {clean(name): clean(value).strip() for name, value in sent.get("metadata", {}).items()}
     return {name: (value,) for name, value in values.items() if value}
 
 
@@ -263,61 +252,61 @@ def _document_of_form(form: Form) -> tuple[Document, MultiDict]:
     """The text of a form, and its fields; `get` gives the first of several values. Raises Problem."""
     if not form:
         raise bad_request("RequestBody is required")
-    given = MultiDict(reversed(form.multi_items()))
-    if "text" not in given:
+    fields = MultiDict(reversed(form.multi_items()))
+    if "text" not in fields:
         raise bad_request("'text' is a required property")
-    return _document(given), given
+    return _document(fields), fields
 
 
 def _documents(content: Any) -> tuple[list[str | None], list[Document], dict[int, str]]:
     """The ids of all documents of a batch, those that can be read, and by number what is wrong with the others."""
-    check(content, _BATCH)
-    given = content["documents"]
-    documents, problems = _each(given, "documents.", _DOCUMENT, _document)
-    ids = [each.get("document_id") if isinstance(each, dict) else None for each in given]
+    check(content, object_({"documents": schema("array", maxItems=LARGEST_BATCH)}))  # and each for itself
+    sent = content["documents"]
+    documents, problems = _each(sent, "documents.", _DOCUMENT, _document)
+    ids = [each.get("document_id") if isinstance(each, dict) else None for each in sent]
     return [each if isinstance(each, str) else None for each in ids], documents, problems
 
 
 def _to_learn(content: Any) -> tuple[list[dict[str, Any]], dict[int, str]]:
     """The documents to learn from, and by number what is wrong with others."""
     check(content, schema("array"))
-    return _each(content, "", _LEARNT["items"], _with_text)
+    return _each(content, "", _LEARNT, _with_text)
 
 
-def _with_text(given: dict[str, Any], place: str) -> dict[str, Any]:
-    check_size(given.get("text", ""))
-    if not clean(given.get("text", "")).strip():
+def _with_text(sent: dict[str, Any], place: str) -> dict[str, Any]:
+    check_size(sent.get("text", ""))
+    if not clean(sent.get("text", "")).strip():
         raise bad_request(f"there is no text to learn from - '{place}.text'")
-    return given
+    return sent
 
 
 def _each(
-    given: Sequence[Any], within: str, wanted: Schema, read: Callable[[Any, str], T]
+    sent: Sequence[Any], within: str, wanted: Schema, read: Callable[[Any, str], T]
 ) -> tuple[list[T], dict[int, str]]:
     """What is read of each document, and by number what is wrong with others: a bad one costs itself alone.
 
     Raises Problem if all are bad, that of the first.
     """
-    found, problems = list[T](), dict[int, Problem]()
-    for number, each in enumerate(given):
+    accepted, problems = list[T](), dict[int, Problem]()
+    for number, each in enumerate(sent):
         try:
             check(each, wanted, f"{within}{number}")
-            found.append(read(each, f"{within}{number}"))
+            accepted.append(read(each, f"{within}{number}"))
         except Problem as problem:
             problems[number] = problem
-    if problems and not found:
+    if problems and not accepted:
         raise problems[min(problems)]
-    return found, {number: str(problem) for number, problem in problems.items()}
+    return accepted, {number: problem.detail for number, problem in problems.items()}
 
 
-def _options(model: ServedModel, given: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:
+def _options(model: ServedModel, fields: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:
     """Read limit, threshold and conditions; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
-    limit, threshold = whole(given.get("limit", "10")), _number(given.get("threshold", "0"))
+    limit, threshold = whole(fields.get("limit", "10")), _number(fields.get("threshold", "0"))
     check(limit, _OPTIONS["limit"], "limit")
     if threshold != threshold:  # NaN
         return None
     check(threshold, _OPTIONS["threshold"], "threshold")
-    rules = label_rules(given)
+    rules = label_rules(fields)
     check({name: rules[name] for name in CONDITIONS}, object_(CONDITIONS))
     if not threshold or model.tagger.combiner.estimates_confidence:
         return None if limit == 0 else model.options(k=limit, min_confidence=threshold, **rules)
@@ -343,9 +332,9 @@ def _number(text: str) -> Any:
         return text
 
 
-async def _language(model: ServedModel, given: Mapping[str, str]) -> str:
+async def _language(model: ServedModel, fields: Mapping[str, str]) -> str:
     """The code of the language in which labels are to be named, "" for preferred names. Raises Problem."""
-    language = given.get("language", "")
+    language = fields.get("language", "")
     if language and not await asyncio.to_thread(model.has_language, language):
         raise bad_request(f'language "{language[:40]}" not supported by vocabulary')
     return language

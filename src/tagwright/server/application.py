@@ -1,11 +1,15 @@
 """The web application (ASGI): routes, limits, access, and answers to errors."""
 
 import asyncio
+import logging
 import re
 import secrets
+import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 
 from starlette.applications import Starlette
@@ -23,47 +27,30 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from tagwright.monitoring import Watch
 from tagwright.review.file import StorageError
 from tagwright.server import deadlines, languages, openapi
-from tagwright.server.access import OPEN, Access, address_of, network
+from tagwright.server.access import OPEN, Access, network, networks_of
 from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.audit import Audit
-from tagwright.server.counters import Counters
+from tagwright.server.counters import Counters, monitor_lines
 from tagwright.server.current_request import current
+from tagwright.server.entrance import Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.json_api import JsonApi
+from tagwright.server.languages import Text
 from tagwright.server.logs import log_failures
-from tagwright.server.monitoring import metric_lines
-from tagwright.server.problems import (
-    Problem,
-    answer_http_error,
-    answer_nobody,
-    answer_problem,
-    answer_storage_error,
-    answer_to,
-)
-from tagwright.server.proxies import Proxies
-from tagwright.server.readiness import Readiness
+from tagwright.server.problems import Busy, Problem, answer_http_error, answer_nobody, answer_problem, answer_to, later
 from tagwright.server.reconciliation import Reconciliation
 from tagwright.server.request_bodies import check_head
 from tagwright.server.request_log import ID_HEADER, VERSION_HEADER, RecordRequests
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.served_model import ServedModel
-from tagwright.server.sessions import Sessions
 from tagwright.server.shares import FREE, FairSlots, Memory
 from tagwright.server.start_pages import StartPages
-from tagwright.server.uploads import UploadReader
+from tagwright.tagger.acceptance import SuggestOptions
+
+_log = logging.getLogger(__name__)
 
 MAX_BODY = 20 * 1024 * 1024
 "Bytes of a request."
-
-_WAITING = "tagwright_requests_waiting", "Requests that wait for a model."
-
-_ENTRIES = "tagwright_audit_entries_total", "Documents whose answer is in the audit log."
-_LIMITED_REQUESTS = "tagwright_requests_limited_total", "Requests above the limit of requests of a token."
-_LIMITED_DOCUMENTS = "tagwright_documents_limited_total", "Requests above the limit of documents of a token."
-
-_OPEN = frozenset({"/", "/api", "/enter", "/health", "/ready", "/review", "/v1/ui", "/v1/ui/"})
-_OPEN_BELOW = ("/review/", "/static/")
-"Addresses that need no token in the header: pages ask for it themselves, and the others tell nothing."
 
 
 def application(
@@ -76,7 +63,8 @@ def application(
     hosts: frozenset[str] | None = None,
     follower: Follower | None = None,
     audit: Audit | None = None,
-    proxies: Proxies = Proxies(),  # noqa: B008
+    proxies: str = "",
+    user_header: str = "",
     watch: Watch | None = None,
 ) -> Starlette:
     """The application. access: the tokens that clients send as `Authorization: Bearer TOKEN`, and what they may do.
@@ -84,14 +72,14 @@ def application(
     max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients. pages: the
     review. hosts: the only names under which it answers, None for all: a server that is meant for this machine alone
     must not answer under the name of another site, which could then read what it says. follower: what loads the
-    versions that are promoted. audit: where answers are recorded. proxies: those that are believed.
-    watch: the monitors of the models.
+    versions that are promoted. audit: where answers are recorded. proxies: addresses, as uvicorn takes them, of those
+    that may name the client by `X-Forwarded-For`, and in `user_header` the user that they have authenticated. watch:
+    the monitors of the models. Raises ConfigError for proxies.
     """
     by_id, readiness = {model.id: model for model in models}, Readiness(models)
-    uploads = pages.read if pages else UploadReader()
     counters = _counters(models, access, audit)
     if watch:
-        counters.others = partial(metric_lines, watch, models, pages.review if pages else None)
+        counters.others = partial(monitor_lines, watch, models, pages.review if pages else None)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -111,7 +99,7 @@ def application(
             if model.workers:
                 await asyncio.to_thread(model.workers.close)
 
-    annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters, readiness, uploads)
+    annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters, readiness.check)
     operations = [
         *api.operations(), *annif, *Reconciliation(by_id, needs_token=not access.is_open).operations(),
     ]  # fmt: skip
@@ -127,13 +115,14 @@ def application(
         routes=[*routes, *(pages.routes() if pages else ())],
         exception_handlers={
             Problem: answer_problem,
-            StorageError: answer_storage_error,
+            StorageError: answer_problem,
             HTTPException: answer_http_error,
             ClientDisconnect: answer_nobody,
         },
         middleware=[
-            Middleware(RecordRequests, counters=counters, audit=audit, proxies=proxies),
-            *([Middleware(ProxyHeadersMiddleware, trusted_hosts=proxies.forwarders)] if proxies.forwarders else ()),
+            Middleware(RecordRequests, counters, audit, user_header, networks_of(proxies, user_header)),
+            # behind the log, which believes a user header only while the client is that of the connection
+            *([Middleware(ProxyHeadersMiddleware, trusted_hosts=proxies)] if proxies else ()),
             Middleware(
                 CORSMiddleware,
                 allow_origins=["*"],
@@ -148,24 +137,78 @@ def application(
     app.router.redirect_slashes = False  # it would lead to the host that the client names
     app.state.reviews, app.state.readiness = pages is not None, readiness
     app.state.large_bodies = FairSlots(count=1, each=1, rest=3)
+    app.state.uploads = FairSlots(count=2, each=1, share=16)
     return app
 
 
 def _counters(models: Sequence[ServedModel], access: Access, audit: Audit | None) -> Counters:
-    refused = access.limits.refused
-    totals: dict[tuple[str, str], Callable[[], float]] = {
-        _LIMITED_REQUESTS: lambda: refused["requests"],
-        _LIMITED_DOCUMENTS: lambda: refused["documents"],
-    }
+    limited, counters = access.limits.refused, Counters()
+    for name in ("requests", "documents"):
+        what = f"Requests above the limit of {name} of a token."
+        counters.add("counter", f"tagwright_{name}_limited_total", what, partial(limited.__getitem__, name))
     if audit is not None:
-        totals[_ENTRIES] = lambda: audit.count
-    return Counters({_WAITING: lambda: sum(model.waiting for model in models)}, totals)
+        entries = "Documents whose answer is in the audit log."
+        counters.add("counter", "tagwright_audit_entries_total", entries, lambda: audit.count)
+    waiting = "Requests that wait for a model."
+    counters.add("gauge", "tagwright_requests_waiting", waiting, lambda: sum(model.waiting for model in models))
+    return counters
 
 
 def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route]:
     """The operations under /v1projects and so on too: Annif's client appends names to its base, which may be "/v1"."""
     below = [each for each in operations if each.path != "/v1/"]
     return [Route(each.path.replace("/v1/", "/v1", 1), each.answer, methods=[each.method]) for each in below]
+
+
+@dataclass
+class Readiness:
+    """Whether requests should be sent to the server: from when its models are loaded until it is told to end.
+
+    stopping: whether it was told so.
+    """
+
+    models: Sequence[ServedModel]
+    stopping: bool = False
+    _answering: int = field(default=0, init=False)
+
+    def check(self) -> None:
+        """Raise Problem (503) unless it is ready."""
+        if self.stopping:
+            raise Problem(503, "The server is stopping")
+        if self._answering < len(self.models) or not all(model.search.is_built for model in self.models):
+            raise later(503, "The models are being loaded")
+
+    async def load(self) -> None:
+        """Let each model answer once, which loads what it needs, and index its labels.
+
+        A failure is logged, and the server does not become ready.
+        """
+        for model in self.models:  # daemons, since a server that is told to end does not wait for them
+            threading.Thread(target=_index, args=(model,), daemon=True).start()
+        for model in self.models:
+            try:
+                await _first_answer(model)
+                self._answering += 1
+            except Exception:
+                _log.exception("%s: does not answer; the server is not ready", model.version)
+
+
+async def _first_answer(model: ServedModel) -> None:
+    """Let the model suggest a label, as often as it takes: a first answer may take longer than a request may wait."""
+    while True:
+        try:
+            await model.suggest([model.tagger.vocabulary[0].name], SuggestOptions(k=1))
+        except Busy:
+            await asyncio.sleep(1)
+        else:
+            return
+
+
+def _index(model: ServedModel) -> None:
+    try:
+        model.search()
+    except Exception:
+        _log.exception("%s: its labels cannot be searched; the server is not ready", model.version)
 
 
 class _Guard:
@@ -183,26 +226,28 @@ class _Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        app, body = self.app, _Body(receive, self.max_body, self.memory)
+        app, held = self.app, Counter[str]()
         try:
             self._check(scope)
         except Problem as problem:
             app = answer_to(problem)
         try:
-            await app(scope, body.receive, send)
+            await app(scope, self._bounded(receive, held), send)
         finally:
-            body.release()
+            for client, size in held.items():
+                self.memory.give_back(client, size)
 
     def _check(self, scope: Scope) -> None:
         """Raise Problem for a request that is refused."""
         check_head(scope)
-        languages.current.set(languages.choose(scope))
         headers, path, request = Headers(scope=scope), scope["path"], current()
-        request.client = request.user or network(address_of(scope))
+        request.language = languages.choose(scope)
+        request.client = request.user or network(scope["client"][0] if scope.get("client") else "")
         if self.hosts is not None and re.sub(r":\d*$", "", headers.get("host", "").lower()) not in self.hosts:
             raise Problem(421, "This server answers under the names of its own machine only")
-        is_open = path in _OPEN or path.startswith(_OPEN_BELOW)
-        holder = self.access.holder("" if is_open else _bearer(headers), address_of(scope))
+        is_open = path in ("/", "/api", "/enter", "/health", "/ready", "/review", "/v1/ui", "/v1/ui/")
+        is_open = is_open or path.startswith(("/review/", "/static/"))  # pages ask for a token themselves
+        holder = self.access.holder("" if is_open else _bearer(headers))
         if not is_open:
             if holder is None:
                 raise Problem(401, "A token is needed", headers={"WWW-Authenticate": "Bearer"})
@@ -212,37 +257,30 @@ class _Guard:
         if length.isdecimal() and int(length) > self.max_body:
             raise Problem(413, f"The body has {length} bytes, at most {self.max_body} are accepted")
 
+    def _bounded(self, receive: Receive, held: Counter[str]) -> Receive:
+        """Count the bytes of a body while it comes, and limit the time in which it must come. held: by its client."""
+        end, seen, more = time.monotonic() + deadlines.BODY_SECONDS, 0, True
 
-class _Body:
-    """Counts the bytes of a body while it comes, and limits the time in which it must come."""
+        async def bounded() -> Message:
+            """The next part. Raises Problem for a body that is late, or too large, and where no memory is left."""
+            nonlocal seen, more
+            if not more:
+                return await receive()  # which tells of the client's leaving, whenever that is
+            try:
+                message = await asyncio.wait_for(receive(), end - time.monotonic())
+            except TimeoutError:
+                detail = f"The body did not come within {deadlines.BODY_SECONDS:.0f} s"
+                raise Problem(408, detail, headers={"Connection": "close"}) from None
+            seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)
+            if seen > self.max_body:
+                raise Problem(413, Text("The body has more than %(most)s bytes", most=self.max_body))
+            if (size := seen - FREE - held.total()) > 0:
+                client = next(iter(held), current().client)
+                self.memory.take(client, size)
+                held[client] += size
+            return message
 
-    def __init__(self, receive: Receive, most: int, memory: Memory) -> None:
-        self._receive, self._most, self._memory = receive, most, memory
-        self._end, self._seen, self._more = time.monotonic() + deadlines.BODY_SECONDS, 0, True
-        self._held: tuple[str, int] = "", 0
-
-    async def receive(self) -> Message:
-        """The next part. Raises Problem for a body that is late, or too large, and where no memory is left for it."""
-        if not self._more:
-            return await self._receive()  # which tells of the client's leaving, whenever that is
-        try:
-            message = await asyncio.wait_for(self._receive(), self._end - time.monotonic())
-        except TimeoutError:
-            said = f"The body did not come within {deadlines.BODY_SECONDS:.0f} s"
-            raise Problem(408, said, headers={"Connection": "close"}) from None
-        self._seen, self._more = self._seen + len(message.get("body", b"")), message.get("more_body", False)
-        if self._seen > self._most:
-            raise Problem(413, f"The body has more than {self._most} bytes")
-        client, held = self._held
-        if (size := self._seen - FREE - held) > 0:
-            client = client or current().client
-            self._memory.take(client, size)
-            self._held = client, held + size
-        return message
-
-    def release(self) -> None:
-        """The request has been answered."""
-        self._memory.give_back(*self._held)
+        return bounded
 
 
 def _bearer(headers: Headers) -> str:

@@ -58,11 +58,11 @@ class Audit:
             raise
 
     def add(
-        self, head: Mapping[str, str], documents: Sequence[Document], found: Sequence[Sequence[Suggestion]]
+        self, head: Mapping[str, str], documents: Sequence[Document], suggestions: Sequence[Sequence[Suggestion]]
     ) -> None:
         """Write an entry for each document. head: what the entries have in common. Raises StorageError."""
         start = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **head}
-        entries = ({**start, **_answer(document, each)} for document, each in zip(documents, found, strict=True))
+        entries = ({**start, **_answer(document, each)} for document, each in zip(documents, suggestions, strict=True))
         lines = "".join(json.dumps(entry) + "\n" for entry in entries).encode()
         with self._writing:
             try:
@@ -116,7 +116,7 @@ class Audit:
             _log.warning("%s: the last line was not written to its end, and is removed", self.path)
 
 
-def _answer(document: Document, found: Sequence[Suggestion]) -> dict[str, Any]:
+def _answer(document: Document, suggested: Sequence[Suggestion]) -> dict[str, Any]:
     """The part of an entry about one document: the digest of its text, and its suggestions as in a run file."""
-    suggestions = [{"label": each.id, "score": each.score, "confidence": each.confidence} for each in found]
+    suggestions = [{"label": each.id, "score": each.score, "confidence": each.confidence} for each in suggested]
     return {"sha256": sha256(document.text.encode()).hexdigest(), "suggestions": suggestions}

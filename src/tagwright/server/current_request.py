@@ -19,8 +19,9 @@ class CurrentRequest:
     """A request that is being answered. path: its address, which is not logged.
 
     client: with whom slots and memory are shared: the name of a token, whom a proxy names, or else the address.
-    user: the reviewer, or whom a proxy names. token: the name of its holder. model: the id; version: with its number
-    or date. spend: counts what was sent against the limits of the token. audit: where answers are recorded.
+    user: the reviewer, or whom a proxy names. token: the name of its holder. language: of the pages. model: the id;
+    version: with its number or date. spend: counts what was sent against the limits of the token. audit: where answers
+    are recorded.
     """
 
     id: str = ""
@@ -28,6 +29,7 @@ class CurrentRequest:
     client: str = ""
     user: str = ""
     token: str = ""
+    language: str = "en"
     model: str = ""
     version: str = ""
     documents: int = 0
@@ -40,13 +42,13 @@ class CurrentRequest:
         """The user, or else the holder of the token; "" where nobody is known."""
         return self.user or self.token
 
-    async def answered(self, documents: Sequence[Document], found: Sequence[Sequence[Suggestion]]) -> None:
+    async def answered(self, documents: Sequence[Document], suggestions: Sequence[Sequence[Suggestion]]) -> None:
         """Record the suggestions for documents, before they are sent. Raises StorageError."""
         self.documents += len(documents)
-        self.suggestions += sum(map(len, found))
+        self.suggestions += sum(map(len, suggestions))
         if self.audit is not None:
             head = {"request": self.id, "who": self.who, "model": self.model, "version": self.version}
-            await asyncio.to_thread(self.audit.add, head, documents, found)
+            await asyncio.to_thread(self.audit.add, head, documents, suggestions)
 
 
 _current: ContextVar[CurrentRequest] = ContextVar("_current")

@@ -1,8 +1,8 @@
 """Close the connection of a client that does not send its request, or read the answer, in time; and bound them all.
 
 Uvicorn limits how long an idle connection is kept after an answer. It does not limit the time to send the head of a
-request, or to read an answer, nor does it close a silent connection to make room. `TimedConnection` does: the
-application tells it how many requests of a connection are being answered, and asyncio how many bytes are unsent.
+request, or to read an answer, nor does it close a silent connection to make room. `TimedConnection` does: it counts
+the requests that are being answered, and asyncio tells how many bytes are unsent.
 """
 
 import asyncio
@@ -10,7 +10,6 @@ import logging
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
-from contextvars import ContextVar
 from typing import Any
 
 import h11
@@ -19,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tagwright.server.access import network
-from tagwright.server.logs import Seldom
+from tagwright.server.logs import once_a_minute
 
 _log = logging.getLogger(__name__)
 
@@ -47,9 +46,6 @@ FULL = (
     b'"detail": "All connections are in use; try again in 1 s"}'
 )
 
-_current: "ContextVar[TimedConnection]" = ContextVar("_current")
-"The connection of the current request: a task inherits the context in which it is started."
-
 
 def most_connections() -> int:
     """How many connections the limit of open files of this process leaves room for."""
@@ -72,7 +68,7 @@ class Connections:
     def __init__(self, most: int | None = None) -> None:
         self.most = most_connections() if most is None else most
         self.share = max(1, self.most * 3 // 4)
-        self.refused, self._now = 0, Seldom()
+        self.refused, self._now = 0, once_a_minute()
         self._by_address: dict[str, set[TimedConnection]] = {}
 
     def __len__(self) -> int:
@@ -113,8 +109,7 @@ class TimedConnection(H11Protocol):
     """A connection that is closed when its client is late.
 
     head, read: seconds, see `HEAD_SECONDS` and `READ_SECONDS`; checked three times within the shorter one.
-    begun, ended: number of requests that the application has begun, and finished, to answer. all: the connections of
-    the server, which `timed` sets.
+    begun, ended: see `_counting`. all: the connections of the server, which `timed` sets.
     """
 
     head, read = HEAD_SECONDS, READ_SECONDS
@@ -126,6 +121,7 @@ class TimedConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as asyncio calls it
         """Start to wait for a request, if there is room for the connection."""
         super().connection_made(transport)
+        self.app = self._counting(self.app)
         self.address = network(self.client[0] if self.client else "")
         self._since = self._heard = self.loop.time()
         self._look()
@@ -135,7 +131,6 @@ class TimedConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read received data. Invalid data while an answer is being sent ends the connection."""
-        _current.set(self)
         self._heard = self.loop.time()
         try:
             super().data_received(data)
@@ -154,6 +149,19 @@ class TimedConnection(H11Protocol):
         self._timer.cancel()
         self.all.discard(self)
         super().connection_lost(exc)
+
+    def _counting(self, app: ASGIApp) -> ASGIApp:
+        """Count the requests of this connection that the application has begun, and finished, to answer."""
+
+        async def counting(scope: Scope, receive: Receive, send: Send) -> None:
+            self.begun += 1
+            try:
+                await asyncio.sleep(0)  # let the loop first close a connection that sent invalid data behind the head
+                await app(scope, receive, send)
+            finally:
+                self.ended += 1
+
+        return counting
 
     @property
     def is_silent(self) -> bool:
@@ -194,7 +202,7 @@ def timed(
     """
     bounded = type(connection.__name__, (connection,), {"all": Connections(most)})
     return uvicorn.Config(
-        _counted(app), http=bounded, loop="asyncio", ws="none", proxy_headers=False, log_config=None, backlog=ACCEPTED,
+        app, http=bounded, loop="asyncio", ws="none", proxy_headers=False, log_config=None, backlog=ACCEPTED,
         **options,
     )  # fmt: skip
 
@@ -203,21 +211,3 @@ def listen_more(sockets: Sequence[socket.socket]) -> None:
     """Let more connections wait to be accepted than asyncio accepts between two looks at how many there are."""
     for each in sockets:
         each.listen(LISTENING)
-
-
-def _counted(app: ASGIApp) -> ASGIApp:
-    """Wrap the application: count the begun and the finished requests of each connection."""
-
-    async def counted(scope: Scope, receive: Receive, send: Send) -> None:
-        connection = _current.get(None)
-        if scope["type"] != "http" or connection is None:
-            await app(scope, receive, send)
-            return
-        connection.begun += 1
-        try:
-            await asyncio.sleep(0)  # let the loop first close a connection that sent invalid data behind the head
-            await app(scope, receive, send)
-        finally:
-            connection.ended += 1
-
-    return counted

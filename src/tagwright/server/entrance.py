@@ -1,41 +1,132 @@
-"""Log people in with a browser: a form for the access token and a name, and a session cookie."""
+"""Log people in with a browser: a form for the access token and a name, and a session cookie.
 
+No session is stored. A cookie holds a random number, the name and a signature. A form holds a token that follows from
+the number: another site can neither read the cookie nor guess the token.
+"""
+
+import asyncio
+import base64
+import hmac
+import json
+import secrets
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tagwright.server.access import EVERYBODY, LONGEST_NAME, Holder, Role, address_of, check_origin
+from tagwright.review.file import StorageError
+from tagwright.server.access import EVERYBODY, LONGEST_NAME, Access, Holder, Role, Session, check_origin
 from tagwright.server.current_request import current
 from tagwright.server.languages import _
-from tagwright.server.pages import show
-from tagwright.server.problems import Problem
+from tagwright.server.pages import show, show_problem
+from tagwright.server.problems import Problem, not_stored
 from tagwright.server.request_bodies import read_form, text_of
-from tagwright.server.sessions import COOKIE, Session, Sessions
 from tagwright.text.words import clean
 
-FORM_BYTES = 8192
-"Bytes of the form, which anybody may send."
+COOKIE = "tagwright_session"
 
-_WEEK = 7 * 24 * 3600
+Page: TypeAlias = Callable[[Request, Any], Awaitable[Response]]
+"Answers with a page to a session; None where it is open to everybody."
+
+
+class Sessions:
+    """Sign and check cookies. secret: known to the server alone; sessions last as long as it stays the same.
+
+    The key is made of the secret and the holder's token. Without the secret, a holder of a token cannot sign a cookie;
+    when a token changes, its sessions end. A token with a name reviews under that name, whatever the cookie says.
+    """
+
+    def __init__(self, access: Access, secret: bytes) -> None:
+        self.access, self._secret = access, secret
+
+    def issue(self, reviewer: str, holder: Holder) -> str:
+        """The cookie of a new session."""
+        content = json.dumps([secrets.token_urlsafe(16), reviewer]).encode()
+        text = base64.urlsafe_b64encode(content).decode()
+        return f"{text}.{self._sign(holder, 'session', text)}"
+
+    def read(self, cookie: str) -> Session | None:
+        """Return the session of a cookie; None if it was not issued here, or if a token has its name by now.
+
+        >>> sessions = Sessions(Access.of("a long enough token"), b"secret")
+        >>> session = sessions.read(sessions.issue("Ann", sessions.access.holders[0]))
+        >>> session.reviewer, session.holder.role, sessions.read("forged.0")
+        ('Ann', 'admin', None)
+        """
+        text, _, signature = cookie.rpartition(".")
+        holders = self.access.holders or (EVERYBODY,)
+        holder = next((each for each in holders if _is_same(self._sign(each, "session", text), signature)), None)
+        if holder is None:
+            return None
+        try:
+            id_, reviewer = json.loads(base64.urlsafe_b64decode(text.encode()))
+        except (ValueError, TypeError, RecursionError):
+            return None
+        reviewer = clean(str(reviewer))
+        if not holder.name and self.access.has_named(reviewer):
+            return None
+        return Session(clean(str(id_)), holder.name or reviewer, holder)
+
+    def csrf(self, session: Session) -> str:
+        """The token that forms of this session carry."""
+        return self._sign(session.holder, "csrf", session.id)
+
+    def fits(self, session: Session, token: str) -> bool:
+        """Whether a form with this token belongs to the session."""
+        return _is_same(self.csrf(session), token)
+
+    def _sign(self, holder: Holder, purpose: str, text: str) -> str:
+        key = hmac.digest(self._secret, holder.token.encode(), "sha256")
+        return hmac.digest(key, f"{purpose} {text}".encode(), "sha256").hex()
+
+
+def _is_same(right: str, other: str) -> bool:
+    return hmac.compare_digest(right.encode(), other.encode("utf-8", "replace"))
 
 
 @dataclass(frozen=True)
 class Entrance:
-    """The entrance to the pages of a role. path: of the form; goal: where it leads; named: whether a name is needed."""
+    """The entrance to the pages of a role.
+
+    path: of the form; goal: where it leads; named: whether a name is needed; beside: what pages of problems also show.
+    """
 
     sessions: Sessions
     path: str
     goal: str
     role: Role
     named: bool
+    beside: Callable[[], dict[str, Any]] = dict
 
     def route(self) -> Route:
         """The route of the form."""
         return Route(self.path, self.enter, methods=["GET", "POST"])
 
-    def session(self, request: Request) -> Session | None:
+    def page(self, page: Page, role: Role | None = None) -> Callable[[Request], Awaitable[Response]]:
+        """Open a page to sessions with a role, by default that of the entrance; others are led here.
+
+        Problems are shown on a page.
+        """
+
+        async def answer(request: Request) -> Response:
+            session = None
+            try:
+                session = self._session(request)
+                if session is None and not self.is_open:
+                    return RedirectResponse(self.path, 303)
+                if session and role and not session.holder.may(role):
+                    raise Problem(403, _("This needs a token with the role %(role)s") % {"role": role})
+                return await page(request, session)
+            except (Problem, StorageError) as error:
+                problem = not_stored(error) if isinstance(error, StorageError) else error
+                return show_problem(request, problem, session, **await asyncio.to_thread(self.beside))
+
+        return answer
+
+    def _session(self, request: Request) -> Session | None:
         """The session of a request, if it may open these pages; whom a proxy names has one where no token is needed.
 
         Raises Problem for more requests than its token may send.
@@ -62,31 +153,25 @@ class Entrance:
         if request.method == "GET":
             return self._form(request)
         check_origin(request)
-        form = await read_form(request, lambda form: form, files=0, most=FORM_BYTES)
+        form = await read_form(request, lambda form: form, files=0, most=8192)  # anybody may send it
         name = " ".join(clean(text_of(form, "name")).split())[:LONGEST_NAME]
-        try:
-            holder = self.sessions.access.holder(text_of(form, "token"), address_of(request.scope))
-        except Problem as problem:
-            return self._form(request, name, str(problem), problem.status, problem.headers)
+        holder = self.sessions.access.holder(text_of(form, "token"))
         refused = self._login_error(name, holder)
         if refused or holder is None:
             return self._form(request, name, refused, 403)
         name = "" if current().user else holder.name or name  # whom a proxy names is named by it again
         answer = RedirectResponse(self.goal, 303)
         answer.set_cookie(
-            COOKIE, self.sessions.issue(name, holder), max_age=_WEEK, httponly=True,
+            COOKIE, self.sessions.issue(name, holder), max_age=7 * 24 * 3600, httponly=True,
             samesite="strict", secure=request.url.scheme == "https",
         )  # fmt: skip
         return answer
 
-    def _form(
-        self, request: Request, name: str = "", problem: str = "", status: int = 200,
-        headers: dict[str, str] | None = None,
-    ) -> Response:  # fmt: skip
+    def _form(self, request: Request, name: str = "", problem: str = "", status: int = 200) -> Response:
         names = [holder.name for holder in self.sessions.access.holders]
         knows_name = bool(current().user or (names and all(names)))
         return show(
-            request, "enter.html", None, status, headers, path=self.path, named=self.named, name=name, problem=problem,
+            request, "enter.html", None, status, path=self.path, named=self.named, name=name, problem=problem,
             needs_token=not self.sessions.access.is_open, needs_name=self.named and not knows_name,
             has_names=any(names),
         )  # fmt: skip

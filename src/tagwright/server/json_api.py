@@ -6,7 +6,7 @@ An `Operation` says all about an address: the function that answers, its paramet
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -17,6 +17,7 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
 from tagwright.server.counters import Counters
+from tagwright.server.languages import Text
 from tagwright.server.openapi import (
     CONDITIONS,
     HIERARCHY,
@@ -32,31 +33,22 @@ from tagwright.server.openapi import (
 )
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.readiness import Readiness
 from tagwright.server.request_bodies import (
     MULTIPART,
     Form,
+    Upload,
     check_size,
     label_rules,
+    read_documents,
     read_form,
     read_json,
     whole,
 )
 from tagwright.server.served_model import ServedModel, model_named
-from tagwright.server.uploads import Upload, UploadReader
 from tagwright.tagger import Suggestion
 from tagwright.tagger.reasons import meanings
 from tagwright.text.words import clean
 from tagwright.types import Document
-
-LARGEST_LIMIT = 1000
-"Suggestions of one document."
-
-FILE_DOCUMENTS = 32
-"Documents of one file."
-
-SHOWN_SPAN = 1000
-"Characters of an evidence span whose text is repeated; a text without full stops is one sentence."
 
 _TEXT, _NUMBER, _COUNT = schema("string"), schema("number"), schema("integer")
 _DOCUMENT = {
@@ -68,7 +60,7 @@ _DOCUMENT = {
 }
 _OPTIONS = {
     "model": schema("string", "Id of the model; by default the first."),
-    "limit": schema("integer", "The most labels to suggest.", minimum=1, maximum=LARGEST_LIMIT, default=10),
+    "limit": schema("integer", "The most labels to suggest.", minimum=1, maximum=1000, default=10),
     "threshold": schema("number", "Least confidence; above 0 where it is estimated.", minimum=0, maximum=1, default=0),
     "min_score": schema("number", "Least score, on the model's own scale."),
     "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
@@ -80,71 +72,72 @@ _OPTIONS = {
 _REQUEST = closed(object_({**_DOCUMENT, **_OPTIONS}, ()))
 _ADDRESS = {name: _OPTIONS[name] for name in ("model", "limit", "language", "evidence", *CONDITIONS, *HIERARCHY)}
 _FORM = closed(object_({"file": {"type": "string", "format": "binary"}}))
-_SPAN = object_({"start": _COUNT, "end": _COUNT, "text": _TEXT, "weight": _NUMBER})
-_EVIDENCE = object_({"stage": _TEXT, "rank": _COUNT, "score": _NUMBER, "spans": array(_SPAN)})
-_REASON = object_({"name": _TEXT, "added": _NUMBER, "rank": _COUNT, "remark": _TEXT}, ("name",))
-_SUGGESTION = object_(
-    {
-        "id": _TEXT,
-        "name": _TEXT,
-        "notation": schema("string", "Place in a classification, such as 595.79; empty where there is none."),
-        "score": _NUMBER,
-        "confidence": nullable(_NUMBER),
-        "reasons": array(_REASON, "Stages, or features of a learned combiner: what raises the score most comes first."),
-        "evidence": array(_EVIDENCE),
-        "translated": array(_TEXT, "Translated names by which texts find the label too."),
-    },
-    required=("id", "name", "notation", "score", "confidence"),
-)
-_VERSION = schema("string", "The model that answered and its version, as in the header X-Model-Version.")
-_MEANINGS = {**object_({}), "additionalProperties": _TEXT, "description": "What the names of the reasons mean."}
-_SUGGESTED = object_(
-    {"id": _TEXT, "suggestions": array(_SUGGESTION), "text": _TEXT, "meanings": _MEANINGS, "version": _VERSION},
-    required=("id", "suggestions", "version"),
-)
-_MODEL = object_({"id": _TEXT, "name": _TEXT, "language": _TEXT, "labels": _COUNT, "version": _TEXT})
-_LABEL = object_({"id": _TEXT, "name": _TEXT, "notation": _TEXT, "path": array(_TEXT), "description": _TEXT})
 
 
 @dataclass(frozen=True)
 class JsonApi:
-    """The addresses below /api, /health, /ready and /metrics."""
+    """The addresses below /api, /health, /ready and /metrics. check_ready: raises Problem until the server is ready."""
 
     models: Mapping[str, ServedModel]
     counters: Counters
-    readiness: Readiness
-    read: UploadReader
+    check_ready: Callable[[], None]
 
     def operations(self) -> list[Operation]:
         """All operations of this interface."""
-        model, limit = query("model", _TEXT), query("limit", _OPTIONS["limit"])
+        span = object_({"start": _COUNT, "end": _COUNT, "text": _TEXT, "weight": _NUMBER})
+        evidence = object_({"stage": _TEXT, "rank": _COUNT, "score": _NUMBER, "spans": array(span)})
+        reason = object_({"name": _TEXT, "added": _NUMBER, "rank": _COUNT, "remark": _TEXT}, ("name",))
+        suggestion = object_(
+            {
+                "id": _TEXT,
+                "name": _TEXT,
+                "notation": schema("string", "Place in a classification, such as 595.79; empty where there is none."),
+                "score": _NUMBER,
+                "confidence": nullable(_NUMBER),
+                "reasons": array(
+                    reason, "Stages, or features of a learned combiner: what raises the score most comes first."
+                ),
+                "evidence": array(evidence),
+                "translated": array(_TEXT, "Translated names by which texts find the label too."),
+            },
+            required=("id", "name", "notation", "score", "confidence"),
+        )
+        version = schema("string", "The model that answered and its version, as in the header X-Model-Version.")
+        meanings = {**object_({}), "additionalProperties": _TEXT, "description": "What the names of the reasons mean."}
+        suggested = object_(
+            {"id": _TEXT, "suggestions": array(suggestion), "text": _TEXT, "meanings": meanings, "version": version},
+            required=("id", "suggestions", "version"),
+        )
+        model = object_({"id": _TEXT, "name": _TEXT, "language": _TEXT, "labels": _COUNT, "version": _TEXT})
+        label = object_({"id": _TEXT, "name": _TEXT, "notation": _TEXT, "path": array(_TEXT), "description": _TEXT})
+        search = query("q", _TEXT, required=True), query("model", _TEXT), query("limit", _OPTIONS["limit"])
+        options = [query(name, each) for name, each in _ADDRESS.items()]
+        status = object_({"status": _TEXT})
         return [
-            Operation("GET", "/api/models", self.list_models, object_({"models": array(_MODEL)})),
-            Operation("POST", "/api/suggest", self.suggest, _SUGGESTED, body=_REQUEST),
+            Operation("GET", "/api/models", self.list_models, object_({"models": array(model)})),
+            Operation("POST", "/api/suggest", self.suggest, suggested, body=_REQUEST),
             Operation(
-                "POST", "/api/files", self.suggest_for_file, object_({"documents": array(_SUGGESTED)}),
-                parameters=[query(name, each) for name, each in _ADDRESS.items()],
-                body=_FORM, body_type="multipart/form-data",
+                "POST", "/api/files", self.suggest_for_file, object_({"documents": array(suggested)}), options,
+                body=_FORM, body_type=MULTIPART,
             ),
             Operation(
-                "GET", "/api/labels", self.search_labels, object_({"labels": array(_LABEL), "version": _VERSION}),
-                parameters=(query("q", _TEXT, required=True), model, limit),
+                "GET", "/api/labels", self.search_labels, object_({"labels": array(label), "version": version}), search
             ),
-            Operation("GET", "/health", self.health, object_({"status": _TEXT})),
-            Operation("GET", "/ready", self.ready, object_({"status": _TEXT})),
+            Operation("GET", "/health", self.health, status),
+            Operation("GET", "/ready", self.ready, status),
             Operation("GET", "/metrics", self.metrics, _TEXT, answer_type="text/plain"),
         ]  # fmt: skip
 
     async def list_models(self, _: Request) -> Response:
         """The models that are served."""
-        found = [
+        models = [
             {
                 "id": model.id, "name": model.name, "language": model.language.partition("+")[0],
                 "labels": len(model.tagger.vocabulary), "version": model.version,
             }
             for model in self.models.values()
         ]  # fmt: skip
-        return JSONResponse({"models": found})
+        return JSONResponse({"models": models})
 
     async def suggest(self, request: Request) -> Response:
         """Suggest labels for a document: a text, or title, abstract and sections."""
@@ -154,25 +147,25 @@ class JsonApi:
     async def suggest_for_file(self, request: Request) -> Response:
         """Suggest labels for the documents of a file: PDF, Word, HTML, JATS, LaTeX, text, JSON lines, tables."""
         check_names(dict(request.query_params), closed(object_(_ADDRESS)))
-        options = Options.of_address(request.query_params)
+        options = _options_of_address(request.query_params)
         file = await read_form(request, _file, kinds=(MULTIPART,), files=1)
         try:
-            documents = await self.read(file)
+            documents = await read_documents(request, file)
         except InputError as error:
             raise Problem(422, str(error), "File cannot be read") from None
-        if len(documents) > FILE_DOCUMENTS:
-            raise Problem(422, f"the file holds {len(documents)} documents, at most {FILE_DOCUMENTS} are accepted")
+        if len(documents) > 32:
+            raise Problem(422, f"the file holds {len(documents)} documents, at most 32 are accepted")
         return await self._answered(documents, options, lambda answers: {"documents": answers})
 
     async def search_labels(self, request: Request) -> Response:
         """Find labels by the beginning or a part of a name, alternative name, notation or id."""
-        given = request.query_params
-        if "q" not in given:
+        asked = request.query_params
+        if "q" not in asked:
             raise bad_request("'q' is a required parameter")
-        options = Options.of_address(given)
-        model = model_named(options.model, self.models)
+        options = _options_of_address(asked)
+        model = model_named(options.get("model"), self.models)
         search = await asyncio.to_thread(model.search)
-        positions = await asyncio.to_thread(search, clean(given["q"])[:200], options.limit)
+        positions = await asyncio.to_thread(search, clean(asked["q"])[:200], options.get("limit", 10))
         vocabulary = model.tagger.vocabulary
         labels = [
             {
@@ -189,7 +182,7 @@ class JsonApi:
 
     async def ready(self, _: Request) -> Response:
         """Whether requests should be sent here: the models are loaded, and the server was not told to end."""
-        self.readiness.check()
+        self.check_ready()
         return JSONResponse({"status": "ready"})
 
     async def metrics(self, _: Request) -> Response:
@@ -198,77 +191,56 @@ class JsonApi:
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def suggestions(
-        self, model: ServedModel, documents: Sequence[Document], options: "Options"
+        self, model: ServedModel, documents: Sequence[Document], options: Mapping[str, Any]
     ) -> list[list[Suggestion]]:
         """Suggest labels for documents, under their names in the language of the options. Raises Problem."""
-        if options.language and not await asyncio.to_thread(model.has_language, options.language):
-            raise bad_request(f"language is {shown(options.language)}, in which no label has a name")
+        language = options.get("language", "")
+        if language and not await asyncio.to_thread(model.has_language, language):
+            form = "language is %(language)s, in which no label has a name"
+            raise bad_request(Text(form, language=shown(language)))
+        conditions = ("min_score", "best_cut", "only", "without", "hierarchy", "per_branch")
         rules = model.options(
-            k=options.limit,
-            min_score=options.min_score,
-            min_confidence=options.threshold,
-            best_cut=options.best_cut,
-            only=options.only,
-            without=options.without,
-            hierarchy=options.hierarchy,
-            per_branch=options.per_branch,
+            k=options.get("limit", 10),
+            min_confidence=options.get("threshold", 0),
+            **{name: options.get(name) for name in conditions},
         )
-        wanted = [SuggestRequest(each, rules, options.evidence) for each in documents]
-        found = await model.answer(wanted)
-        return [model.named_in(options.language, each) for each in found]
+        wanted = [SuggestRequest(each, rules, options.get("evidence", False)) for each in documents]
+        return [model.named_in(language, each) for each in await model.answer(wanted)]
 
     async def _answered(
-        self, documents: Sequence[Document], options: "Options", shape: Callable[[list[dict[str, Any]]], Any]
+        self, documents: Sequence[Document], options: Mapping[str, Any], shape: Callable[[list[dict[str, Any]]], Any]
     ) -> Response:
-        model = model_named(options.model, self.models)
-        found = await self.suggestions(model, documents, options)
-        stages = model.tagger.meanings if options.evidence else None
+        model = model_named(options.get("model"), self.models)
+        suggested = await self.suggestions(model, documents, options)
+        stages = model.tagger.meanings if options.get("evidence") else None
 
         def answer() -> Response:
-            answers = (_answer(document, each, stages) for document, each in zip(documents, found, strict=True))
+            answers = (_answer(document, each, stages) for document, each in zip(documents, suggested, strict=True))
             return JSONResponse(shape([{**each, "version": model.version} for each in answers]))
 
         return await asyncio.to_thread(answer)  # with evidence it repeats the text
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options of a request."""
-
-    model: str | None = None
-    limit: int = 10
-    threshold: float = 0
-    min_score: float | None = None
-    best_cut: bool = False
-    only: Sequence[str] = ()
-    without: Sequence[str] = ()
-    hierarchy: str | None = None
-    per_branch: int | None = None
-    language: str = ""
-    evidence: bool = False
-
-    @classmethod
-    def read(cls, content: Mapping[str, Any]) -> Self:
-        """Check every option; one that is null is not given. Raises Problem."""
-        given = {key: content[key] for key in _OPTIONS if content.get(key) is not None}
-        check(given, object_(_OPTIONS, ()))
-        return cls(**given)
-
-    @classmethod
-    def of_address(cls, given: QueryParams) -> Self:
-        """The options that an address may have: model, limit, language, evidence and conditions. Raises Problem."""
-        texts = {name: given.get(name) for name in ("model", "language")}
-        evidence = given.get("evidence", "") in ("1", "true")
-        limit = whole(given.get("limit", "10"))
-        return cls.read({**texts, **label_rules(given), "limit": limit, "evidence": evidence})
+def options_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The options in a request, all of them checked; one that is null is not there. Raises Problem."""
+    options = {key: content[key] for key in _OPTIONS if content.get(key) is not None}
+    check(options, object_(_OPTIONS, ()))
+    return options
 
 
-def _document_and_options(content: Any) -> tuple[Document, Options]:
+def _options_of_address(fields: QueryParams) -> dict[str, Any]:
+    """The options that an address may have: model, limit, language, evidence and conditions. Raises Problem."""
+    texts = {name: fields.get(name) for name in ("model", "language")}
+    evidence, limit = fields.get("evidence", "") in ("1", "true"), whole(fields.get("limit", "10"))
+    return options_of({**texts, **label_rules(fields), "limit": limit, "evidence": evidence})
+
+
+def _document_and_options(content: Any) -> tuple[Document, dict[str, Any]]:
     """Check all that a request holds. Raises Problem."""
     if not isinstance(content, dict):
         raise bad_request("expected an object")
     check_names(content, _REQUEST)
-    options = Options.read(content)
+    options = options_of(content)
     return sent_document(content), options
 
 
@@ -286,42 +258,42 @@ def _file(form: Form) -> Upload:
 
 def sent_document(fields: Mapping[str, Any]) -> Document:
     """The document in the fields of a request. Raises Problem."""
-    given = {key: fields[key] for key in _DOCUMENT if fields.get(key)}
-    check_size(given)  # before it is read, which takes seconds for 20 MB
+    known = {key: fields[key] for key in _DOCUMENT if fields.get(key)}
+    check_size(known)  # before it is read, which takes seconds for 20 MB
     try:
-        return to_document({"id": "document", **given}, SHAPES["jsonl"], Place("request", 1))
+        return to_document({"id": "document", **known}, SHAPES["jsonl"], Place("request", 1))
     except InputError as error:
         raise bad_request(error.problem) from None
 
 
-def _answer(document: Document, found: Sequence[Suggestion], stages: Mapping[str, str] | None) -> dict[str, Any]:
+def _answer(document: Document, suggested: Sequence[Suggestion], stages: Mapping[str, str] | None) -> dict[str, Any]:
     """The answer for a document. stages: their meanings, see `Tagger.meanings`; None without evidence."""
     if stages is None:
-        return {"id": document.id, "suggestions": [_suggestion(each) for each in found]}
-    explained = [{**_suggestion(each), **_explanation(each, document)} for each in found]
-    known = meanings((reason for each in found for reason in each.reasons), stages)
+        return {"id": document.id, "suggestions": [_suggestion(each) for each in suggested]}
+    explained = [{**_suggestion(each), **_explanation(each, document)} for each in suggested]
+    known = meanings((reason for each in suggested for reason in each.reasons), stages)
     return {"id": document.id, "suggestions": explained, "text": document.text, "meanings": known}
 
 
-def _suggestion(found: Suggestion) -> dict[str, Any]:
+def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
     return {
-        "id": found.id, "name": found.name, "notation": found.notation,
-        "score": found.score, "confidence": found.confidence,
+        "id": suggestion.id, "name": suggestion.name, "notation": suggestion.notation,
+        "score": suggestion.score, "confidence": suggestion.confidence,
     }  # fmt: skip
 
 
-def _explanation(found: Suggestion, document: Document) -> dict[str, Any]:
-    """The fields that say why a label is suggested."""
+def _explanation(suggestion: Suggestion, document: Document) -> dict[str, Any]:
+    """The fields that say why a label is suggested. Of a span, 1,000 characters are repeated: one may be long."""
     evidence = [
         {
             "stage": each.stage, "rank": each.rank, "score": each.score,
             "spans": [
                 {"start": span.start, "end": span.end, "weight": span.weight,
-                 "text": document.text[span.start : min(span.end, span.start + SHOWN_SPAN)]}
+                 "text": document.text[span.start : min(span.end, span.start + 1000)]}
                 for span in each.spans
             ],
         }
-        for each in found.evidence
+        for each in suggestion.evidence
     ]  # fmt: skip
-    translated = {"translated": list(found.translated)} if found.translated else {}
-    return {"reasons": [each.to_json() for each in found.reasons], "evidence": evidence, **translated}
+    translated = {"translated": list(suggestion.translated)} if suggestion.translated else {}
+    return {"reasons": [each.to_json() for each in suggestion.reasons], "evidence": evidence, **translated}

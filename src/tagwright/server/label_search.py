@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from tagwright.core.cache import user_cache
+from tagwright.errors import ConfigError
 from tagwright.text.words import clean
 from tagwright.types import Label, Mask
 
@@ -34,18 +35,12 @@ KIND = "label search"
 FORMAT = 4
 "Increased whenever an index is built otherwise than before."
 
-_LAST = "\U0010ffff"
-"Sorted behind every other character."
-
-_NAMES_PER_LABEL, _ALL = 8, -1
-"Names to read per requested label, since several names of one label may match; all, where some are not allowed."
-
 
 class LabelSearch:
     """Search labels by the first characters typed, ignoring case and accents.
 
     labels: any number; about 1 KB for each. path: the file of their index (`build_file`); None builds it in memory.
-    Threads may share it. allowed: (labels,) the labels to find; None: all.
+    Threads may share it. allowed: (labels,) the labels to find; None: all. Raises ConfigError where SQLite lacks FTS5.
 
     >>> search = LabelSearch([Label("1", ("Honey bees", "Apis")), Label("2", ("Bees",)), Label("3", ("Café",))])
     >>> search("bee"), search("apis"), search("cafe"), search("one")
@@ -58,7 +53,11 @@ class LabelSearch:
         self._database = _connect(path)
         weakref.finalize(self, self._database.close)
         if not path:
-            _build(self._database, labels)
+            try:
+                _build(self._database, labels)
+            except sqlite3.OperationalError as error:
+                problem = f"labels cannot be searched with the SQLite {sqlite3.sqlite_version} of this Python ({error})"
+                raise ConfigError(f"{problem}; it needs version 3.34 or later, with FTS5") from None
 
     def __call__(self, query: str, k: int = 20) -> list[int]:
         """At most k positions of labels, best first.
@@ -69,8 +68,8 @@ class LabelSearch:
         if not text or k < 1:
             return []
         with self._lock:
-            found = dict.fromkeys(islice(self._distinct(text, k), k))
-        return list(found)
+            positions = dict.fromkeys(islice(self._distinct(text, k), k))
+        return list(positions)
 
     def close(self) -> None:
         """Release the file of the index."""
@@ -79,7 +78,8 @@ class LabelSearch:
     def _distinct(self, text: str, k: int) -> Iterator[int]:
         """Labels in order, each once."""
         seen: set[int] = set()
-        for label in self._matches(text, k * _NAMES_PER_LABEL if self.allowed is None else _ALL):
+        # several names of one label may match; all are read where some are not allowed
+        for label in self._matches(text, 8 * k if self.allowed is None else -1):
             if label not in seen and (self.allowed is None or self.allowed[label]):
                 seen.add(label)
                 yield label
@@ -90,7 +90,7 @@ class LabelSearch:
         yield from select("SELECT label FROM names WHERE text = ? ORDER BY row LIMIT ?", text)
         if "/" in text:
             beginning = "SELECT label FROM names WHERE text > ? AND text < ? ORDER BY text LIMIT ?"
-            yield from select(beginning, text, text + _LAST)
+            yield from select(beginning, text, text + "\U0010ffff")  # which is sorted behind all others
         words = [f'"{word}"' for word in _words(text)]
         if words:
             matching = "SELECT label FROM words JOIN names ON row = words.rowid WHERE words MATCH ? LIMIT ?"

@@ -1,13 +1,17 @@
 """The languages of the pages: the one that a reader or a browser wants, and its messages (gettext)."""
 
 import gettext
-from contextvars import ContextVar
+import re
 from functools import cache
 from pathlib import Path
+from typing import Self
 from urllib.parse import parse_qs
 
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
+
+from tagwright.errors import InputError
+from tagwright.server.current_request import current
 
 LANGUAGES = {"en": "English", "de": "Deutsch", "fi": "Suomi", "sv": "Svenska", "fr": "Français"}
 "Code -> the language's own name."
@@ -15,8 +19,44 @@ LANGUAGES = {"en": "English", "de": "Deutsch", "fi": "Suomi", "sv": "Svenska", "
 COOKIE = "tagwright_language"
 FOLDER = Path(__file__).parent / "locale"
 
-current: ContextVar[str] = ContextVar("language", default="en")
-"The language of the request that is being answered."
+
+class Text(str):
+    """A text that pages translate, and that programs get in English. It carries its form and the values within.
+
+    >>> Text("The form has %(count)s fields", count="25,001")
+    'The form has 25,001 fields'
+    """
+
+    __slots__ = ("form", "values")
+
+    form: str
+    values: dict[str, object]
+
+    def __new__(cls, form: str, **values: object) -> Self:
+        """form: as in the catalogues, with the names of values such as %(count)s."""
+        text = super().__new__(cls, form % values if values else form)
+        text.form, text.values = form, values
+        return text
+
+
+def translated(text: str) -> str:
+    """Return a text in the language of the request; one without a translation as it is. Numbers follow the language."""
+    if not isinstance(text, Text) or not text.values:
+        return _(text) if text else ""
+    values = {name: str(value) for name, value in text.values.items()}
+    written = {name: number(value) if _NUMBER.fullmatch(value) else value for name, value in values.items()}
+    return _(text.form) % written
+
+
+def translated_error(error: InputError) -> str:
+    """Return the message of an error in the language of the request, after the file and the line as they are.
+
+    A message without a translation, since a reader's own values stand in it, is the reason in a sentence that has one.
+    """
+    text = translated(error.problem)
+    if text == error.problem and current().language != "en":
+        text = translated(Text("cannot be read (%(reason)s)", reason=text))
+    return str(error).removesuffix(error.problem) + text
 
 
 def choose(scope: Scope) -> str:
@@ -43,30 +83,23 @@ def wished(header: str) -> str:
     return max(known, key=lambda each: each[0], default=(1.0, "en"))[1]
 
 
-MARKS = {"en": (",", "."), "de": (".", ","), "fi": ("\u00a0", ","), "sv": ("\u00a0", ","), "fr": ("\u202f", ",")}
-"Code -> what stands between thousands, and before decimals."
+_NUMBER = re.compile(r"\d{1,3}(,\d{3})*(\.\d+)?|\d+(\.\d+)?")
 
 
 def number(written: str) -> str:
-    r"""Return a number, written as in English, as the language of the request writes it.
-
-    >>> token = current.set("de")
-    >>> number("1,234.5"), percent(0.256)
-    ('1.234,5', '26\xa0%')
-    >>> current.reset(token)
-    """
-    thousands, decimals = MARKS[current.get()]
-    return written.translate({ord(","): thousands, ord("."): decimals})
+    """Return a number, written as in English, as the language of the request writes it."""
+    marks = {"en": ",.", "de": ".,", "fi": "\u00a0,", "sv": "\u00a0,", "fr": "\u202f,"}
+    return written.translate(str.maketrans(",.", marks[current().language]))
 
 
 def percent(share: float) -> str:
     """Return a share in whole per cent, as the language of the request writes it."""
-    return f"{100 * share:.0f}%" if current.get() == "en" else f"{100 * share:.0f}\u00a0%"
+    return f"{100 * share:.0f}%" if current().language == "en" else f"{100 * share:.0f}\u00a0%"
 
 
 def _(message: str) -> str:
     """Return a message in the language of the request."""
-    return translations(current.get()).gettext(message)
+    return translations(current().language).gettext(message)
 
 
 @cache

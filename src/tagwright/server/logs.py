@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, TypeAlias
 
-from tagwright.core.terminal import escaped
+from tagwright.core.display import escaped
 from tagwright.server import request_log
 from tagwright.server.current_request import current
 from tagwright.server.options import LogFormat
@@ -40,21 +40,21 @@ def logged(form: LogFormat) -> Iterator[None]:
         requests.setLevel(level)
 
 
-class Seldom:
-    """Whether it is time to say the same thing again: at first, and then once a minute."""
+def once_a_minute(clock: Callable[[], float] = time.monotonic) -> Callable[[], bool]:
+    """Return what tells whether it is time to say the same thing again: at first, and then once a minute."""
+    due = clock()
 
-    def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._seconds, self._clock, self._next = seconds, clock, clock()
-
-    def __call__(self) -> bool:
-        """Say it now, or leave it."""
-        if (now := self._clock()) < self._next:
+    def is_due() -> bool:
+        nonlocal due
+        if (now := clock()) < due:
             return False
-        self._next = now + self._seconds
+        due = now + 60
         return True
 
+    return is_due
 
-_no_room = Seldom()
+
+_no_room = once_a_minute()
 
 
 def log_failures(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -80,7 +80,7 @@ class _Text(logging.Formatter):
 
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        found = {
+        entry = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "request": current().id,
@@ -88,8 +88,8 @@ class _Json(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
-            found["exception"] = _traceback(record.exc_info)
-        return json.dumps(found)
+            entry["exception"] = _traceback(record.exc_info)
+        return json.dumps(entry)
 
 
 _Raised: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]

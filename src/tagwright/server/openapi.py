@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from tagwright import __version__
 from tagwright.core.checked import nearest, shown
+from tagwright.server.languages import Text
 from tagwright.server.problems import bad_request
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -85,11 +86,6 @@ def query(name: str, value: Schema, *, required: bool = False) -> dict[str, Any]
     return {"name": name, "in": "query", "required": required, "schema": value}
 
 
-_KINDS: Mapping[str, Any] = {
-    "string": str, "integer": int, "number": int | float, "boolean": bool, "array": list, "object": dict,
-}  # fmt: skip
-
-
 def check(value: Any, wanted: Schema, place: str = "") -> None:
     """Raise Problem for a value that its schema does not admit. place: where it is, for the message.
 
@@ -99,12 +95,18 @@ def check(value: Any, wanted: Schema, place: str = "") -> None:
     tagwright.server.problems.Problem: -1 is not between 0 and 9 - 'limits.0'
     """
     at, inside = (f" - '{place}'", f"{place}.") if place else ("", "")
-    if not isinstance(value, _KINDS[wanted["type"]]) or (isinstance(value, bool) and wanted["type"] != "boolean"):
-        raise bad_request(f"{shown(value)} is not of type '{wanted['type']}'{at}")
+    kinds: dict[str, Any] = {
+        "string": str, "integer": int, "number": int | float, "boolean": bool, "array": list, "object": dict,
+    }  # fmt: skip
+    if not isinstance(value, kinds[wanted["type"]]) or (isinstance(value, bool) and wanted["type"] != "boolean"):
+        raise bad_request(
+            Text("%(value)s is not of type '%(type)s'%(place)s", value=shown(value), type=wanted["type"], place=at)
+        )
     if isinstance(value, int | float):
         least, most = wanted.get("minimum", -sys.float_info.max), wanted.get("maximum", sys.float_info.max)
         if not least <= value <= most:
-            raise bad_request(f"{shown(value)} is not between {least} and {most}{at}")
+            form = "%(value)s is not between %(least)s and %(most)s%(place)s"
+            raise bad_request(Text(form, value=shown(value), least=least, most=most, place=at))
     elif isinstance(value, list):
         least, most = wanted.get("minItems", 0), wanted.get("maxItems", len(value))
         if not least <= len(value) <= most:
@@ -123,11 +125,11 @@ def check(value: Any, wanted: Schema, place: str = "") -> None:
 
 def closed(wanted: Schema) -> dict[str, Any]:
     """The same schema without fields of other names, for itself and all within."""
-    found = dict(wanted)
-    if "properties" in found:
-        found["properties"] = {name: closed(each) for name, each in found["properties"].items()}
-        found["additionalProperties"] = False
-    return {**found, "items": closed(found["items"])} if "items" in found else found
+    made = dict(wanted)
+    if "properties" in made:
+        made["properties"] = {name: closed(each) for name, each in made["properties"].items()}
+        made["additionalProperties"] = False
+    return {**made, "items": closed(made["items"])} if "items" in made else made
 
 
 def check_names(value: Any, wanted: Schema, place: str = "") -> None:
@@ -144,10 +146,6 @@ def check_names(value: Any, wanted: Schema, place: str = "") -> None:
                 hint = f"did you mean '{near}'?" if near else f"known are {', '.join(known)}"
                 raise bad_request(f"unknown field '{name[:100]}'{f' in {place}' if place else ''}; {hint}")
             check_names(held, known.get(name, {}), f"{inside}{name[:100]}")
-
-
-_PROBLEM = object_({"type": schema("string"), "title": schema("string"), "detail": schema("string"),
-                    "status": schema("integer")})  # fmt: skip
 
 
 def described(operations: Sequence[Operation]) -> dict[str, Any]:
@@ -175,7 +173,9 @@ def routes(operations: Sequence[Operation]) -> list[Route]:
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
-    problem = {"description": "A problem", "content": {"application/problem+json": {"schema": _PROBLEM}}}
+    text = schema("string")
+    fields = object_({"type": text, "title": text, "detail": text, "status": schema("integer")})
+    problem = {"description": "A problem", "content": {"application/problem+json": {"schema": fields}}}
     success = {"description": "Success", "content": {operation.answer_type: {"schema": operation.returns}}}
     nothing = {"description": "Success; the answer is empty"}
     in_path = [{"name": name, "in": "path", "required": True, "schema": schema("string")}

@@ -16,7 +16,6 @@ from tagwright.review.recall import RANDOM_SHARE
 
 if TYPE_CHECKING:  # the command line starts without a web server
     from tagwright.server.access import Access
-    from tagwright.server.proxies import Proxies
 
 LogFormat: TypeAlias = Literal["text", "json"]
 
@@ -50,7 +49,7 @@ class ServerOptions:
     )
     order: Annotated[
         Order,
-        typer.Option(help="Order of the documents to review; see tagwright sample."),
+        typer.Option(help="Order of the documents to review; see tagwright reviews --sample."),
     ] = "random"
     random_share: Annotated[
         float, typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall.")
@@ -98,6 +97,8 @@ class ServerOptions:
 
     def __post_init__(self) -> None:
         require("serve", "starlette", "uvicorn", "h11", "jinja2", "python_multipart")
+        from tagwright.server.access import networks_of
+
         if self.access.is_open and not self.insecure and not _is_own(self.host):
             raise ConfigError(
                 f"{self.host} can be reached by other machines: give a --token or --tokens FILE, or --insecure if that "
@@ -107,7 +108,7 @@ class ServerOptions:
             raise ConfigError("where are decisions of clients to be kept? give --reviews FILE.sqlite with --learn")
         if self.documents and self.reviews is None:
             raise ConfigError("where are decisions to be kept? give --reviews FILE.sqlite with --documents")
-        self.believed()
+        networks_of(self.proxies, self.user_header)
 
     @cached_property
     def access(self) -> "Access":
@@ -115,12 +116,6 @@ class ServerOptions:
         from tagwright.server.access import Access
 
         return Access.of(self.token, self.tokens)
-
-    def believed(self) -> "Proxies":
-        """The proxies that are believed. Raises ConfigError."""
-        from tagwright.server.proxies import Proxies
-
-        return Proxies.of(self.proxies, self.user_header)
 
 
 def _is_own(host: str) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import cache
-from http import HTTPStatus
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -10,36 +9,34 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tagwright.server import languages
-from tagwright.server.error_texts import translated
+from tagwright.server.access import Session
+from tagwright.server.current_request import current
 from tagwright.server.problems import Problem
-from tagwright.server.sessions import Session
-
-_YEAR = 365 * 24 * 3600
 
 
 @cache
 def _environment(language: str) -> Environment:
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("tagwright.server"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         extensions=["jinja2.ext.i18n"],
     )  # fmt: skip
-    found.install_gettext_translations(languages.translations(language), newstyle=True)  # type: ignore[attr-defined]
-    found.globals.update(language=language, languages_of_pages=languages.LANGUAGES, percent=languages.percent)
-    found.filters.update(number=languages.number, translated=translated)
-    return found
+    environment.install_gettext_translations(languages.translations(language), newstyle=True)  # type: ignore[attr-defined]
+    environment.globals.update(language=language, languages_of_pages=languages.LANGUAGES, percent=languages.percent)
+    environment.filters.update(number=languages.number, translated=languages.translated)
+    return environment
 
 
 def render(template: str, **content: Any) -> str:
     """The page, or a part of one. content: by the names that the template uses."""
-    return _environment(languages.current.get()).get_template(template).render(content)
+    return _environment(current().language).get_template(template).render(content)
 
 
 def show_problem(request: Request, problem: Problem, session: Session | None = None, **content: Any) -> HTMLResponse:
     """Answer with a page that says what is wrong."""
-    title = problem.title or HTTPStatus(problem.status).phrase
     return show(
-        request, "problem.html", session, problem.status, problem.headers, title=title, problem=str(problem), **content
-    )
+        request, "problem.html", session, problem.status, problem.headers, title=problem.title, problem=problem.detail,
+        **content,
+    )  # fmt: skip
 
 
 def show(
@@ -59,5 +56,5 @@ def show(
     }
     answer = HTMLResponse(render(template, **shown), status, {"Cache-Control": "no-store", **(headers or {})})
     if language := languages.chosen(request.scope):
-        answer.set_cookie(languages.COOKIE, language, max_age=_YEAR, samesite="lax", httponly=True)
+        answer.set_cookie(languages.COOKIE, language, max_age=365 * 24 * 3600, samesite="lax", httponly=True)
     return answer

@@ -60,8 +60,8 @@ class Predictor:
         return next(self.tagger.explained(pool, [suggested]))
 
     def _cut(self, wanted: SuggestRequest, ranking: Run) -> list[Suggestion]:
-        found = self.tagger.cut([wanted.document], ranking, wanted.options, wanted.served)
-        return next(self.tagger.named(found))
+        kept = self.tagger.cut([wanted.document], ranking, wanted.options, wanted.served)
+        return next(self.tagger.named(kept))
 
 
 class Predictions:
@@ -102,8 +102,8 @@ class Workers:
 
     def _answer(self, copy: Path, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """Raises TagwrightError where the processes fail."""
-        found: list[list[Suggestion]] = self._pool.ask("answer", copy=copy, wanted=list(wanted))
-        return found
+        answers: list[list[Suggestion]] = self._pool.ask("answer", copy=copy, wanted=list(wanted))
+        return answers
 
     def close(self) -> None:
         """End the processes."""

@@ -5,8 +5,10 @@ Each served model is a service: clients send words, and get the labels of its vo
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
@@ -16,7 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from tagwright import __version__
 from tagwright.combining.confidence import squashed
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.server.name_matching import CONCEPT, LONGEST, PROPERTIES, Candidate, NameMatcher, Query
+from tagwright.server.label_search import LabelSearch, folded
 from tagwright.server.openapi import Operation, array, object_, query, schema
 from tagwright.server.pages import render
 from tagwright.server.problems import Problem, bad_request
@@ -30,41 +32,104 @@ from tagwright.types import Label
 BATCH = 50
 "Queries in one request."
 
-LONGEST_FORM = 8_000_000
-"Bytes of a request: more than all queries of a batch need, escaped."
-
-LONGEST_QUERY, VALUES = 10_000, 1000
-"Characters of a query, and values of its properties."
+LONGEST_QUERY, LONGEST, VALUES = 10_000, 200, 1000
+"Characters of a query, those of them that are compared, since names are shorter, and values of its properties."
 
 LIMIT, LARGEST_LIMIT = 10, 100
 "Candidates of a query: by default, and at most."
 
-PREVIEW = (420, 240)
-"Width and height of a preview."
+CONCEPT = "http://www.w3.org/2004/02/skos/core#Concept"
+"The type that every label has."
 
-_HEADERS = {"Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors *"}
-"A preview is shown inside the pages of clients. It holds text alone, and may load nothing."
+PROPERTIES: Mapping[str, str] = {
+    "notation": "Notation",
+    "broader": "Broader label, by id or name",
+    "scheme": "Concept scheme, by id",
+}
+"Properties of labels that a query may name, and what they are."
 
-_TEXT, _COUNT = schema("string"), schema("integer")
-_TYPE = object_({"id": _TEXT, "name": _TEXT})
-_CANDIDATE = object_({
-    "id": _TEXT, "name": _TEXT, "description": _TEXT, "score": schema("number", minimum=0, maximum=100),
-    "match": schema("boolean"), "type": array(_TYPE),
-    "features": array(object_({"id": _TEXT, "value": schema("number")})),
-})  # fmt: skip
-_RESULTS = {**object_({}), "additionalProperties": object_({"result": array(_CANDIDATE)})}
-_SUGGESTED = object_({"id": _TEXT, "name": _TEXT, "description": _TEXT, "notable": array(_TYPE)}, ("id", "name"))
-_SERVICE = object_({"service_url": _TEXT, "service_path": _TEXT})
-_MANIFEST = object_(
-    {
-        "versions": array(_TEXT), "name": _TEXT, "identifierSpace": _TEXT, "schemaSpace": _TEXT,
-        "serviceVersion": _TEXT, "batchSize": _COUNT, "defaultTypes": array(_TYPE), "view": object_({"url": _TEXT}),
-        "preview": object_({"url": _TEXT, "width": _COUNT, "height": _COUNT}),
-        "suggest": object_({"entity": _SERVICE, "type": _SERVICE, "property": _SERVICE}),
-        "authentication": object_({"type": _TEXT, "name": _TEXT, "in": _TEXT}),
-    },
-    ("versions", "name", "identifierSpace", "schemaSpace"),
-)  # fmt: skip
+_TEXT = schema("string")
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is looked for. text: may be blank if there are properties; types: URIs, empty for all."""
+
+    text: str
+    limit: int = 10
+    types: frozenset[str] = frozenset()
+    properties: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
+class NameMatcher:
+    """Finds candidates in a vocabulary."""
+
+    vocabulary: Vocabulary
+    search: LabelSearch
+
+    def candidates(self, query: Query, near: Mapping[str, float]) -> list[dict[str, Any]]:
+        """The best candidates of a query, best first. near: ids of labels that a tagger suggests, from 0 to 1."""
+        text = " ".join(clean(query.text[:LONGEST]).split())
+        labels = [self.vocabulary[position] for position in self._positions(text, query, near)]
+        exact = [label for label in labels if text and (text == label.id or text in _plain(label.names))]
+        exact = exact or [label for label in labels if text in _plain(label.all_names)]
+        fitting = [label for label in labels if not query.types or query.types & {CONCEPT, *label.types}]
+        names = [label.id for label in exact]
+        rated = [self._candidate(label, text, near.get(label.id, 0.0), names, query.properties) for label in fitting]
+        return sorted(rated, key=lambda each: -each["score"])[: query.limit]
+
+    def is_named(self, text: str) -> bool:
+        """Whether the query is a name or id of a label, up to case and accents."""
+        wanted = folded(text[:LONGEST])
+        labels = (self.vocabulary[position] for position in self.search(wanted, 1))
+        return any(wanted in map(folded, (label.id, *label.all_names)) for label in labels)
+
+    @cached_property
+    def types(self) -> list[str]:
+        """The types of all labels, the generic one first."""
+        return list(dict.fromkeys([CONCEPT, *sorted({each for label in self.vocabulary for each in label.types})]))
+
+    def _positions(self, text: str, query: Query, near: Iterable[str]) -> list[int]:
+        """Labels to look at: of an id, with names like the text, near ones, and those of properties without a text."""
+        index = self.vocabulary.index
+        named = [index[text]] if text in index else []
+        searched = self.search(text, max(50, query.limit))  # so that filters and namesakes hide none
+        values = [] if text else [value for _, values in query.properties for value in values]
+        resolved = (self.vocabulary.resolve(value) for value in values)
+        every = [*named, *searched, *(index[each] for each in near), *(each for each in resolved if each is not None)]
+        allowed = self.search.allowed
+        return [each for each in dict.fromkeys(every) if allowed is None or allowed[each]]
+
+    def _candidate(
+        self,
+        label: Label,
+        text: str,
+        near: float,
+        exact: Sequence[str],
+        properties: Iterable[tuple[str, Sequence[str]]],
+    ) -> dict[str, Any]:
+        """A label that a query may mean, scored from 0 to 100: half as high for each property that it does not have.
+
+        near: how near a tagger finds it; exact: ids of the labels that have the name exactly. It matches if the query
+        is its id, or a name that it has and no other label.
+        """
+        similarity = _similarity(label, text)
+        wrong = sum(not self._has(label, name, values) for name, values in properties if name in PROPERTIES)
+        return {
+            **_named(label), "description": _description(label, self.vocabulary),
+            "score": round(_score(label, text, near, similarity) * 0.5**wrong, 1),
+            "match": exact == [label.id] and not wrong, "type": _types(label),
+            "features": [{"id": "name_similarity", "value": round(similarity, 3)}],
+        }  # fmt: skip
+
+    def _has(self, label: Label, name: str, values: Sequence[str]) -> bool:
+        if name == "notation":
+            return label.notation in values
+        if name == "scheme":
+            return not {*label.schemes}.isdisjoint(values)
+        above = (self.vocabulary.resolve(value) for value in values)
+        return any(each is not None and self.vocabulary[each].id in label.broader for each in above)
 
 
 @dataclass(frozen=True)
@@ -78,17 +143,35 @@ class Reconciliation:
     def operations(self) -> list[Operation]:
         """All operations of this interface."""
         service, prefix = "/reconcile/{model}", query("prefix", _TEXT, required=True)
-        suggested, id_ = object_({"result": array(_SUGGESTED)}), query("id", _TEXT, required=True)
-        queries, cursor = query("queries", _TEXT), query("cursor", schema("integer", minimum=0))
-        form, kind = object_({"queries": _TEXT}), "application/x-www-form-urlencoded"
+        kind, id_ = object_({"id": _TEXT, "name": _TEXT}), query("id", _TEXT, required=True)
+        named = {"id": _TEXT, "name": _TEXT, "description": _TEXT}
+        candidate = object_({
+            **named, "score": schema("number", minimum=0, maximum=100), "match": schema("boolean"), "type": array(kind),
+            "features": array(object_({"id": _TEXT, "value": schema("number")})),
+        })  # fmt: skip
+        results = {**object_({}), "additionalProperties": object_({"result": array(candidate)})}
+        suggested = object_({"result": array(object_({**named, "notable": array(kind)}, ("id", "name")))})
+        of_kind, size = object_({"service_url": _TEXT, "service_path": _TEXT}), schema("integer")
+        manifest = object_(
+            {
+                "versions": array(_TEXT), "name": _TEXT, "identifierSpace": _TEXT, "schemaSpace": _TEXT,
+                "serviceVersion": _TEXT, "batchSize": size, "defaultTypes": array(kind),
+                "view": object_({"url": _TEXT}), "preview": object_({"url": _TEXT, "width": size, "height": size}),
+                "suggest": object_({"entity": of_kind, "type": of_kind, "property": of_kind}),
+                "authentication": object_({"type": _TEXT, "name": _TEXT, "in": _TEXT}),
+            },
+            ("versions", "name", "identifierSpace", "schemaSpace"),
+        )  # fmt: skip
+        asked, typed = (query("queries", _TEXT),), (prefix, query("cursor", schema("integer", minimum=0)))
+        form = object_({"queries": _TEXT})
         return [
-            Operation("GET", "/reconcile", self.describe_first, _MANIFEST, parameters=(queries,)),
-            Operation("POST", "/reconcile", self.reconcile_first, _RESULTS, body=form, body_type=kind),
-            Operation("GET", service, self.describe, _MANIFEST, parameters=(queries,)),
-            Operation("POST", service, self.reconcile, _RESULTS, body=form, body_type=kind),
-            Operation("GET", f"{service}/suggest/entity", self.suggest_entities, suggested, (prefix, cursor)),
-            Operation("GET", f"{service}/suggest/type", self.suggest_types, suggested, (prefix, cursor)),
-            Operation("GET", f"{service}/suggest/property", self.suggest_properties, suggested, (prefix, cursor)),
+            Operation("GET", "/reconcile", self.describe_first, manifest, asked),
+            Operation("POST", "/reconcile", self.reconcile_first, results, body=form, body_type=FORM),
+            Operation("GET", service, self.describe, manifest, asked),
+            Operation("POST", service, self.reconcile, results, body=form, body_type=FORM),
+            Operation("GET", f"{service}/suggest/entity", self.suggest_entities, suggested, typed),
+            Operation("GET", f"{service}/suggest/type", self.suggest_types, suggested, typed),
+            Operation("GET", f"{service}/suggest/property", self.suggest_properties, suggested, typed),
             Operation("GET", f"{service}/flyout", self.flyout, object_({"id": _TEXT, "html": _TEXT}), (id_,)),
             Operation("GET", f"{service}/preview", self.preview, _TEXT, (id_,), answer_type="text/html"),
         ]
@@ -111,14 +194,14 @@ class Reconciliation:
     async def reconcile(self, request: Request) -> Response:
         """Candidates for the queries in a form: labels that each may mean, scored from 0 to 100."""
         model = self._model(request)
-        return await self._answered(model, await read_form(request, _queries_of_form, kinds=(FORM,), most=LONGEST_FORM))
+        return await self._answered(model, await read_form(request, _queries_of_form, kinds=(FORM,), most=8_000_000))
 
     async def suggest_entities(self, request: Request) -> Response:
         """Labels by the beginning or a part of a name, alternative name or id."""
         model, (prefix, cursor) = self._model(request), _prefix(request)
         matcher = await asyncio.to_thread(self._matcher, model)
-        found = await asyncio.to_thread(matcher.search, prefix, cursor + LIMIT)
-        labels = [matcher.vocabulary[position] for position in found[cursor:]]
+        positions = await asyncio.to_thread(matcher.search, prefix, cursor + LIMIT)
+        labels = [matcher.vocabulary[position] for position in positions[cursor:]]
         result = [
             {**_named(label), "description": _description(label, matcher.vocabulary), "notable": _types(label)}
             for label in labels
@@ -145,7 +228,8 @@ class Reconciliation:
     async def preview(self, request: Request) -> Response:
         """An HTML page of a label."""
         _, content = self._shown(request)
-        return HTMLResponse(render("preview.html", **content), headers=_HEADERS)
+        policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors *"  # in pages of clients
+        return HTMLResponse(render("preview.html", **content), headers={"Content-Security-Policy": policy})
 
     async def _answered(self, model: ServedModel, queries: Mapping[str, Query | Problem]) -> Response:
         """A query that cannot be answered has no candidates, and costs the others nothing."""
@@ -157,7 +241,7 @@ class Reconciliation:
 
         def answer() -> Response:
             return JSONResponse({
-                key: {"result": [], "error": str(each)} if isinstance(each, Problem)
+                key: {"result": [], "error": each.detail} if isinstance(each, Problem)
                 else {"result": _result(each, near.get(each, ()), matcher)}
                 for key, each in queries.items()
             })  # fmt: skip
@@ -176,7 +260,7 @@ class Reconciliation:
             "identifierSpace": space or f"{service}#", "schemaSpace": CONCEPT,
             "serviceVersion": __version__, "batchSize": BATCH, "defaultTypes": [_type(CONCEPT)],
             "view": {"url": "{{id}}" if space else preview},
-            "preview": {"url": preview, "width": PREVIEW[0], "height": PREVIEW[1]},
+            "preview": {"url": preview, "width": 420, "height": 240},
             "suggest": {
                 kind: {"service_url": service, "service_path": f"/suggest/{kind}", **more}
                 for kind, more in kinds.items()
@@ -189,10 +273,10 @@ class Reconciliation:
 
     def _matcher(self, model: ServedModel) -> NameMatcher:
         """The matcher over the present vocabulary of a model."""
-        found = self._matchers.get(model.id)
-        if found is None or found.vocabulary is not model.tagger.vocabulary:
-            found = self._matchers[model.id] = NameMatcher(model.tagger.vocabulary, model.search())
-        return found
+        matcher = self._matchers.get(model.id)
+        if matcher is None or matcher.vocabulary is not model.tagger.vocabulary:
+            matcher = self._matchers[model.id] = NameMatcher(model.tagger.vocabulary, model.search())
+        return matcher
 
     def _shown(self, request: Request) -> tuple[Label, dict[str, Any]]:
         """The label that is asked for, and what a template shows of it. Raises Problem."""
@@ -208,9 +292,10 @@ class Reconciliation:
 
 def _result(query: Query, near: Sequence[Suggestion], matcher: NameMatcher) -> list[dict[str, Any]]:
     """The candidates of a query. near: what the tagger suggests for its text."""
-    scored = [(each.id, squashed(each.score) if each.confidence is None else each.confidence) for each in near]
-    found = matcher.candidates(query, scored) if query.text.strip() or query.properties else []
-    return [_candidate(each, matcher.vocabulary) for each in found]
+    if not query.text.strip() and not query.properties:
+        return []
+    scores = {each.id: squashed(each.score) if each.confidence is None else each.confidence for each in near}
+    return matcher.candidates(query, scores)
 
 
 def _queries_of_form(form: Form) -> dict[str, Query | Problem]:
@@ -220,7 +305,7 @@ def _queries_of_form(form: Form) -> dict[str, Query | Problem]:
 
 
 def _queries(text: str) -> dict[str, Query | Problem]:
-    """The queries of a batch by their keys, or what is wrong with one. Raises Problem; that of the first if all are."""
+    """The queries of a batch by their keys, or what is wrong with one. Raises Problem: that of the first if all are."""
     batch = parse_json(text.encode())
     if not isinstance(batch, dict) or not all(isinstance(each, dict) for each in batch.values()):
         raise bad_request("queries is no JSON object of queries by their keys")
@@ -238,9 +323,9 @@ def _queries(text: str) -> dict[str, Query | Problem]:
     return found
 
 
-def _query(given: Mapping[str, Any], key: str) -> Query:
+def _query(sent: Mapping[str, Any], key: str) -> Query:
     """Check a query; one of a blank text is right, as OpenRefine sends it for an empty cell. Raises Problem."""
-    text, limit, types = given.get("query", ""), given.get("limit", LIMIT), given.get("type") or []
+    text, limit, types = sent.get("query", ""), sent.get("limit", LIMIT), sent.get("type") or []
     types = [types] if isinstance(types, str) else types
     place = f" - 'queries.{key[:100]}'"
     if not isinstance(text, str):
@@ -251,10 +336,10 @@ def _query(given: Mapping[str, Any], key: str) -> Query:
         raise bad_request(f"limit is no number from 1 on{place}")
     if not isinstance(types, list) or not all(isinstance(each, str) for each in types):
         raise bad_request(f"type is no text and no list of texts{place}")
-    properties = given.get("properties") or []
+    properties = sent.get("properties") or []
     if not isinstance(properties, list) or not all(_is_property(each) for each in properties):
         raise bad_request(f"properties is no list of objects with pid and v{place}")
-    if "query" not in given and not properties:
+    if "query" not in sent and not properties:
         raise bad_request(f"a query has neither 'query' nor 'properties'{place}")
     named = tuple((each["pid"], tuple(_values(each["v"]))) for each in properties)
     if (count := sum(len(values) for _, values in named)) > VALUES:
@@ -278,14 +363,6 @@ def _without_name(matcher: NameMatcher, queries: Sequence[Query]) -> list[Query]
     return [each for each in dict.fromkeys(queries) if each.text.strip() and not matcher.is_named(each.text)]
 
 
-def _candidate(found: Candidate, vocabulary: Vocabulary) -> dict[str, Any]:
-    return {
-        **_named(found.label), "description": _description(found.label, vocabulary), "score": found.score,
-        "match": found.match, "type": _types(found.label),
-        "features": [{"id": "name_similarity", "value": round(found.similarity, 3)}],
-    }  # fmt: skip
-
-
 def _named(label: Label) -> dict[str, Any]:
     return {"id": label.id, "name": label.name}
 
@@ -301,12 +378,8 @@ def _types(label: Label) -> list[dict[str, str]]:
 
 
 def _type(uri: str) -> dict[str, str]:
-    return {"id": uri, "name": _last(uri)}
-
-
-def _last(uri: str) -> str:
-    """The last part of an address, as a name."""
-    return re.split("[/#]", uri.rstrip("/#"))[-1] or uri
+    """A type under its last part, as a name."""
+    return {"id": uri, "name": re.split("[/#]", uri.rstrip("/#"))[-1] or uri}
 
 
 def _prefix(request: Request) -> tuple[str, int]:
@@ -323,8 +396,8 @@ def _prefix(request: Request) -> tuple[str, int]:
 def _page(request: Request, every: Sequence[dict[str, str]]) -> Response:
     """Those with a name or id that holds what was typed."""
     prefix, cursor = _prefix(request)
-    found = [each for each in every if prefix.casefold() in f"{each['name']} {each['id']}".casefold()]
-    return JSONResponse({"result": found[cursor : cursor + LIMIT]})
+    fitting = [each for each in every if prefix.casefold() in f"{each['name']} {each['id']}".casefold()]
+    return JSONResponse({"result": fitting[cursor : cursor + LIMIT]})
 
 
 def _common_start(ids: Sequence[str]) -> str:
@@ -335,5 +408,30 @@ def _common_start(ids: Sequence[str]) -> str:
     """
     first, last = min(ids), max(ids)  # of sorted texts, these two have in common what all have
     size = next((place for place, signs in enumerate(zip(first, last, strict=False)) if len({*signs}) > 1), len(first))
-    found = re.match(r"https?://[^/]+/(?:.*[/#=])?", first[:size])
-    return found[0] if found else ""
+    address = re.match(r"https?://[^/]+/(?:.*[/#=])?", first[:size])
+    return address[0] if address else ""
+
+
+def _score(label: Label, text: str, near: float, similarity: float) -> float:
+    """How well the best name of a label fits. near: how near a tagger finds it."""
+    names = _plain(label.all_names)
+    others = [folded(name) for name in names]
+    if text in (names[0], label.id):
+        return 100.0
+    if text in names:
+        return 99.0
+    if folded(text) in others:  # up to case or accents
+        return 95.0 if folded(text) == others[0] else 94.0
+    if near and folded(text) not in " ".join(others):
+        return 49 * max(near, similarity)
+    return 49 + 41 * similarity
+
+
+def _plain(names: Iterable[str]) -> list[str]:
+    return [" ".join(name.split()) for name in names]
+
+
+def _similarity(label: Label, text: str) -> float:
+    """The greatest similarity of a name to the text, from 0 to 1: the share of characters in common runs."""
+    wanted = folded(text)
+    return max(SequenceMatcher(None, wanted, folded(name[:LONGEST])).ratio() for name in label.all_names[:20])

@@ -1,6 +1,9 @@
-"""Read the body of a request: what it holds is counted while it comes, then it is parsed and checked in a thread.
+"""Read the body of a request, and the files in it.
 
-Every route that reads a body reads it here.
+Every route that reads a body reads it here. Length alone bounds no work, since 20 MB can hold ten million empty fields,
+each of which costs memory and time: what a body holds is counted in its bytes before it is parsed. It is parsed and
+checked in a thread. Each file is read by a process of its own, `tagwright read`, with limits of memory and time: some
+broken PDFs never end.
 """
 
 import asyncio
@@ -8,62 +11,64 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias, TypeVar
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 from starlette.types import Scope
 
-from tagwright.readers.lines import SURROGATE_ESCAPE, whole_characters
-from tagwright.server.body_counts import PARTS, Count, FormCount, JsonCount, count_all, too_deep, too_many
+from tagwright.core.atomic import scratch_folder
+from tagwright.core.workers import WorkerTimeout, run
+from tagwright.errors import InputError
+from tagwright.readers.documents.records import SHAPES, to_document
+from tagwright.readers.lines import SURROGATE_ESCAPE, Place, whole_characters
+from tagwright.server.languages import Text
 from tagwright.server.openapi import CONDITIONS, HIERARCHY
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.uploads import LARGEST, Upload
+from tagwright.text.words import clean
+from tagwright.types import Document
 
-ADDRESS_FIELDS, HEADERS, HEADER_BYTES = 1000, 100, 32_768
-"Fields of an address; headers of a request, and bytes of them all."
+ITEMS, DEPTH = 100_000, 64
+"JSON values in a body, and how deep they may be nested."
 
-FILES = 50
-"Files of a form."
+FIELDS, PARTS, FILES = 25_000, 100, 50
+"Fields of a form, enough for 10,000 conditions of both kinds; parts of one in parts, and files among these."
 
-LARGE = 262_144
-"""Bytes from which on a body waits for its turn to be parsed: one at a time, clients in turn, and for a quarter of the
-time only. So a client that sends such bodies without end leaves most of the processor to others."""
-
-CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1"})
-"Character sets of forms. Python has others that fail, or make halves of characters."
+LARGEST = 5_000_000
+"Bytes of text that a document may have."
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+
+
+class Upload(NamedTuple):
+    """A file that a client has sent. name: as the client calls it."""
+
+    name: str
+    content: bytes
+
 
 Form: TypeAlias = ImmutableMultiDict[str, str | Upload]
 "The fields and files of a form; `get` gives the last of several values."
 
 T = TypeVar("T")
 
-_LONGEST_LINE, _STRAY_SIGNS, _STEP = 1024, 100_000, 262_144
-_STRAY_SIGN = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-
-
-def media_type(request: Request) -> str:
-    """The kind of body, without parameters."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def unsupported(request: Request, expected: str) -> Problem:
-    """The body is of another kind than expected."""
-    return Problem(415, f"Invalid Content-type ({media_type(request)[:80]}), expected ['{expected}']")
-
 
 def check_head(scope: Scope) -> None:
     """Raise Problem for an address with too many fields, and for too many or too long headers."""
-    fields, headers = scope["query_string"].count(b"&") + 1, scope["headers"]
-    if fields > ADDRESS_FIELDS:
-        raise too_many(fields, "fields", "address", ADDRESS_FIELDS, 414)
-    if len(headers) > HEADERS:
-        raise too_many(len(headers), "headers", "request", HEADERS, 431)
-    if (size := sum(len(name) + len(value) for name, value in headers)) > HEADER_BYTES:
-        raise too_many(size, "bytes of headers", "request", HEADER_BYTES, 431)
+    headers = scope["headers"]
+    size = sum(len(name) + len(value) for name, value in headers)
+    for status, of, count, what, most in (
+        (414, "address", scope["query_string"].count(b"&") + 1, "fields", 1000),
+        (431, "request", len(headers), "headers", 100),
+        (431, "request", size, "bytes of headers", 32_768),
+    ):
+        if count > most:
+            detail = f"The {of} has {count:,} {what}, at most {most:,} are accepted; send less at a time"
+            raise Problem(status, detail)
 
 
 async def read_json(request: Request, checked: Callable[[Any], T]) -> T:
@@ -71,12 +76,12 @@ async def read_json(request: Request, checked: Callable[[Any], T]) -> T:
 
     Raises Problem for anything else, for an empty body, and what `parse_json` and `checked` raise.
     """
-    body = await _whole(request, JsonCount())
+    body = await _whole(request)
     if not body:
         raise bad_request("RequestBody is required")
-    if media_type(request) not in ("application/json", ""):
-        raise unsupported(request, "application/json")
-    return await _in_turn(request, body, lambda: checked(_parsed(body)))
+    if _media_type(request) not in ("application/json", ""):
+        raise _unsupported(request, "application/json")
+    return await _in_turn(request, body, lambda: checked(parse_json(body)))
 
 
 async def read_form(
@@ -88,65 +93,92 @@ async def read_form(
     An empty body is a form without fields. Raises Problem for a body of another kind, a form that holds too much, and
     what `checked` raises.
     """
-    kind = media_type(request)
-    _, options = parse_options_header(request.headers.get("content-type", "")[:_LONGEST_LINE])
+    kind = _media_type(request)
+    _, options = parse_options_header(request.headers.get("content-type", "")[:1024])
     charset = options.get(b"charset", b"").decode("latin-1").lower()
-    border = b"--" + options.get(b"boundary", b"")
-    count = FormCount(border, "parts", PARTS, begin=-1) if kind == MULTIPART else FormCount()
-    body = await _whole(request, count, most)
+    body = await _whole(request, most)
     if not body:
         return checked(ImmutableMultiDict([]))
     if kind not in kinds:
-        raise unsupported(request, kinds[0])
-    if charset not in CHARSETS:
-        raise Problem(415, f"The form is in {charset[:80]!a}, expected utf-8")
+        raise _unsupported(request, kinds[0])
+    if charset not in ("", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1"):  # some halve characters
+        raise Problem(415, Text("The form is in %(charset)s, expected utf-8", charset=ascii(charset[:80])))
 
     def read() -> T:
+        border = b"--" + options.get(b"boundary", b"")
         fields = _parts(body, border, files) if kind == MULTIPART else _fields(body)
         return checked(ImmutableMultiDict(list(fields)))
 
     return await _in_turn(request, body, read)
 
 
-async def _whole(request: Request, count: Count, most: int | None = None) -> bytes:
+async def _whole(request: Request, most: int | None = None) -> bytes:
     body = bytearray()
     async for piece in request.stream():
-        count(piece)
         body += piece
         if most is not None and len(body) > most:
-            raise Problem(413, f"The body has more than {most} bytes")
+            raise Problem(413, Text("The body has more than %(most)s bytes", most=most))
     return bytes(body)
 
 
 async def _in_turn(request: Request, body: bytes, read: Callable[[], T]) -> T:
-    if len(body) < LARGE:
+    """Read large bodies one at a time, clients in turn, and for a quarter of the time only.
+
+    So a client that sends such bodies without end leaves most of the processor to others.
+    """
+    if len(body) < 262_144:
         return await asyncio.to_thread(read)
     async with request.app.state.large_bodies.taken():
         return await asyncio.to_thread(read)
 
 
+def _media_type(request: Request) -> str:
+    """The kind of body, without parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _unsupported(request: Request, expected: str) -> Problem:
+    """The body is of another kind than expected."""
+    return Problem(415, f"Invalid Content-type ({_media_type(request)[:80]}), expected ['{expected}']")
+
+
 def parse_json(body: bytes) -> Any:
-    """The value of a text in JSON, for what was not counted while it came. Raises Problem as `read_json` does."""
-    count_all(body, JsonCount())
-    return _parsed(body)
+    """The value of a text in JSON. Half a character (a surrogate), which cannot be stored, becomes U+FFFD.
 
-
-def _parsed(body: bytes) -> Any:
-    """The value of a text in JSON that has been counted.
-
-    Half a character (a surrogate, as programs leave them that cut a text) can neither be stored nor sent: in every text
-    it becomes U+FFFD. Raises Problem for what is no JSON, and for NaN.
+    Raises Problem for what is no JSON, for NaN, and for more values or a deeper nesting than are accepted.
     """
     try:
-        text = body.decode(json.detect_encoding(body))
+        text = body.decode(encoding := json.detect_encoding(body))
+        _check_json(body if encoding.startswith("utf-8") else text.encode("utf-8", "replace"))
         content = json.loads(text, parse_constant=_refuse_constant)
         if SURROGATE_ESCAPE.search(text):
             content = json.loads(whole_characters(json.dumps(content, ensure_ascii=False)))
         return content
     except RecursionError:
-        raise too_deep() from None
+        raise _too_deep() from None
     except ValueError as error:
         raise bad_request(str(error)) from None
+
+
+def _check_json(body: bytes) -> None:
+    """Count brackets and commas outside of texts: a list of three values has two commas. Raises Problem."""
+    plain = body.replace(rb"\\", b"").replace(rb"\"", b"")  # then each quote begins or ends a text
+    values = plain.count(b'"') // 4  # at least half of the texts are values, and not the names of some
+    if values <= ITEMS:
+        outside = b'"'.join(plain.split(b'"')[::2])  # so that a list of one text is not empty
+        values = sum(map(outside.count, (b",", b"[", b"{"))) - outside.count(b"[]") - outside.count(b"{}")
+    if values > ITEMS:
+        detail = f"The body has {values:,} JSON values or more, at most {ITEMS:,} are accepted; send less at a time"
+        raise Problem(413, detail)
+    brackets = outside.translate(bytes.maketrans(b"{}", b"[]"), bytes({*range(256)} - {*b"[]{}"}))
+    for _ in range(DEPTH):
+        brackets = brackets.replace(b"[]", b"")
+    if b"[" in brackets and (b"[]" in brackets or len(brackets.lstrip(b"]")) > DEPTH):
+        raise _too_deep()
+
+
+def _too_deep() -> Problem:
+    return bad_request(f"The JSON is nested too deep, at most {DEPTH} levels are accepted")
 
 
 def _refuse_constant(name: str) -> None:
@@ -154,7 +186,10 @@ def _refuse_constant(name: str) -> None:
 
 
 def _fields(body: bytes) -> Iterator[tuple[str, str]]:
-    """The fields of a form. Text that is not escaped is read as it stands."""
+    """The fields of a form. Text that is not escaped is read as it stands. Raises Problem for too many."""
+    if (count := body.count(b"&")) > FIELDS:
+        form = "The form has %(count)s fields or more, at most %(most)s are accepted; send less at a time"
+        raise Problem(413, Text(form, count=f"{count:,}", most=f"{FIELDS:,}"))
     for field in body.split(b"&"):
         if field:
             name, _, value = field.partition(b"=")
@@ -162,26 +197,26 @@ def _fields(body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _unescaped(text: bytes) -> str:
-    r"""The text of a field, in steps, so that other threads go on meanwhile.
+    r"""The text of a field, some escapes at a time, so that other threads go on meanwhile.
 
     >>> _unescaped(b"B%c3%a4ume+%26 100%=%3D")
     'B\xe4ume & 100%=='
     """
-    pieces, start, strays = [], 0, 0
-    while start < len(text):
-        end = start + _STEP
-        end = end if end >= len(text) or (cut := text.find(b"%", end - 2, end)) < 0 else cut  # no escape is cut in two
-        escaped, found = _STRAY_SIGN.subn(rb"%25", text[start:end].replace(b"+", b" "))
-        if (strays := strays + found) > _STRAY_SIGNS:
-            raise too_many(strays, "% signs that escape nothing", "form", _STRAY_SIGNS, remedy="write each as %25")
-        # the decoder of quoted-printable is the fast one; it differs by its sign, and by stray signs
-        pieces.append(binascii.a2b_qp(escaped.replace(b"=", b"=3D").replace(b"%", b"=")))
-        start = end
+    pieces, strays = list[bytes](), 0
+    for match in re.finditer(rb"[^%]*(?:%[^%]*){0,20000}", text.replace(b"+", b" ")):
+        piece, count = re.subn(rb"%(?![0-9A-Fa-f]{2})", rb"%25", match[0])
+        if (strays := strays + count) > 100_000:
+            raise Problem(413, "The form has 100,000 % signs or more that escape nothing; write each as %25")
+        # the decoder of quoted-printable is a hundred times faster than others; it differs by its sign
+        pieces.append(binascii.a2b_qp(piece.replace(b"=", b"=3D").replace(b"%", b"=")))
     return b"".join(pieces).decode("utf-8", "replace")
 
 
 def _parts(body: bytes, border: bytes, files: int) -> Iterator[tuple[str, str | Upload]]:
-    """The fields and files of a form in parts."""
+    """The fields and files of a form in parts. Raises Problem."""
+    if (count := body.count(border) - 1) > PARTS:
+        form = "The form has %(count)s parts or more, at most %(most)s are accepted; send less at a time"
+        raise Problem(413, Text(form, count=f"{count:,}", most=PARTS))
     _, *parts = (b"\r\n" + body).split(b"\r\n" + border)  # what stands before the first belongs to no part
     if border == b"--" or not parts or not parts.pop().startswith(b"--"):
         raise bad_request("The form does not end with the boundary that its Content-Type names; send it whole")
@@ -198,9 +233,9 @@ def _parts(body: bytes, border: bytes, files: int) -> Iterator[tuple[str, str | 
 
 def _names(head: bytes) -> tuple[str, str | None]:
     """The name of a part, and that of its file if it is one. Raises Problem."""
-    lines = (line.partition(b":") for line in head.split(b"\r\n") if len(line) <= _LONGEST_LINE)
-    found = next((value for name, _, value in lines if name.strip().lower() == b"content-disposition"), b"")
-    options = parse_options_header(found.strip())[1]
+    lines = (line.partition(b":") for line in head.split(b"\r\n") if len(line) <= 1024)
+    disposition = next((value for name, _, value in lines if name.strip().lower() == b"content-disposition"), b"")
+    options = parse_options_header(disposition.strip())[1]
     if b"name" not in options:
         raise bad_request("A part of the form has no name; each needs Content-Disposition: form-data; name=...")
     file = options.get(b"filename")
@@ -223,7 +258,8 @@ def check_size(document: Any) -> None:
         elif isinstance(part, list | dict):
             parts += part.values() if isinstance(part, dict) else part
     if size > LARGEST:
-        raise Problem(413, f"The document has {size:,} bytes of text, at most {LARGEST:,} are accepted; split it")
+        form = "The document has %(size)s bytes of text, at most %(most)s are accepted; split it"
+        raise Problem(413, Text(form, size=f"{size:,}", most=f"{LARGEST:,}"))
 
 
 def whole(text: str) -> Any:
@@ -231,9 +267,64 @@ def whole(text: str) -> Any:
     return int(text) if re.fullmatch("[+-]?[0-9]{1,18}", text) else text
 
 
-def label_rules(given: ImmutableMultiDict[Any, Any]) -> dict[str, Any]:
+def label_rules(fields: ImmutableMultiDict[Any, Any]) -> dict[str, Any]:
     """Which labels a form or an address asks for, and how narrow or broad, by the fields of `SuggestOptions`."""
-    rules: dict[str, Any] = {name: given[name] for name in HIERARCHY if name in given}
+    rules: dict[str, Any] = {name: fields[name] for name in HIERARCHY if name in fields}
     if "per_branch" in rules:
         rules["per_branch"] = whole(rules["per_branch"])
-    return {**rules, **{name: given.getlist(name) for name in CONDITIONS}}
+    return {**rules, **{name: fields.getlist(name) for name in CONDITIONS}}
+
+
+async def read_documents(request: Request, file: Upload) -> list[Document]:
+    """The documents of a file, without blocking the server; clients take turns. Raises InputError, and Busy."""
+    async with request.app.state.uploads.taken():
+        return await asyncio.to_thread(read_upload, file.name, file.content)
+
+
+def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10 * LARGEST) -> list[Document]:
+    """Read the documents of a file: PDF, docx, JATS, TEI, HTML, LaTeX, text, JSON lines, tables.
+
+    name: from the client; used to recognise the format, never as a path. seconds: time limit; most: bytes of all
+    documents as JSON, since a compressed file may hold a thousand times its size. A document without an id
+    gets the name and a digest of the content as its id: two files of the same name differ, a file sent twice does not.
+    Raises InputError for a file that cannot be read.
+    """
+    shown = clean(name).replace("\\", "/").rpartition("/")[2].strip()[:100] or "upload"
+    digest = blake2b(content, digest_size=4).hexdigest()
+    with scratch_folder() as folder:
+        path = folder / (re.sub(r"[^\w.-]+", "_", shown, flags=re.ASCII)[-60:].lstrip(".-") or "upload")
+        path.write_bytes(content)
+        command = ["-m", "tagwright", "read", "--format", "jsonl", "--quiet", "--max-document-size", str(LARGEST)]
+        try:
+            done = run([*command, "--", str(path)], folder=folder, seconds=seconds, memory=4 << 30, most=most)
+        except WorkerTimeout:
+            text = Text("takes more than %(seconds)s s to be read", seconds=f"{seconds:.0f}")
+            raise InputError(text, shown) from None
+    if len(done.printed) > most:
+        form = "holds more than %(count)s bytes of text; split it, or give it to the server as --documents"
+        raise InputError(Text(form, count=f"{most:,}"), shown)
+    if done.code:
+        raise _error(done.said, path, shown)
+    lines = done.printed.splitlines()
+    if len(lines) > 1000:
+        form = "holds more than %(count)s documents; split it, or give it to the server as --documents"
+        raise InputError(Text(form, count="1,000"), shown)
+    documents = (to_document(json.loads(line), SHAPES["jsonl"], Place(shown, 0)) for line in lines)
+    return [_renamed(document, path.as_posix(), f"{shown}-{digest}") for document in documents if document.text.strip()]
+
+
+def _error(said: str, path: Path, shown: str) -> InputError:
+    """The error of the command, with the user's name for the file. said: the end of its messages."""
+    last = said.rpartition("\n")[2]
+    if match := re.fullmatch(rf"tagwright: (?:{re.escape(str(path))}(?::(\d+))?: )?(.*)", last):
+        problem = match[2].partition("; name it:")[0]  # an upload has no option to name the format
+        return InputError(problem, shown, int(match[1]) if match[1] else None)
+    if match := re.match(r"(?:\w+\.)*(\w+(?:Error|Exception))\b", last):
+        return InputError(Text("cannot be read (%(reason)s)", reason=match[1]), shown)
+    return InputError(Text("cannot be read: the file crashed the reader"), shown)
+
+
+def _renamed(document: Document, path: str, name: str) -> Document:
+    """Replace the path of the temporary file in an id by the name that the user sees."""
+    head, hash_, number = document.id.rpartition("#") if "#" in document.id else (document.id, "", "")
+    return replace(document, id=f"{name}{hash_}{number}") if head == path else document

@@ -3,16 +3,17 @@
 import logging
 import re
 import time
+from collections.abc import Sequence
 from uuid import uuid4
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tagwright.server.access import Network, user_of
 from tagwright.server.audit import Audit
 from tagwright.server.counters import Counters
 from tagwright.server.current_request import CurrentRequest, begin
-from tagwright.server.problems import failure
-from tagwright.server.proxies import Proxies
+from tagwright.server.problems import Problem, answer_to
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
@@ -27,8 +28,6 @@ VERSION_HEADER = "X-Model-Version"
 ID_HEADER = "X-Request-ID"
 "The id of a request: the client's own, or a new one."
 
-_ID = re.compile("[!-~]{1,64}")
-
 _log = logging.getLogger(__name__)
 
 
@@ -36,18 +35,22 @@ class RecordRequests:
     """Middleware that knows what `current_request` says of a request, from its beginning to its log line.
 
     The line has the pattern of the address and no query, since both may hold words of a document. Any error is answered
-    here and logged: the web server would log its message, which may quote a text.
+    here and logged: the web server would log its message, which may quote a text. user_header: in which these proxies
+    name the user that they have authenticated.
     """
 
-    def __init__(self, app: ASGIApp, counters: Counters, audit: Audit | None, proxies: Proxies) -> None:
-        self.app, self.counters, self.audit, self.proxies = app, counters, audit, proxies
+    def __init__(
+        self, app: ASGIApp, counters: Counters, audit: Audit | None, user_header: str, proxies: Sequence[Network]
+    ) -> None:
+        self.app, self.counters, self.audit, self.user_header, self.proxies = app, counters, audit, user_header, proxies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, then log and count the answer, failed ones included."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        request = CurrentRequest(_id(scope), scope["path"], user=self.proxies.user(scope), audit=self.audit)
+        user = user_of(scope, self.user_header, self.proxies)
+        request = CurrentRequest(_id(scope), scope["path"], user=user, audit=self.audit)
         begin(request)
         begun, status = time.perf_counter(), 0
 
@@ -63,7 +66,8 @@ class RecordRequests:
         except Exception as error:
             _log.error("the request could not be answered", exc_info=error)
             if not status:
-                await failure()(scope, receive, sending)
+                failure = answer_to(Problem(500, "Internal error; see the log of the server"))
+                await failure(scope, receive, sending)
         finally:
             self._record(scope, request, status or 500, time.perf_counter() - begun)
 
@@ -80,13 +84,13 @@ class RecordRequests:
 
 def _id(scope: Scope) -> str:
     """The id that a client gives its request if it is short and printable, or else a new one."""
-    given = Headers(scope=scope).get(ID_HEADER, "")
-    return given if _ID.fullmatch(given) else uuid4().hex
+    own = Headers(scope=scope).get(ID_HEADER, "")
+    return own if re.fullmatch("[!-~]{1,64}", own) else uuid4().hex
 
 
 def _missing(request: CurrentRequest, message: Message) -> list[tuple[bytes, bytes]]:
     """The headers that every answer has and this one lacks."""
     wanted = {**HEADERS, ID_HEADER: request.id, **({VERSION_HEADER: request.version} if request.version else {})}
     own = {name.lower() for name, _ in message.get("headers", ())}
-    found = ((name.lower().encode(), value.encode()) for name, value in wanted.items())
-    return [each for each in found if each[0] not in own]
+    lacking = ((name.lower().encode(), value.encode()) for name, value in wanted.items())
+    return [each for each in lacking if each[0] not in own]

@@ -1,7 +1,11 @@
-"""A label beside a document, as the pages show it: its names, why it is suggested, what it means."""
+"""A document and the labels beside it, as the pages show them: the text with the evidence marked, and reasons.
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+All is plain text: templates escape it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple, TypeAlias
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.review.current import Verdict
@@ -10,11 +14,16 @@ from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import OTHERS, meanings
 from tagwright.types import Document, EvidenceSpan
 
-_SPANS = 4
-"Maximum number of evidence spans marked per stage and label: more would mark the whole text."
-_QUOTED = 40
-"Maximum number of characters quoted in a reason."
-_LONGEST_DESCRIPTION = 400
+Piece: TypeAlias = tuple[str, list[int]]
+"A part of a block, and the ranks of the suggestions for which it is evidence; none for plain text."
+
+
+class Block(NamedTuple):
+    """A title, heading or paragraph. level: of a heading, 1 for a top section; 0 for everything else."""
+
+    kind: Literal["title", "heading", "paragraph"]
+    level: int
+    pieces: list[Piece]
 
 
 class Row(NamedTuple):
@@ -42,8 +51,8 @@ def label_row(vocabulary: Vocabulary, label_id: str) -> Row:
     position = vocabulary.index[label_id]
     label, above = vocabulary[position], vocabulary.path(position)[:-1]
     description = label.description
-    if len(description) > _LONGEST_DESCRIPTION:
-        description = description[:_LONGEST_DESCRIPTION].rstrip() + "…"
+    if len(description) > 400:
+        description = description[:400].rstrip() + "…"
     return Row(label_id, label.name, label.notation, above, description)
 
 
@@ -94,9 +103,56 @@ def _is_against(reason: Reason) -> bool:
 
 def _quoted(text: str) -> str:
     text = " ".join(text.split())
-    shown = text if len(text) <= _QUOTED else text[: _QUOTED - 1].rstrip() + "…"
+    shown = text if len(text) <= 40 else text[:39].rstrip() + "…"
     return _("“%(text)s”") % {"text": shown}
 
 
 def _first_spans(spans: Iterable[EvidenceSpan]) -> list[EvidenceSpan]:
-    return sorted(spans, key=lambda span: (-span.weight, span.start))[:_SPANS]
+    """The strongest four: more would mark the whole text."""
+    return sorted(spans, key=lambda span: (-span.weight, span.start))[:4]
+
+
+def highlight(
+    document: Document, spans: Mapping[int, Sequence[EvidenceSpan]], most: int = 30_000
+) -> tuple[list[Block], int]:
+    """The text of a document with the evidence marked where it stands, and how many characters were left out.
+
+    spans: rank of a suggestion -> its evidence, as positions in `document.text`. most: characters that are shown: a
+    page stays small, however long the document.
+
+    >>> bees = Document("d", title="Honey bees", abstract="They fly.")
+    >>> for block in highlight(bees, {1: [EvidenceSpan(6, 10, 1.0)]})[0]:
+    ...     print(block.kind, *block.pieces)
+    title ('Honey ', []) ('bees', [1])
+    paragraph ('They fly.', [])
+    """
+    flat = [(span.start, span.end, rank) for rank, each in spans.items() for span in each]
+    blocks, start = list[Block](), 0
+    for kind, level, text in _parts(document):
+        if start >= most:
+            break
+        end = min(start + len(text), most)
+        pieces = _pieces(text, start, end, [span for span in flat if span[0] < end and span[1] > start])
+        blocks.append(Block(kind, level, list(pieces)))
+        start += len(text) + 1
+    return blocks, max(0, len(document.text) - most)
+
+
+def _parts(document: Document) -> Iterator[tuple[Literal["title", "heading", "paragraph"], int, str]]:
+    """The lines of `document.text` in its order, without empty ones."""
+    if document.title:
+        yield "title", 0, document.title
+    if document.abstract:
+        yield "paragraph", 0, document.abstract
+    for section in document.sections:
+        if section.heading:
+            yield "heading", section.level, section.heading
+        yield from (("paragraph", 0, text) for text in section.paragraphs if text)
+
+
+def _pieces(text: str, start: int, end: int, spans: Sequence[tuple[int, int, int]]) -> Iterator[Piece]:
+    """The text from start to end, cut wherever a span begins or ends."""
+    cuts = {start, end}.union(*({max(first, start), min(last, end)} for first, last, _ in spans))
+    for first, last in pairwise(sorted(cuts)):
+        ranks = {rank for begin, finish, rank in spans if begin <= first and last <= finish}
+        yield text[first - start : last - start], sorted(ranks)

@@ -18,6 +18,7 @@ from tagwright.monitoring import Watch
 from tagwright.readers.labels.languages import main
 from tagwright.server.current_request import current
 from tagwright.server.label_search import LabelSearch, kept_index
+from tagwright.server.languages import Text
 from tagwright.server.predictor import Predictor, SuggestRequest, Workers
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_queue import RequestQueue
@@ -28,9 +29,6 @@ from tagwright.tagger.cut import allowed_by
 from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
-
-SHARE = 128
-"Documents of one client that wait at most, of the 192 of all."
 
 Predict: TypeAlias = Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]
 "What one version answers to a batch."
@@ -44,7 +42,7 @@ class ServedModel:
     are accepted; modified: when the tagger was saved or last trained, if it was. settings: its conditions hold for all
     suggestions, and how narrow or broad labels are for requests that do not say it. number: of its version, such as
     "0002", and history: the folder of all versions, if there is one.
-    watch: records what it suggests, if anything does.
+    watch: records what it suggests, if anything does. seconds: time limit of an answer, after which `Busy` is raised.
 
     A request is answered by one version: it calls `for_request` once, and `swap` changes what later ones get.
     """
@@ -59,7 +57,8 @@ class ServedModel:
     number: str = ""
     history: Path | None = None
     watch: Watch | None = None
-    queue: RequestQueue[tuple[Predict, SuggestRequest], list[Suggestion]] = field(init=False)
+    seconds: float = 60.0
+    queue: RequestQueue = field(init=False)
     slots: FairSlots = field(init=False)
     workers: Workers | None = field(default=None, init=False)
     search: "_LazySearch" = field(init=False)
@@ -70,7 +69,7 @@ class ServedModel:
         self.tagger.check(self.settings)
         self._predict, self.queue = Predictor(self.tagger), RequestQueue(_answers)
         full = 2 * self.queue.largest  # one batch is computed, the next one is full
-        self.slots = FairSlots(count=full, each=full, waiting=self.queue.waiting - full, share=SHARE)
+        self.slots = FairSlots(count=full, each=full, waiting=192, share=128)
         self.search = _LazySearch(self.tagger.vocabulary, self.settings)
 
     @property
@@ -109,11 +108,11 @@ class ServedModel:
             return list(suggested)
         return [replace(each, name=vocabulary[vocabulary.index[each.id]].name_in(language)) for each in suggested]
 
-    def options(self, **given: Any) -> SuggestOptions:
+    def options(self, **asked: Any) -> SuggestOptions:
         """Return the options of a request; None: as the settings have it. Raises Problem for a value that cannot be."""
         ours = {"hierarchy": self.settings.hierarchy, "per_branch": self.settings.per_branch}
         try:
-            return SuggestOptions(**{**ours, **{name: each for name, each in given.items() if each is not None}})
+            return SuggestOptions(**{**ours, **{name: each for name, each in asked.items() if each is not None}})
         except ConfigError as error:
             raise bad_request(str(error)) from None
 
@@ -132,11 +131,11 @@ class ServedModel:
                 await asyncio.to_thread(self.tagger.check, options)
         except ConfigError as error:
             raise bad_request(str(error)) from None
-        given = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
-        self.slots.check_room(len(given))  # documents that are refused at once do not count
+        nonempty = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
+        self.slots.check_room(len(nonempty))  # documents that are refused at once do not count
         current().spend("documents", len(wanted))
-        found = iter(await self._computed(given) if given else ())
-        return [next(found) if each.document.text.strip() else [] for each in wanted]
+        computed = iter(await self._computed(nonempty) if nonempty else ())
+        return [next(computed) if each.document.text.strip() else [] for each in wanted]
 
     @property
     def waiting(self) -> int:
@@ -146,25 +145,25 @@ class ServedModel:
     async def _computed(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """Clients take turns, however many requests one of them sends. Raises Busy."""
         try:
-            async with asyncio.timeout(self.queue.seconds), self.slots.taken(len(wanted)):
+            async with asyncio.timeout(self.seconds), self.slots.taken(len(wanted)):
                 return await self.queue.all([(self._predict, each) for each in wanted])
         except TimeoutError:
             raise Busy from None
 
     async def answer(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """What `suggest_all` suggests, recorded for the audit and the monitor before it is sent."""
-        found, documents = await self.suggest_all(wanted), [each.document for each in wanted]
-        await current().answered(documents, found)
-        await self._monitor(documents, found)
-        return found
+        suggested, documents = await self.suggest_all(wanted), [each.document for each in wanted]
+        await current().answered(documents, suggested)
+        await self._monitor(documents, suggested)
+        return suggested
 
-    async def _monitor(self, documents: Sequence[Document], found: Sequence[Sequence[Suggestion]]) -> None:
+    async def _monitor(self, documents: Sequence[Document], suggested: Sequence[Sequence[Suggestion]]) -> None:
         """Let the monitor know of suggestions; where its log cannot be written, the server's says so."""
         if self.watch is None:
             return
         tagged = [
             (document, [(each.id, each.confidence) for each in row])
-            for document, row in zip(documents, found, strict=True)
+            for document, row in zip(documents, suggested, strict=True)
             if document.text.strip()
         ]
         try:
@@ -203,7 +202,7 @@ def model_named(wanted: str | None, models: Mapping[str, ServedModel]) -> Served
     if wanted is None:
         return next(iter(models.values())).for_request()
     if wanted not in models:
-        raise Problem(404, f"There is no model '{wanted[:100]}'")
+        raise Problem(404, Text("There is no model '%(model)s'", model=wanted[:100]))
     return models[wanted].for_request()
 
 

@@ -31,13 +31,12 @@ from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments, digest
 from tagwright.review.file import ReviewFile
 from tagwright.server.annif import sent_metadata
-from tagwright.server.application import application
+from tagwright.server.application import Readiness, application
 from tagwright.server.audit import Audit
 from tagwright.server.deadlines import listen_more, timed
 from tagwright.server.follower import Follower, language_of, load
 from tagwright.server.options import ServerOptions
 from tagwright.server.predictor import Workers
-from tagwright.server.readiness import Readiness
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refit, Refitter
 from tagwright.server.review.session import Review
@@ -52,13 +51,6 @@ _log = logging.getLogger(__name__)
 EVERYTHING = SuggestOptions()
 "Settings of a served model without conditions."
 
-FOLLOWED = 20
-"Versions of all models that the monitor follows, the newest: each takes about 5 MB."
-
-WATCH_SECONDS = 1.0
-
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
 
 def saved_models(
     models: Sequence[str],
@@ -71,20 +63,22 @@ def saved_models(
 
     labels: the vocabulary to suggest from, if it is not that of the taggers. settings: see `ServedModel`.
     """
-    found: dict[str, ServedModel] = {}
+    served: dict[str, ServedModel] = {}
     for given in models:
         name, path = _name_and_folder(given)
         id_ = name or re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip("-._") or "model"
-        if not _ID.fullmatch(id_):
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", id_):
             raise ConfigError(f"a model is called {id_!r}, expected letters, digits, and . _ - between them")
-        if id_ in found:
+        if id_ in served:
             raise ConfigError(f'two models are called "{id_}": name one of them, as NAME={path}')
         place = in_use(path)
         tagger = load(place, labels)
         number, history = (place.name, path) if place != path else ("", None)
         language = language_of(tagger.vocabulary)
-        found[id_] = ServedModel(id_, tagger, name or id_, language, learns, saved_at(place), settings, number, history)
-    return list(found.values())
+        served[id_] = ServedModel(
+            id_, tagger, name or id_, language, learns, saved_at(place), settings, number, history
+        )
+    return list(served.values())
 
 
 def place_to_save(models: Sequence[str], options: ServerOptions, labels: Path | None) -> Path | None:
@@ -154,7 +148,7 @@ def serve(
     follower = follow(models, options, labels)
     for model in models if options.workers else ():
         model.use_workers(Workers(options.workers))
-    watch = Watch(monitor, most=FOLLOWED) if monitor else None
+    watch = Watch(monitor, most=20) if monitor else None  # the newest versions; each takes about 5 MB
     for model in models:
         model.watch = watch
     review = open_review(models[0], options)
@@ -172,11 +166,11 @@ def serve(
             if refitter is not None and model.id == review.model.id:
                 refitter.start()
 
-    pages = ReviewPages(review, options.access, refitter, follower, watch) if review else None
+    pages = ReviewPages(review, options.access, refitter, follower) if review else None
     audit = Audit(options.audit) if options.audit else None
     app = application(models, access=options.access, learn=learn, pages=pages,
-                      hosts=own_names(options), follower=follower, audit=audit, proxies=options.believed(),
-                      watch=watch)  # fmt: skip
+                      hosts=own_names(options), follower=follower, audit=audit, proxies=options.proxies,
+                      user_header=options.user_header, watch=watch)  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if follower is not None and hasattr(signal, "SIGHUP"):
@@ -194,7 +188,7 @@ def serve(
 def follow(models: Sequence[ServedModel], options: ServerOptions, labels: Vocabulary | None) -> Follower | None:
     """What follows the promotions of the models that have versions; None if none has. Raises ConfigError."""
     if followed := [model for model in models if model.history is not None]:
-        return Follower(followed, labels, WATCH_SECONDS if options.watch else None)
+        return Follower(followed, labels, 1.0 if options.watch else None)
     if options.watch:
         raise ConfigError("--watch follows the promotions of `tagwright models FOLDER`; give such a FOLDER as --model")
     return None
@@ -265,9 +259,9 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
         documents.append(Document(id_, abstract=text, metadata=sent_metadata(each)))
     names = ReviewedDocuments(file).add(documents).ids
     for each, name in zip(sent, names, strict=True):
-        given = [subject["uri"] for subject in each.get("subjects", ())]
-        accepted, of = [uri for uri in given if uri in known], of + len(given)
-        missing += sum(uri not in known for uri in given)
+        subjects = [subject["uri"] for subject in each.get("subjects", ())]
+        accepted, of = [uri for uri in subjects if uri in known], of + len(subjects)
+        missing += sum(uri not in known for uri in subjects)
         decisions += [Decision(document=name, reviewer=client, action="accept", label=label, model=model.version)
                       for label in dict.fromkeys(accepted)]  # fmt: skip
         decisions.append(Decision(document=name, reviewer=client, action="done", model=model.version))

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from tagwright.server.current_request import current
-from tagwright.server.problems import Busy, Problem
+from tagwright.server.languages import Text
+from tagwright.server.problems import Busy, later
 
 FREE = 65_536
 "Bytes of each request that count for nobody: short requests are read while long ones fill the memory."
@@ -97,17 +98,16 @@ class Memory:
     def take(self, client: str, size: int) -> None:
         """Count bytes of a request. Raises Problem where there is no room for them."""
         if self._held[client] + size > self.each:
-            detail = f"Your requests hold {self._held[client]:,} bytes already, at most {self.each:,} are accepted"
-            raise Problem(429, f"{detail}; try again in 1 s", headers=_LATER)
+            form = (
+                "Your requests hold %(size)s bytes already, at most %(most)s are accepted; try again in %(seconds)s s"
+            )
+            raise later(429, Text(form, size=f"{self._held[client]:,}", most=f"{self.each:,}", seconds=1))
         if self.held + size > self.most:
-            detail = f"All requests hold {self.held:,} bytes already, at most {self.most:,} are accepted"
-            raise Problem(503, f"{detail}; try again in 1 s", headers=_LATER)
+            form = "All requests hold %(size)s bytes already, at most %(most)s are accepted; try again in %(seconds)s s"
+            raise later(503, Text(form, size=f"{self.held:,}", most=f"{self.most:,}", seconds=1))
         self._held[client] += size
 
     def give_back(self, client: str, size: int) -> None:
         """The bytes of a request that has been answered are free again."""
         self._held[client] -= size
         self._held += Counter()
-
-
-_LATER = {"Retry-After": "1"}

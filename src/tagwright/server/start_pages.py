@@ -1,7 +1,7 @@
 """The pages for everybody: suggestions for a text or a file, and the description of the interface."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,24 +14,18 @@ from tagwright.catalogues.subjects import mnemonic, subject_field
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.lines import escape_formula
-from tagwright.server.access import check_origin
-from tagwright.server.entrance import Entrance
-from tagwright.server.highlighting import highlight
-from tagwright.server.json_api import JsonApi, Options, sent_document
-from tagwright.server.languages import _
+from tagwright.server.access import Session, check_origin
+from tagwright.server.entrance import Entrance, Sessions
+from tagwright.server.json_api import JsonApi, options_of, sent_document
+from tagwright.server.languages import _, translated_error
 from tagwright.server.openapi import Operation, described
-from tagwright.server.pages import show, show_problem
+from tagwright.server.pages import show
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import Form, read_form, text_of, whole
-from tagwright.server.rows import strongest_spans, suggested_row
+from tagwright.server.request_bodies import Form, Upload, read_documents, read_form, text_of, whole
+from tagwright.server.rows import highlight, strongest_spans, suggested_row
 from tagwright.server.served_model import model_named
-from tagwright.server.sessions import Session, Sessions
-from tagwright.server.uploads import Upload
 from tagwright.tagger import Suggestion
 from tagwright.types import Document
-
-LOCAL = "local"
-"MARC's code of a vocabulary that has no code of its own."
 
 _EMPTY: Mapping[str, str] = {"text": "", "model": "", "language": "", "limit": "10", "source": ""}
 "The fields of the form."
@@ -48,24 +42,11 @@ class StartPages:
     def routes(self) -> list[Route]:
         """The pages, also at Annif's address, and their entrance."""
         entrance = Entrance(self.sessions, "/enter", "/", "suggest", named=False)
-
-        def entered(page: Callable[[Request, Session | None], Awaitable[Response]]) -> Any:
-            async def answer(request: Request) -> Response:
-                try:
-                    session = entrance.session(request)
-                except Problem as problem:
-                    return show_problem(request, problem)
-                if session is None and not entrance.is_open:
-                    return RedirectResponse(entrance.path, 303)
-                return await page(request, session)
-
-            return answer
-
         return [
             entrance.route(),
-            Route("/", entered(self.start), methods=["GET"]),
-            Route("/", entered(self.suggest), methods=["POST"]),
-            Route("/api", entered(self.interface), methods=["GET"]),
+            Route("/", entrance.page(self.start), methods=["GET"]),
+            Route("/", entrance.page(self.suggest), methods=["POST"]),
+            Route("/api", entrance.page(self.interface), methods=["GET"]),
             *(Route(f"/v1/ui{end}", RedirectResponse("/", 307), methods=["GET"]) for end in ("", "/")),
         ]
 
@@ -81,9 +62,9 @@ class StartPages:
             form = await read_form(request, lambda form: form, files=1)
             sent = {name: text_of(form, name).replace("\r\n", "\n") for name in _EMPTY}  # browsers send CRLF
             given |= {name: text for name, text in sent.items() if text}
-            found = await self._suggested(form, given)
+            found = await self._suggested(request, form, given)
         except Problem as problem:
-            return await self._start(request, session, given, problem.status, problem.headers, problem=str(problem))
+            return await self._start(request, session, given, problem.status, problem.headers, problem=problem.detail)
         return await self._start(request, session, given, **found)
 
     async def interface(self, request: Request, session: Session | None) -> Response:
@@ -93,12 +74,12 @@ class StartPages:
             paths=described(self.operations)["paths"], is_open=self.sessions.access.is_open,
         )  # fmt: skip
 
-    async def _suggested(self, form: Form, given: Mapping[str, str]) -> dict[str, Any]:
+    async def _suggested(self, request: Request, form: Form, form_fields: Mapping[str, str]) -> dict[str, Any]:
         """What the page shows of the suggestions for a form. Raises Problem."""
-        document, others = await self._document(form, given)
-        fields = {name: given[name] or None for name in ("model", "language")}
-        options = Options.read({**fields, "limit": whole(given["limit"]), "evidence": True})
-        model = model_named(options.model, self.api.models)
+        document, others = await self._document(request, form, form_fields)
+        fields = {name: form_fields[name] or None for name in ("model", "language")}
+        options = options_of({**fields, "limit": whole(form_fields["limit"]), "evidence": True})
+        model = model_named(form_fields["model"] or None, self.api.models)
         (found,) = await self.api.suggestions(model, [document], options)
         tagger, marked = model.tagger, whole(text_of(form, "marked"))
 
@@ -108,12 +89,12 @@ class StartPages:
             return {
                 "document": document, "others": others, "rows": rows, "text": highlight(document, spans),
                 "is_text": _file(form) is None, "marked": marked if marked in spans else 1,
-                "copies": copies(found, given["source"].strip() or LOCAL),
+                "copies": copies(found, form_fields["source"].strip() or "local"),
             }  # fmt: skip
 
         return await asyncio.to_thread(shown)
 
-    async def _document(self, form: Form, given: Mapping[str, str]) -> tuple[Document, int]:
+    async def _document(self, request: Request, form: Form, given: Mapping[str, str]) -> tuple[Document, int]:
         """The document of a form, a file before a text, and how many more the file holds. Raises Problem."""
         file = _file(form)
         if file is None:
@@ -121,9 +102,9 @@ class StartPages:
                 raise bad_request(_("Paste a text or choose a file."))
             return await asyncio.to_thread(sent_document, {"text": given["text"]}), 0
         try:
-            first, *others = await self.api.read(file)
+            first, *others = await read_documents(request, file)
         except InputError as error:
-            raise Problem(422, str(error)) from None
+            raise Problem(422, translated_error(error)) from None
         except ValueError:
             raise Problem(422, _("%(file)s: holds no text") % {"file": file.name}) from None
         return first, len(others)
@@ -151,7 +132,7 @@ def _file(form: Form) -> Upload | None:
 def copies(found: Sequence[Suggestion], source: str) -> dict[str, str]:
     r"""The suggestions as texts to paste elsewhere: names, a table, addresses, fields of MARC.
 
-    source: MARC's code of the vocabulary.
+    source: MARC's code of the vocabulary; "local" for one that has none.
 
     >>> bees = Suggestion("http://x.org/1", "Bees", 2.5, confidence=0.75, notation="595.79")
     >>> for text in copies([bees], "gnd").values():

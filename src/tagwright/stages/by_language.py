@@ -48,9 +48,9 @@ class ByLanguage(Retriever):
 
     def trust(self, reading: Parts, weight: float) -> Floats | None:
         """(documents,) how well the stage knows the language of each document; None if it cannot tell."""
-        found = [self.of(code).trust(part, weight) for code, (_, part) in reading.items()]
-        known = [each for each in found if each is not None]
-        return np.concatenate(known)[np.argsort(_places(reading))] if found and len(known) == len(found) else None
+        shares = [self.of(code).trust(part, weight) for code, (_, part) in reading.items()]
+        known = [share for share in shares if share is not None]
+        return np.concatenate(known)[np.argsort(_places(reading))] if shares and len(known) == len(shares) else None
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """The evidence that the stage for the document's language gives."""

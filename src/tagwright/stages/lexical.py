@@ -17,22 +17,13 @@ from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Probability
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.data.bags import count_words, smooth_idf
 from tagwright.data.sparse_arrays import Matrix, largest_cells, read_matrix, write_matrix
-from tagwright.data.string_table import StringIndex, positions
+from tagwright.data.string_table import StringIndex
 from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.stages.evidence import Span, first_places, strongest
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import ANALYSIS, Analysis, fold, known_form, raw_words, word_spans
-from tagwright.types import (
-    Distribution,
-    Document,
-    Doubles,
-    EvidenceSpan,
-    Floats,
-    Label,
-    Retriever,
-    Run,
-    TextField,
-)
+from tagwright.types import Distribution, Document, Doubles, EvidenceSpan, Floats, Label, Retriever, Run, TextField
 
 CELLS = 1 << 24
 "The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
@@ -40,11 +31,7 @@ CELLS = 1 << 24
 TOGETHER = 32
 "Documents whose candidates are found or scored together, if their terms fit into the cache."
 
-NGRAM = 5
-"Characters in an n-gram."
-
 _NGRAM_MARK = "\0"
-
 
 LexicalText: TypeAlias = Literal["text", "described"]
 
@@ -175,23 +162,18 @@ class Lexical(Retriever):
 
         An n-gram is shown as the first word with it.
         """
-        reading, text = self.read([document]), self._text(document)
-        first = dict[str, tuple[int, int]]()
-        how = text, self.options.analysis, self._is_known
-        for word, span in zip(raw_words(*how), word_spans(*how), strict=True):
-            first.setdefault(word, span)
-        place = dict[int, tuple[int, int]]()
+        reading, how = self.read([document]), (self._text(document), self.options.analysis, self._is_known)
+        first, place = first_places(raw_words(*how), word_spans(*how)), dict[int, Span]()
         for terms, span in zip(self._terms(list(first)), first.values(), strict=True):
             for term in terms:
                 place.setdefault(term, span)
-        found = list[tuple[EvidenceSpan, ...]]()
+        evidence = list[tuple[EvidenceSpan, ...]]()
         for label in labels:
-            shared, weights = reading.multiply(self._items[[label]]).tocsr(), dict[tuple[int, int], float]()
+            shared, weights = reading.multiply(self._items[[label]]).tocsr(), defaultdict[Span, float](float)
             for term, part in zip(shared.indices.tolist(), shared.data.tolist(), strict=True):
-                weights[place[term]] = weights.get(place[term], 0.0) + part
-            spans = (EvidenceSpan(*span, weight) for span, weight in weights.items())
-            found.append(tuple(sorted(spans, key=lambda span: (-span.weight, span.start))))
-        return found
+                weights[place[term]] += part
+            evidence.append(strongest(((*span, weight) for span, weight in sorted(weights.items())), len(weights)))
+        return evidence
 
     def with_labels(self, labels: Sequence[Label]) -> Lexical:
         """Return a copy for other labels.
@@ -243,8 +225,8 @@ class Lexical(Retriever):
         def numbers(words: Sequence[str]) -> list[tuple[int, ...]]:
             spelled = [spelling(known_form(fold(word, analysis), analysis, known)) for word in words]
             different = list(dict.fromkeys(chain.from_iterable(spelled)))  # many words share an n-gram
-            place = dict(zip(different, positions(terms, different).tolist(), strict=True))
-            return [tuple([number for term in each if (number := place[term]) >= 0]) for each in spelled]
+            place = dict(zip(different, (terms.get(word, -1) for word in different), strict=True))
+            return [tuple([number for term in own if (number := place[term]) >= 0]) for own in spelled]
 
         self._is_known = lambda word: known(fold(word, analysis))
         self._stopped, self._term_numbers, self._terms = stopped, terms, WordCache(numbers)
@@ -320,13 +302,13 @@ def _speller(stopped: frozenset[str], options: LexicalOptions) -> Callable[[str]
 
 
 def _ngrams(word: str) -> list[str]:
-    """The n-grams of a word with its start and end marked; they differ from all words.
+    """The n-grams, of five characters, of a word with its start and end marked; they differ from all words.
 
     >>> [gram[1:] for gram in _ngrams("salmon")]
     ['<salm', 'salmo', 'almon', 'lmon>']
     """
     marked = f"<{word}>"
-    return [_NGRAM_MARK + marked[i : i + NGRAM] for i in range(len(marked) - NGRAM + 1)]
+    return [_NGRAM_MARK + marked[i : i + 5] for i in range(len(marked) - 4)]
 
 
 def _bm25_matrix(counts: Matrix, idf: NDArray[np.float64], options: LexicalOptions) -> Matrix:
@@ -363,7 +345,7 @@ def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) ->
     (rows, _), (_, labels) = queries.shape, postings.shape
     if rows > 1 and int(np.diff(postings.indptr)[queries.indices].sum()) > CELLS:  # what is chosen must fit in memory
         halves = queries[: rows // 2], queries[rows // 2 :]
-        return Run.concat([_best(each, postings, k, threshold) for each in halves])
+        return Run.concat([_best(half, postings, k, threshold) for half in halves])
     chosen = postings[queries.indices]
     first = np.repeat(np.arange(rows, dtype=np.int32) * labels, np.diff(queries.indptr))
     cells = chosen.indices + np.repeat(first, np.diff(chosen.indptr))  # each query has labels of its own

@@ -1,5 +1,6 @@
 """Suggest the labels of the labelled documents that are most similar (k nearest neighbours), by words or by meaning."""
 
+import copy
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,8 @@ from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix, check_indptr, read_matrix, write_matrix
 from tagwright.data.string_table import check_places
 from tagwright.errors import ModelError
-from tagwright.types import Distribution, Document, Floats, Label, Retriever, Run, places_of
+from tagwright.stages.evidence import FindsAtOnce
+from tagwright.types import Distribution, Document, Floats, Label, Run, places_of
 
 NEIGHBOURS = 50
 "Labelled documents that are asked: cosines weight them, so that more change little."
@@ -26,7 +28,7 @@ BLOCK = 256
 "Documents that are compared with all labelled ones at a time."
 
 
-class LabelledNeighbours(Retriever):
+class LabelledNeighbours(FindsAtOnce):
     """Candidates by the labels of the nearest labelled documents, each of which votes for its labels.
 
     gold: their labels, a row each. k: candidates of a document. neighbours: labelled documents that vote.
@@ -38,22 +40,21 @@ class LabelledNeighbours(Retriever):
     def __init__(self, labels: Sequence[Label], gold: Run, k: int, neighbours: int) -> None:
         self.labels, self.gold, self.k, self.neighbours = labels, gold, k, neighbours
 
-    def find(self, reading: Run) -> Run:
-        """The k labels of largest score of each document; none for a document whose text says nothing."""
-        return reading.top(self.k)
+    def with_labels(self, labels: Sequence[Label]) -> Self:
+        """Return a copy for another vocabulary: documents keep the remaining labels by id; new labels score 0."""
+        other = copy.copy(self)
+        other.labels, other.gold = labels, self.gold.moved(places_of(self.labels, labels))
+        other.__dict__.pop("_voters", None)  # of the labels before
+        return other
 
-    def score(self, reading: Run, candidates: Run) -> Floats:
-        """(suggestions,) the score of each candidate; 0 for a label that no neighbour has."""
-        return reading.scores_of(candidates)
-
-    def write(self, folder: Path) -> None:
+    def save(self, folder: Path) -> None:
         """Write the labels of the labelled documents and the numbers."""
         write_manifest(folder, self.kind, {"k": self.k, "neighbours": self.neighbours, "shares": self.shares})
         write_arrays(folder, {"gold": self.gold.labels, "gold-indptr": self.gold.indptr})
 
     @classmethod
     def read_labels(cls, folder: Path, labels: Sequence[Label]) -> tuple[Run, int, int, str]:
-        """What `write` wrote: labels, k, neighbours, and whose reading it takes. Raises ModelError when damaged."""
+        """What `save` wrote: labels, k, neighbours, and whose reading it takes. Raises ModelError when damaged."""
         manifest = read_manifest(folder, cls.kind)
         k, neighbours = (read_number(folder, manifest, name) for name in ("k", "neighbours"))
         indptr = read_array(folder, "gold-indptr", np.int64, (None,))
@@ -108,14 +109,9 @@ class NearestLabelled(LabelledNeighbours):
         texts = self.bag.transform(document.text for document in documents)
         return self._counted(sp_matmul_topn(texts, self._postings, top_n=self.neighbours, sort=True).tocsr())
 
-    def with_labels(self, labels: Sequence[Label]) -> "NearestLabelled":
-        """Return a copy for another vocabulary: documents keep the remaining labels by id; new labels score 0."""
-        gold = self.gold.moved(places_of(self.labels, labels))
-        return NearestLabelled(labels, self.bag, self.features, gold, self.k, self.neighbours)
-
     def save(self, folder: Path) -> None:
         """Write the words, and the vectors and labels of the labelled documents."""
-        self.write(folder)
+        super().save(folder)
         (folder / "words").mkdir()
         self.bag.save(folder / "words")
         write_matrix(folder, self.features)
@@ -179,14 +175,9 @@ class NearestByMeaning(LabelledNeighbours):
         similarities.eliminate_zeros()
         return self._counted(similarities)
 
-    def with_labels(self, labels: Sequence[Label]) -> "NearestByMeaning":
-        """Return a copy for another vocabulary: documents keep the remaining labels by id; new labels score 0."""
-        gold = self.gold.moved(places_of(self.labels, labels))
-        return NearestByMeaning(labels, self.vectors, gold, self.k, self.neighbours, self.shares)
-
     def save(self, folder: Path) -> None:
         """Write the vectors and labels of the labelled documents."""
-        self.write(folder)
+        super().save(folder)
         write_arrays(folder, {"vectors": self.vectors})
 
     @classmethod

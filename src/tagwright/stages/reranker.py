@@ -1,6 +1,6 @@
 """Re-rank candidates with a cross-encoder, which reads document and label together."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
@@ -10,7 +10,8 @@ import numpy as np
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.encoders.model_folder import offline
+from tagwright.encoders.device import model_settings
+from tagwright.stages.evidence import text_of
 from tagwright.types import Distribution, Document, Floats, Label, Run, Stage
 
 PairedText: TypeAlias = Literal["name", "names", "text", "described", "statement"]
@@ -49,14 +50,7 @@ class CrossEncoderReranker(Stage):
     def score(self, reading: list[str], candidates: Run) -> Floats:
         """(suggestions,) the cross-encoder's score of each document and its candidates, of any size."""
         used, columns = np.unique(candidates.labels, return_inverse=True)
-        view: Mapping[PairedText, Callable[[Label], str]] = {
-            "name": lambda label: label.name,
-            "names": lambda label: "; ".join(label.searched),
-            "text": lambda label: label.text,
-            "described": lambda label: label.described,
-            "statement": lambda label: f"this document is about {label.name}.",
-        }
-        labels = [view[self.options.label_text](self.labels[label]) for label in used.tolist()]
+        labels = [text_of(self.labels[label], self.options.label_text) for label in used.tolist()]
         tokens = self.options.document_tokens
         return self.encoder.score(reading, labels, candidates.rows, columns, first_tokens=tokens, progress="re-ranking")
 
@@ -73,5 +67,5 @@ class CrossEncoderReranker(Stage):
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote. Raises ModelError when a part is missing or damaged."""
         options = read_options(folder, RerankerOptions, read_manifest(folder, "cross").get("options"))
-        with offline():  # it lies in the folder, or is missing
+        with model_settings(offline=True):  # it lies in the folder, or is missing
             return cls(labels, CrossEncoder.load(str(folder / "encoder")), options)

@@ -1,14 +1,11 @@
 """The pipeline of a tagger: retrieve candidates, score and combine them, cut; and what is done with its suggestions."""
 
-from tagwright.tagger.parts import COMBINERS, STAGES
 from tagwright.tagger.pipeline import BATCH, KIND, Suggestion, Suggestions, Tagger, batches
 from tagwright.tagger.reasons import Evidence, Reason
 
 __all__ = [
     "BATCH",
-    "COMBINERS",
     "KIND",
-    "STAGES",
     "Evidence",
     "Reason",
     "Suggestion",

@@ -176,8 +176,8 @@ def threshold_for_missed(confidence: Confidences, right: Mask, rows: Longs, gold
     """
     documents = _check(gold, alpha, "the share of missed labels")
     order, ends = surest_first(confidence)
-    found = np.cumsum(np.where(right, 1.0 / gold[rows], 0.0)[order])[ends]
-    holds = (documents - found + 1) / (documents + 1) <= alpha + 1e-12
+    hits = np.cumsum(np.where(right, 1.0 / gold[rows], 0.0)[order])[ends]
+    holds = (documents - hits + 1) / (documents + 1) <= alpha + 1e-12
     return float(confidence[order][ends][int(np.argmax(holds))]) if holds.any() else None
 
 

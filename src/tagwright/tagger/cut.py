@@ -13,7 +13,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.tagger.parents import parent_confidences, with_above
-from tagwright.types import Document, Longs, Mask, Run
+from tagwright.types import Longs, Mask, Run
 
 
 class _Entry(NamedTuple):
@@ -24,32 +24,21 @@ class _Entry(NamedTuple):
 
 def cut(
     vocabulary: Vocabulary,
-    documents: Sequence[Document],
     ranking: Run,
     options: SuggestOptions,
+    own: Longs | None = None,
     served: SuggestOptions | None = None,
     parents: ScoreMap | None = None,
 ) -> Run:
-    """Return the labels to suggest of a ranking of these documents.
+    """Return the labels to suggest of a ranking.
 
-    served: options whose conditions hold too. parents: how sure those are, see `parents.fit_parents`. Conditions and
-    broader labels come before the cut, so that it is filled. Raises ConfigError for a condition that no label fulfils,
-    and where parents are asked for and nothing says how sure they are.
+    own: (documents,) the label that each document is itself, which is left out, -1 for none; None: all -1. served:
+    options whose conditions hold too. parents: how sure those are, see `parents.fit_parents`. Conditions and broader
+    labels come before the cut, so that it is filled. Raises ConfigError for a condition that no label fulfils, and
+    where parents are asked for and nothing says how sure they are.
     """
-    own = vocabulary.own(documents) if options.exclude_self else np.full(len(documents), -1)
-    return cut_run(vocabulary, ranking, options, own, served, parents)
-
-
-def cut_run(
-    vocabulary: Vocabulary,
-    ranking: Run,
-    options: SuggestOptions,
-    own: Longs,
-    served: SuggestOptions | None = None,
-    parents: ScoreMap | None = None,
-) -> Run:
-    """`cut` with the label that each document is itself, own (documents,); -1 for none."""
     allowed, hierarchy = allowed_by(vocabulary, options), vocabulary.hierarchy
+    own = np.full(len(ranking), -1) if own is None else own
     if served is not None:
         allowed = allowed & allowed_by(vocabulary, served)
     if (own >= 0).any():

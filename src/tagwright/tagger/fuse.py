@@ -41,24 +41,22 @@ def fuse(first: Tagger, second: Tagger) -> Tagger:
 
 
 def _weighted_sum(tagger: Tagger) -> WeightedSum:
-    if not isinstance(tagger.combiner, WeightedSum) or tagger.pool != PoolOptions():
+    combiner: WeightedSum | None = getattr(tagger.combiner, "weighted_sum", None)
+    if combiner is None or combiner is not tagger.combiner or tagger.pool != PoolOptions():
         listed = ", ".join(tagger.stages)
         raise ConfigError(
             f"the tagger with the stages {listed} is no weighted sum over all candidates: it cannot be fused"
         )
-    return tagger.combiner
+    return combiner
 
 
 def _renamed(stages: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
-    return {names[name]: _reading_with(stage, names) for name, stage in stages.items()}
-
-
-def _reading_with(stage: T, names: Mapping[str, str]) -> T:
-    """The stage, sharing the reading of another by that one's new name."""
-    if stage.shares:
-        stage = copy(stage)
-        stage.shares = names[stage.shares]
-    return stage
+    """The stages by their new names; one that shares the reading of another refers to that one's new name."""
+    renamed = {names[name]: copy(stage) if stage.shares else stage for name, stage in stages.items()}
+    for stage in renamed.values():
+        if stage.shares:
+            stage.shares = names[stage.shares]
+    return renamed
 
 
 def _free_names(names: Collection[str], taken: Collection[str]) -> dict[str, str]:

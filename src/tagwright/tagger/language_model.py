@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tagwright.combining.confidence import ScoreMap
-from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.reranked import Reranked, RerankOptions
-from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.llm.client import client
 from tagwright.llm.options import LlmOptions
 from tagwright.stages.lexical import Lexical
-from tagwright.stages.llm_keywords import BEGINNING, Example, LlmKeywords
-from tagwright.stages.llm_ranking import BEST, LlmRanking
+from tagwright.stages.llm import BEGINNING, BEST, Example, LlmKeywords, LlmRanking
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger.pipeline import Tagger
 from tagwright.types import Document
@@ -29,16 +26,13 @@ def with_model(
     how: how far it is trusted; None: as the options say, with the middle of its scores adding nothing. Raises
     ConfigError without an address, and for a tagger that is combined in another way.
     """
-    first = tagger.combiner
     if not options.model:
         return tagger
     client(options)  # says at once what is wrong with the address
-    if not isinstance(first, WeightedSum | LearnedCombiner):
-        raise ConfigError(f"a language model cannot rank again what {type(first).__name__} combines; train it anew")
     how = how or RerankOptions(weight=options.weight, center=1 + BEST / 2)
     how = replace(how, by=LLM_RANKING, candidates=options.candidates)
     rerankers = {**tagger.rerankers, LLM_RANKING: LlmRanking(tagger.vocabulary, options)}
-    return replace(tagger, rerankers=rerankers, combiner=Reranked(first, how, confidence))
+    return replace(tagger, rerankers=rerankers, combiner=Reranked(tagger.combiner, how, confidence))
 
 
 def with_keywords(tagger: Tagger, options: LlmOptions, labelled: Sequence[Document] = ()) -> Tagger:
@@ -59,6 +53,6 @@ def with_keywords(tagger: Tagger, options: LlmOptions, labelled: Sequence[Docume
         for each in labelled
     ]
     stage = LlmKeywords(labels, by, options, examples)
-    assert isinstance(tagger.combiner, WeightedSum)
-    combiner = replace(tagger.combiner, confidence="none")
+    assert tagger.combiner.weighted_sum, "the combiner of the zero-shot method"
+    combiner = replace(tagger.combiner.weighted_sum, confidence="none")
     return replace(tagger, retrievers={**tagger.retrievers, LLM_KEYWORDS: stage}, combiner=combiner)

@@ -59,8 +59,8 @@ def fit_parents(run: Run, gold: Run, hierarchy: Hierarchy) -> ScoreMap | None:
 
 def parent_confidences(run: Run, fitted: ScoreMap, hierarchy: Hierarchy) -> list[Mapping[int, float]]:
     """For each document of a run with confidences, parent -> probability that it or a label below it is right."""
-    found = (any_right(labels, confidences, hierarchy) for labels, confidences in _rows(run))
-    return [dict(zip(parents, fitted(logits).tolist(), strict=True)) for parents, logits in found]
+    pairs = (any_right(labels, confidences, hierarchy) for labels, confidences in _rows(run))
+    return [dict(zip(parents, fitted(logits).tolist(), strict=True)) for parents, logits in pairs]
 
 
 def with_above(labels: Iterable[int], hierarchy: Hierarchy) -> set[int]:

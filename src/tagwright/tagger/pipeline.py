@@ -7,12 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, Unpack, overload
 
-from tagwright.combining.combiner import Combiner
+from tagwright.combining.combiner import Combiner, Contribution, Contributions
 from tagwright.combining.confidence import ScoreMap, confidence_level, load_score_map, save_score_map
-from tagwright.combining.contributions import Contribution
-from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
-from tagwright.combining.reranked import Reranked
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
 from tagwright.core.checked import named_arguments, shown
@@ -33,12 +30,11 @@ from tagwright.core.versions import in_use
 from tagwright.data.in_memory import Single, Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.graph.evidence import NetworkEvidence
-from tagwright.registry import COMBINERS, STAGES
-from tagwright.stages.names.title_match import share
+from tagwright.graph.neighbours import NetworkEvidence
+from tagwright.registry import load_part, load_retriever, saved_kind
+from tagwright.stages.names.exact_match import share
 from tagwright.tagger.acceptance import SuggestArguments, SuggestOptions
 from tagwright.tagger.cut import allowed_by, check_parents, cut
-from tagwright.tagger.parts import load_part, load_retriever, saved_kind
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
 from tagwright.text.batch import Batch
 from tagwright.translation import translated
@@ -207,7 +203,8 @@ class Tagger:
         self, documents: Sequence[Document], ranking: Run, options: SuggestOptions, served: SuggestOptions | None = None
     ) -> Run:
         """Return the labels to suggest of a ranking of these documents, see `cut.cut`."""
-        return cut(self.vocabulary, documents, ranking, options, served, self.parents)
+        own = self.vocabulary.own(documents) if options.exclude_self else None
+        return cut(self.vocabulary, ranking, options, own, served, self.parents)
 
     def check(self, options: SuggestOptions) -> None:
         """Raise ConfigError for conditions that fit no label, and for confidences that are not estimated."""
@@ -295,27 +292,25 @@ class Tagger:
         self.check(options)
         for batch in batches(documents):
             pool = self.candidates(batch)
-            found = self.named(self.cut(batch, self.rank(pool), options))
-            for document, row in zip(batch, self.explained(pool, found) if explain else found, strict=True):
+            suggested = self.named(self.cut(batch, self.rank(pool), options))
+            for document, row in zip(batch, self.explained(pool, suggested) if explain else suggested, strict=True):
                 yield document, Suggestions(row, document.text if explain else "")
 
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """Return for each label the evidence of every stage that suggests it for the document."""
         pool = self.candidates([document])
-        if isinstance(self.combiner, Reranked):
-            self.combiner.ask(pool)
+        self._contributions(pool)  # slow stages then score only the candidates that they rank again
         return next(self._evidence(pool, [labels]))
 
     def explained(self, pool: CandidatePool, suggested: Iterable[Sequence[Suggestion]]) -> Iterator[list[Suggestion]]:
         """Yield the suggestions of each document of the pool with their evidence and contributions.
 
-        A combiner of another package gives no contributions.
+        Some combiners of other packages give no contributions.
         """
         rows = list(suggested)
         labels = [[self.vocabulary.index[one.id] for one in row] for row in rows]
-        combiner = self.combiner
-        added = combiner.explain(pool) if isinstance(combiner, WeightedSum | LearnedCombiner | Reranked) else None
-        for number, (row, places, found) in enumerate(zip(rows, labels, self._evidence(pool, labels), strict=True)):
+        added = self._contributions(pool)
+        for number, (row, places, evidence) in enumerate(zip(rows, labels, self._evidence(pool, labels), strict=True)):
             parts = added.of(number, places) if added else {}
             yield [
                 replace(
@@ -324,31 +319,26 @@ class Tagger:
                     contributions=parts.get(place, ()),
                     translated=self.vocabulary[place].translated,
                 )
-                for one, place, why in zip(row, places, found, strict=True)
+                for one, place, why in zip(row, places, evidence, strict=True)
             ]
+
+    def _contributions(self, pool: CandidatePool) -> Contributions | None:
+        explain = getattr(self.combiner, "explain", None)  # a combiner that was written for 0.9 may have none
+        return explain(pool) if explain else None
 
     def _evidence(self, pool: CandidatePool, labels: Sequence[Sequence[int]]) -> Iterator[list[tuple[Evidence, ...]]]:
         """Yield for each document of the pool the evidence of every stage for each of its labels."""
         runs = {name: pool.ranking(name) for name in self.stages}
         for row, (document, wanted) in enumerate(zip(pool.documents, labels, strict=True)):
-            found = {name: run[row] for name, run in runs.items()}
-            ranks = {
-                name: {label: rank for rank, label in enumerate(each.tolist())} for name, (each, _) in found.items()
-            }
-            asked = {name: [label for label in dict.fromkeys(wanted) if label in at] for name, at in ranks.items()}
-            spans = {
-                name: dict(zip(known, self.stages[name].spans(document, known), strict=True))
-                for name, known in asked.items()
-                if known
-            }
-            yield [
-                tuple(
-                    Evidence(name, rank + 1, float(found[name][1][rank]), spans[name][label])
-                    for name in self.stages
-                    if (rank := ranks[name].get(label)) is not None
-                )
-                for label in wanted
-            ]
+            evidence: dict[int, tuple[Evidence, ...]] = dict.fromkeys(wanted, ())
+            for name, stage in self.stages.items():
+                ranked, scores = runs[name][row]
+                ranks = {label: rank for rank, label in enumerate(ranked.tolist())}
+                known = [label for label in evidence if label in ranks]
+                spans = stage.spans(document, known) if known else ()
+                for label, quoted in zip(known, spans, strict=True):
+                    evidence[label] += (Evidence(name, ranks[label] + 1, float(scores[ranks[label]]), quoted),)
+            yield [evidence[label] for label in wanted]
 
     def with_labels(self, labels: Labels) -> Self:
         """Return the tagger for other labels, given as to `zero_shot`: only new and changed ones are computed.
@@ -400,10 +390,10 @@ class Tagger:
         """
         logs = digests(folder)
         content = {
-            "retrievers": {name: saved_kind(stage, STAGES) for name, stage in self.retrievers.items()},
-            "rerankers": {name: saved_kind(stage, STAGES) for name, stage in self.rerankers.items()},
+            "retrievers": {name: saved_kind(stage, "stages") for name, stage in self.retrievers.items()},
+            "rerankers": {name: saved_kind(stage, "stages") for name, stage in self.rerankers.items()},
             "pool": asdict(self.pool),
-            "combiner": saved_kind(self.combiner, COMBINERS),
+            "combiner": saved_kind(self.combiner, "combiners"),
             _PARENTS: self.parents is not None,
             "training": self.training,
         }
@@ -444,8 +434,8 @@ class Tagger:
         try:
             vocabulary = Vocabulary.load(folder / VOCABULARY)
             retrievers = {name: load_retriever(kind, folder / name, vocabulary) for name, kind in kinds[0].items()}
-            rerankers = {name: load_part(STAGES, kind, folder / name, vocabulary) for name, kind in kinds[1].items()}
-            combiner = load_part(COMBINERS, manifest.get("combiner"), folder / "combiner", vocabulary)
+            rerankers = {name: load_part("stages", kind, folder / name, vocabulary) for name, kind in kinds[1].items()}
+            combiner = load_part("combiners", manifest.get("combiner"), folder / "combiner", vocabulary)
             pool = read_options(folder, PoolOptions, manifest.get("pool"))
             parents = load_score_map(folder / _PARENTS) if manifest.get(_PARENTS) else None
             return cls(vocabulary, retrievers, share(rerankers, retrievers), pool, combiner, training, parents)
@@ -457,9 +447,11 @@ class Tagger:
         terms = map(self.vocabulary.__getitem__, run.labels.tolist())
         confidences = [None] * len(run.labels) if run.confidences is None else run.confidences.tolist()
         parts = zip(terms, run.scores.tolist(), confidences, strict=True)
-        found = [Suggestion(term.id, term.name, score, confidence, term.notation) for term, score, confidence in parts]
+        suggestions = [
+            Suggestion(term.id, term.name, score, confidence, term.notation) for term, score, confidence in parts
+        ]
         for start, end in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), strict=True):
-            yield found[start:end]
+            yield suggestions[start:end]
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tagwright.combining.contributions import Contribution
+from tagwright.combining.combiner import Contribution
 from tagwright.combining.features import FIXED_SUM
 from tagwright.types import EvidenceSpan
 
@@ -90,9 +90,9 @@ def reasons(evidence: Sequence[Evidence], contributions: Sequence[Contribution])
     least = SMALL * max(abs(each.added) for each in contributions)
     large = sorted((each for each in contributions if abs(each.added) >= least), key=lambda each: -each.added)
     by_stage = {each.stage: each for each in evidence}
-    found = [_reason(each, by_stage.get(each.feature)) for each in large]
+    shown = [_reason(each, by_stage.get(each.feature)) for each in large]
     rest = [each.added for each in contributions if abs(each.added) < least]
-    return (*found, Reason(OTHERS, sum(rest))) if any(rest) else tuple(found)
+    return (*shown, Reason(OTHERS, sum(rest))) if any(rest) else tuple(shown)
 
 
 def in_order(evidence: Iterable[Evidence], contributions: Sequence[Contribution]) -> tuple[Evidence, ...]:

@@ -3,17 +3,17 @@
 Names, words and meaning suggest labels, and all score the candidates of each other.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from tagwright import registry as plugins
 from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
 from tagwright.core.progress import note
+from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.model_folder import INSTALL, PACKAGED, has_packaged, pinned
@@ -22,14 +22,13 @@ from tagwright.encoders.prompts import check_prompts
 from tagwright.errors import ConfigError
 from tagwright.llm.options import LlmOptions
 from tagwright.readers.labels.languages import frequent_languages, with_names_in
+from tagwright.registry import find, made_by_name
 from tagwright.stages.by_language import ByLanguage
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.stages.names.title_match import TitleMatch, share
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch, share
 from tagwright.tagger import Tagger
 from tagwright.tagger.language_model import with_keywords, with_model
-from tagwright.tagger.parts import made_by_name
 from tagwright.text.language import (
     AUTO,
     check,
@@ -49,7 +48,7 @@ WEIGHTS: Mapping[str, float] = {"exact_match": 0.5, "bm25": 1.0, "tfidf": 1.0, "
 
 
 def _is_registered(name: str) -> bool:
-    return plugins.find(plugins.STAGES, name) is not None
+    return find("stages", name) is not None
 
 
 StageName: TypeAlias = Annotated[str, OneOf(tuple(WEIGHTS), _is_registered, "a stage that a package registers")]
@@ -88,7 +87,7 @@ class Config(Checked):
     got the least of the weights tried."""
 
     title_match: float = 1.0
-    """The weight of what a title names exactly (stages/names/title_match.py), with exact_match and dense, which can
+    """The weight of what a title names exactly (stages/names/exact_match.py), with exact_match and dense, which can
     lower the label again; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
 
     trust: bool = True
@@ -193,6 +192,11 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     )
     tagger = Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
     return with_model(with_keywords(tagger, config.llm), config.llm)
+
+
+def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _steps: Steps) -> Tagger:
+    """The method zero_shot as a training: documents only help to recognise the language of the names."""
+    return fit(labels, config, documents)
 
 
 def fit_by_language(labels: Vocabulary, config: Config, first: Document) -> Tagger:

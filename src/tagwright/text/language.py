@@ -38,41 +38,28 @@ ALL = "all"
 TEXTS = 2000
 "The most texts in which a language is recognised, spread evenly over all."
 
-CHARACTERS = 1000
-"Characters that are read of each of them."
-
-SHARE = 0.2
-"""A collection has a language if at least this share is in it; less is quotations, proper names and errors."""
-
-CLEAR = 0.5
-"The least probability with which a text is in a language for which it is read."
-
 FEW = 50
 "With fewer texts, the names of a vocabulary are too little evidence."
 
+SHARE = 0.2
+"A collection has a language if at least this share is in it; less is quotations, proper names and errors."
+
 _LANGUAGES = """
 af afr afrikaans|ar ara arabic|be bel belarusian|bg bul bulgarian|bn ben bengali|ca cat catalan|cs ces/cze czech|
-cy cym/wel welsh|da dan danish|de deu/ger german|el ell/gre greek|en eng english|eo epo esperanto|es spa spanish|
-et est estonian|eu eus/baq basque|fa fas/per persian|fi fin finnish|fr fra/fre french|ga gle irish|gl glg galician|
-he heb hebrew|hi hin hindi|hr hrv croatian|hu hun hungarian|hy hye/arm armenian|id ind indonesian|
-is isl/ice icelandic|it ita italian|ja jpn japanese|ka kat/geo georgian|km khm khmer|ko kor korean|la lat latin|
-lo lao lao|lt lit lithuanian|lv lav latvian|mk mkd/mac macedonian|ms msa/may malay|my mya/bur burmese|ne nep nepali|
-nl nld/dut dutch|no nor norwegian|pl pol polish|pt por portuguese|ro ron/rum romanian|ru rus russian|sk slk/slo slovak|
-sl slv slovenian|sq sqi/alb albanian|sr srp serbian|sv swe swedish|sw swa swahili|ta tam tamil|th tha thai|
-tl tgl tagalog|tr tur turkish|uk ukr ukrainian|ur urd urdu|vi vie vietnamese|yi yid yiddish|zh zho/chi chinese
+cy cym/wel welsh|da dan danish|de deu/ger german|el ell/gre greek|en eng/porter english|eo epo esperanto|
+es spa spanish|et est estonian|eu eus/baq basque|fa fas/per/farsi persian|fi fin finnish|fr fra/fre french|
+ga gle irish|gl glg galician|he heb hebrew|hi hin hindi|hr hrv croatian|hu hun hungarian|hy hye/arm armenian|
+id ind indonesian|is isl/ice icelandic|it ita italian|ja jpn japanese|ka kat/geo georgian|km khm khmer|ko kor korean|
+la lat latin|lo lao lao|lt lit lithuanian|lv lav latvian|mk mkd/mac macedonian|ms msa/may malay|my mya/bur burmese|
+ne nep nepali|nl nld/dut dutch|no nor/nb/nob/nn/nno norwegian|pl pol polish|pt por portuguese|ro ron/rum romanian|
+ru rus russian|sk slk/slo slovak|sl slv slovenian|sq sqi/alb albanian|sr srp serbian|sv swe swedish|sw swa swahili|
+ta tam tamil|th tha thai|tl tgl tagalog|tr tur turkish|uk ukr ukrainian|ur urd urdu|vi vie vietnamese|yi yid yiddish|
+zh zho/chi chinese
 """
 
 _WORDS_APART = frozenset("ar ca en es fr ga gl he it ja km la lo mt ms my pt ro th vi zh".split())  # noqa: SIM905
 """Languages that write compounds as several words and have few endings, or that are written without spaces. The others
 gain more from character n-grams (McNamee and Mayfield 2004)."""
-
-_MORE_STOP_WORDS = {
-    "en": """also although among cannot could either etc however may might much must onto since thus toward towards upon
-    us whether whose within without would yet"""
-}
-"Function words that Snowball's lists lack."
-
-_OTHER_NAMES = {"nb": "no", "nob": "no", "nn": "no", "nno": "no", "porter": "en", "farsi": "fa"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -93,13 +80,13 @@ def parse(text: str) -> Language:
     True
     """
     known, wanted = _known(), text.strip().casefold()
-    found = known.get(wanted) or known.get(wanted.replace("_", "-").split("-")[0])
-    if found is None:
+    language = known.get(wanted) or known.get(wanted.replace("_", "-").split("-")[0])
+    if language is None:
         raise ConfigError(
             f"no language {shown(text)}; write a code or a name, such as fi or finnish, several as de+en, "
             f'"{AUTO}" to recognise it, or "{NONE}" to leave words whole'
         )
-    return found
+    return language
 
 
 def parse_all(text: str) -> tuple[Language, ...]:
@@ -134,12 +121,12 @@ def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document
     """
     if language != AUTO:
         return spelled(parse_all(language))
-    found = languages_of_names(labels, documents)
+    languages = languages_of_names(labels, documents)
     other = f"{option('language')} names another"
-    told = f"language: {' and '.join(map(str, found))} (recognised in texts and vocabulary; {other})"
+    told = f"language: {' and '.join(map(str, languages))} (recognised in texts and vocabulary; {other})"
     _log.info(told)
     hint(told)
-    return spelled(found)
+    return spelled(languages)
 
 
 def languages_of_names(labels: Sequence[Label], documents: Iterable[Document] = ()) -> tuple[Language, ...]:
@@ -149,8 +136,8 @@ def languages_of_names(labels: Sequence[Label], documents: Iterable[Document] = 
     these are few, those of the documents are added; of few in all, only the most frequent language counts; without any
     text, English.
     """
-    if found := said(labels):
-        return found
+    if languages := said(labels):
+        return languages
     texts = vocabulary_texts(labels)
     texts += document_texts(documents) if len(texts) < FEW else []
     return main_languages(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
@@ -184,8 +171,8 @@ def language_of(text: str, among: Collection[str]) -> str:
     >>> language_of("Kirjastojen aukioloajat ja kokoelmat", {"fi", "sv"}), language_of("1984", {"fi", "sv"})
     ('fi', '')
     """
-    found = detect(text)
-    return next((code for code in among if found.get(code, 0.0) >= CLEAR), "")
+    probabilities = detect(text)
+    return next((code for code in among if probabilities.get(code, 0.0) >= 0.5), "")
 
 
 def vocabulary_texts(labels: Sequence[Label]) -> list[str]:
@@ -250,8 +237,8 @@ def _stemmer(names: Sequence[str]) -> Callable[[str], str]:
     stemmers = [Stemmer.Stemmer(name, 0).stemWord for name in names if name in available]
 
     def stem(word: str) -> str:
-        for each in stemmers:
-            word = each(word)
+        for stem_in in stemmers:
+            word = stem_in(word)
         return word
 
     return lru_cache(WORDS)(stem)
@@ -284,13 +271,15 @@ def stop_words(
 
 @lru_cache
 def _stop_words(code: str, analysis: Analysis) -> frozenset[str]:
-    words = f"{_stop_lists().get(code, '')} {_MORE_STOP_WORDS.get(code, '')}"
-    return frozenset(fold(word, analysis) for word in words.split())
+    return frozenset(fold(word, analysis) for word in _stop_lists().get(code, "").split())
 
 
 @lru_cache
 def _stop_lists() -> Mapping[str, str]:
-    """Language code -> the stop words of Snowball, and for Turkish of PostgreSQL, separated by spaces."""
+    """Language code -> the stop words of Snowball, and for Turkish of PostgreSQL, separated by spaces.
+
+    English has some function words more, from "also" to "yet", at the end.
+    """
     lists: Mapping[str, str] = json.loads(files(__package__).joinpath("stop_words.json").read_text(encoding="utf-8"))
     return lists
 
@@ -302,7 +291,7 @@ def _known() -> Mapping[str, Language]:
     for row in _LANGUAGES.replace("\n", "").split("|"):
         code, codes, name = row.split()
         known |= dict.fromkeys([code, name, *codes.split("/")], Language(code, name))
-    return known | {other: known[code] for other, code in _OTHER_NAMES.items()}
+    return known
 
 
 def _spread(items: Sequence[Any], most: int = TEXTS) -> list[Any]:
@@ -338,7 +327,7 @@ def _priors(likelihoods: NDArray[np.float64], rounds: int = 20) -> NDArray[np.fl
 
 def detect(text: str) -> Mapping[str, float]:
     """Language code -> probability, of the likeliest eight; empty for a text without letters."""
-    text = " ".join(clean(text[:CHARACTERS]).split())
+    text = " ".join(clean(text[:1000]).split())
     if not any(map(str.isalpha, text)):
         return {}
     return _detected(text)
@@ -347,7 +336,7 @@ def detect(text: str) -> Mapping[str, float]:
 @lru_cache(2 * TEXTS)
 def _detected(text: str) -> Mapping[str, float]:
     """The same names are recognised to stem a vocabulary, to translate it, and to learn to tell names apart."""
-    return {each["lang"]: each["score"] for each in _detector().detect(text, model="lite", k=8)}
+    return {guess["lang"]: guess["score"] for guess in _detector().detect(text, model="lite", k=8)}
 
 
 @lru_cache

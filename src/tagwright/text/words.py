@@ -29,7 +29,6 @@ _WORD = re.compile(rf"{_S}[^\W_{_CHARACTER}]+{_SIGNS}|[{_CHARACTER}]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\W_a-zß-öø-ÿ])|(?<=[。！？])|\n+")
 
 _LETTERED = "\u0e00-\u0e4f\u0e80-\u0ecf\u1000-\u103f\u104c-\u109f\u1780-\u17df\uaa60-\uaa7f"
-_STACKED = "\u1039\u17d2"  # the next letter is written below
 
 # Soft hyphen, joiners, marks of direction and of variants: nothing that is read. Between Arabic letters U+200C is where
 # a Persian ending begins, so it ends a word there.
@@ -43,8 +42,6 @@ _UNWRITTEN = re.compile(rf"[{_HYPHENS}\s{_INVISIBLE}]+")
 _UNUSUAL = re.compile(
     f"[\u0300-\u036f\u0483-\u0489\u0590-\u1dff{_INVISIBLE}\u2070-\u209f\u2100-\u218f\u2460-\u24ff\u2e80-\U0010ffff]"
 )
-_UNUSUAL_LATIN = "\u00ad\u00aa\u00b2\u00b3\u00b9\u00ba"
-_LONGEST = 100  # characters of a word that are looked up where it is hyphenated more than once
 _CONJUNCTIONS = {"and", "or", "und", "oder", "bzw.", "et", "ou", "och", "eller", "ja", "tai"}
 'Before them a hyphen at the end of a line stays: it stands for the rest of a word, as in "pre- and postwar".'
 
@@ -136,7 +133,7 @@ def is_unusual(text: str) -> bool:
         text.encode("latin-1")  # much faster than to search
     except UnicodeEncodeError:
         return is_broken(text) or _UNUSUAL.search(text) is not None
-    return is_broken(text) or any(each in text for each in _UNUSUAL_LATIN)
+    return is_broken(text) or any(sign in text for sign in "\u00ad\u00aa\u00b2\u00b3\u00b9\u00ba")
 
 
 def is_broken(text: str) -> bool:
@@ -176,7 +173,7 @@ def _shorter(word: str) -> Iterator[str]:
     >>> list(_shorter("인공지능에서는")), list(_shorter("والنحل"))
     (['인공지능에서', '인공지능'], ['النحل', 'نحل'])
     """
-    yield from (word[len(each) :] for each, least in _JOINED.items() if word.startswith(each) and len(word) >= least)
+    yield from (word[len(head) :] for head, least in _JOINED.items() if word.startswith(head) and len(word) >= least)
     while (shorter := _without_particle(word)) is not None:
         yield (word := shorter)
 
@@ -199,7 +196,7 @@ def _spans(text: str, known: Known | None) -> Iterator[tuple[int, int]]:
         start, end = match.span()
         for gap in _BREAK.finditer(text, start, end) if "\n" in match[0] else ():
             rest = _BREAK.search(text, gap.end(), end)
-            before = text[max(start, gap.start() - _LONGEST) : gap.start() + 1]
+            before = text[max(start, gap.start() - 100) : gap.start() + 1]  # a longer word is no word
             if not _is_one(before, text[gap.end() : rest.start() if rest else end], known):
                 yield start, gap.start()
                 start = gap.end()
@@ -225,8 +222,8 @@ def _word() -> re.Pattern[str]:
     """Words with marks and invisible characters inside, and with hyphens at line ends."""
     marks = "".join(letter for letter in map(chr, range(0x300, 0x10000)) if unicodedata.category(letter)[0] == "M")
     inside, letters = rf"(?:[{marks}]|{_HIDDEN})", rf"[^\W_{_CHARACTER}{_LETTERED}]+"
-    one = rf"(?=[{_LETTERED}])[^\W\d_]"
-    stacked = rf"(?:(?<=[{_STACKED}])[^\W\d_]{inside}*)*"
+    one, below = rf"(?=[{_LETTERED}])[^\W\d_]", "\u1039\u17d2"  # behind these signs a letter is written below
+    stacked = rf"(?:(?<=[{below}])[^\W\d_]{inside}*)*"
     return re.compile(
         rf"{_S}{letters}(?:(?:{inside}+|{_BREAK.pattern}){letters})*[{marks}]*{_SIGNS}|[{_CHARACTER}][{marks}]*"
         rf"|{one}{inside}*{stacked}"

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from tagwright.errors import ConfigError, setting
 from tagwright.types import Pair, PairSource
@@ -17,8 +17,7 @@ MOST_VALIDATION_PAIRS = 1024
 "The most validation pairs: enough for an accurate loss, and few enough to be measured often."
 
 
-@dataclass(frozen=True)
-class SamplerState:
+class SamplerState(NamedTuple):
     """The next batch: `batch` batches of this epoch are done."""
 
     epoch: int = 0
@@ -50,7 +49,7 @@ class Batches:
                 if number > done:
                     yield SamplerState(epoch, number), batch
             if not number:
-                there = sum(not self.is_validation(pair) for pair in self.pairs(epoch))
+                there = sum(1 for _ in self._trained(epoch))
                 lower = f"lower it: {setting('batch', str(there), table='training')}"
                 remedy = lower if there >= 2 else "give more documents"
                 raise ConfigError(f"a batch is {self.size} pairs, more than the {there} of an epoch; {remedy}")
@@ -58,7 +57,11 @@ class Batches:
 
     def count(self) -> int:
         """Number of batches in the first epoch."""
-        return sum(not self.is_validation(pair) for pair in self.pairs(0)) // self.size
+        return sum(1 for _ in self._trained(0)) // self.size
+
+    def has(self, count: int) -> bool:
+        """Whether the first epoch has at least this many batches; draws no more pairs than necessary."""
+        return next(islice(self._trained(0), count * self.size - 1, None), None) is not None
 
     def validation_pairs(self) -> list[Pair]:
         """Validation pairs of the first epoch, at most MOST_VALIDATION_PAIRS."""
@@ -68,8 +71,11 @@ class Batches:
         """Whether the pair's group is in the validation share."""
         return is_validation(pair.group, self.validation, self.seed)
 
+    def _trained(self, epoch: int) -> Iterator[Pair]:
+        return (pair for pair in self.pairs(epoch) if not self.is_validation(pair))
+
     def _epoch(self, epoch: int) -> Iterator[list[Pair]]:
-        pairs = (pair for pair in self.pairs(epoch) if not self.is_validation(pair))
+        pairs = self._trained(epoch)
         while len(batch := list(islice(pairs, self.size))) == self.size:
             yield batch
 

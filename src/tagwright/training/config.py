@@ -22,7 +22,7 @@ Dropout: TypeAlias = Literal["off", "same", "all"]
 BatchSize: TypeAlias = Annotated[int, Range(least=2)]
 "A pair's negatives are the other pairs of its batch, so it has at least two."
 
-FREE_TO_CHANGE = frozenset({"log_every", "checkpoint_seconds"})
+FREE_TO_CHANGE = frozenset({"checkpoint_seconds"})
 "Options that a resumed run may change, since they do not affect the weights."
 
 OF_ENCODER = ("batch", "epochs", "steps", "learning_rate", "weight_decay", "dropout")
@@ -59,10 +59,6 @@ class TrainingConfig(Checked):
     "Tokens of a batch up to which activations are kept, 0.1 MB each in MiniLM; larger batches are encoded twice."
     validation: PartialShare | None = None
     "Share of the groups of pairs for validation: they measure the loss and choose the best weights."
-    evaluations: AtLeastOne = 10
-    "How often the validation loss is measured, not counting the start."
-    log_every: AtLeastOne = 10
-    "Steps from one line of the log to the next."
     checkpoint_seconds: NotNegative = 300.0
     "Between checkpoints; 0 saves after every step."
     seed: AtLeastZero = 0
@@ -87,6 +83,29 @@ class TrainingPlan(TrainingConfig):
     clip: Positive = 1.0
     dropout: Dropout = "same"
     validation: PartialShare = 0.02
+    evaluations: AtLeastOne = 10
+    "How often the validation loss is measured, not counting the start."
+    log_every: AtLeastOne = 10
+    "Steps from one line of the log to the next."
+
+    def rate(self, step: int, steps: int) -> float:
+        """The learning rate in a step, from 0, of a training of so many: see `rate_at`."""
+        rising = round(self.warmup * steps) if self.warmup_steps is None else self.warmup_steps
+        return self.learning_rate * rate_at(step, steps, rising, self.decay)
+
+
+def rate_at(step: int, steps: int, rising: int, decay: float = 1.0) -> float:
+    """The share of the highest learning rate in a step, from 0: up along a line in `rising` steps, then down.
+
+    decay: the share that is lost by the end. Two steps up, six down, to nothing or to a half:
+
+    >>> [round(rate_at(step, steps=8, rising=2), 2) for step in range(8)]
+    [0.5, 1.0, 1.0, 0.83, 0.67, 0.5, 0.33, 0.17]
+    >>> [round(rate_at(step, steps=8, rising=2, decay=0.5), 2) for step in range(8)]
+    [0.5, 1.0, 1.0, 0.92, 0.83, 0.75, 0.67, 0.58]
+    """
+    left = (steps - step) / max(1, steps - rising)
+    return min((step + 1) / max(1, rising), (1 - decay) + decay * left)
 
 
 def lasting_options(config: Any) -> dict[str, Any]:

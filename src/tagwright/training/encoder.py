@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tagwright.core.checked import AtLeastOne, Checked, Range
@@ -12,7 +11,6 @@ from tagwright.core.steps import Steps
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi_encoder import BiEncoder, EncoderModel
 from tagwright.encoders.device import uses_gpu
-from tagwright.encoders.library import is_module, module_class
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find, pinned
 from tagwright.encoders.prompts import check_prompts
 from tagwright.encoders.token_table import TokenTable
@@ -25,9 +23,6 @@ from tagwright.types import PairSource
 
 if TYPE_CHECKING:
     import torch
-
-BATCHES = 8
-"Minimum batches per epoch: with fewer, the few steps are all warm-up."
 
 OF_TRANSFORMERS = ("pooling", "max_length", "projection", "prompts")
 "Options that a static encoder does not have."
@@ -50,14 +45,10 @@ class EncoderOptions(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_prompts(self.prompts)
-        if self._of_transformers and self.encoder_name == STATIC:  # "auto" loads torch
+        of_transformers = any(getattr(self, name, None) for name in OF_TRANSFORMERS)
+        if of_transformers and self.encoder_name == STATIC:  # "auto" loads torch
             why = "the encoder is static" + (", as auto is without a GPU" if self.encoder == "auto" else "")
             raise ConfigError(f"pooling, max_length, projection and prompts are of transformers; {why}")
-
-    @property
-    def _of_transformers(self) -> bool:
-        """Whether an option is set that only transformers have."""
-        return self.max_length is not None or bool(self.prompts)
 
     @property
     def encoder_name(self) -> str:
@@ -90,10 +81,6 @@ class VectorOptions(EncoderOptions):
     projection: Annotated[int, Range(least=3)] | None = None
     "Dimensions that a linear layer maps a transformer's vectors to (MACLR: 512). It is randomly initialised."
 
-    @property
-    def _of_transformers(self) -> bool:
-        return super()._of_transformers or self.pooling is not None or self.projection is not None
-
 
 @dataclass(frozen=True, kw_only=True)
 class RetrievalOptions(VectorOptions):
@@ -119,7 +106,7 @@ def settle(config: TrainingConfig, plan: TrainingPlan, pairs: PairSource) -> Tra
     """
     settled = config.over(plan)
     while config.batch is None and settled.batch > 2:
-        if has_batches(pairs, settled, BATCHES):
+        if _batches(pairs, settled).has(8):  # with fewer, the few steps are all warm-up
             return settled  # and no pairs are drawn again to see that they fill one
         settled = replace(settled, batch=settled.batch // 2)
     check_batch(pairs, settled)
@@ -169,19 +156,12 @@ def untrained(options: EncoderOptions) -> BiEncoder:
 
 def is_static(model: EncoderModel) -> bool:
     """Whether the model averages token vectors."""
-    return isinstance(model, TokenTable) or is_module(model[0], "StaticEmbedding")
+    return isinstance(model, TokenTable) or type(model[0]).__name__ == "StaticEmbedding"
 
 
 def check_batch(pairs: PairSource, plan: TrainingPlan) -> None:
     """Raise ConfigError when an epoch does not fill a batch; draws no more pairs than necessary."""
     next(_batches(pairs, plan)(SamplerState()))
-
-
-def has_batches(pairs: PairSource, plan: TrainingPlan, count: int) -> bool:
-    """Whether an epoch has at least this many batches; draws no more pairs than necessary."""
-    batches = _batches(pairs, plan)
-    trained = (pair for pair in pairs(0) if not batches.is_validation(pair))
-    return next(islice(trained, count * plan.batch - 1, None), None) is not None
 
 
 def count_steps(pairs: PairSource, plan: TrainingPlan) -> TrainingPlan:
@@ -195,10 +175,8 @@ def _batches(pairs: PairSource, plan: TrainingPlan) -> Batches:
 
 def _projection(inputs: int, outputs: int, seed: int) -> torch.nn.Module:
     import torch
+    from sentence_transformers.sentence_transformer.modules import Dense
 
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        dense: torch.nn.Module = module_class("Dense")(
-            inputs, outputs, bias=False, activation_function=torch.nn.Identity()
-        )
-        return dense
+        return Dense(inputs, outputs, bias=False, activation_function=torch.nn.Identity())

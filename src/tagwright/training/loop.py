@@ -1,4 +1,4 @@
-"""The training loop of every method."""
+"""The training loop of every method; it knows no loss, no schedule and no encoder but by what it is given."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,22 +18,19 @@ from tagwright.core.atomic import replace_file, writing
 from tagwright.core.progress import bar, note, silence
 from tagwright.core.steps import LOG, State, Steps
 from tagwright.encoders.bi_encoder import BiEncoder, EncoderModel
+from tagwright.encoders.tokens import Tokens
 from tagwright.errors import TagwrightError
 from tagwright.training.batching import Batches, SamplerState, ahead
 from tagwright.training.config import TrainingPlan, lasting_options
-from tagwright.training.gradient_caching import GradientCache, Texts
+from tagwright.training.gradient_caching import GradientCache
 from tagwright.training.objectives import Objective, OwnWeight, Text
 from tagwright.training.shared_work import join_processes
 from tagwright.training.trainable_encoder import TrainableEncoder, trainable_encoder
-from tagwright.types import Floats, Longs, Pair, PairSource
+from tagwright.types import Floats, Longs, Mask, Pair, PairSource
 
 if TYPE_CHECKING:
     import torch
-    from accelerate import Accelerator
     from sentence_transformers import CrossEncoder
-
-    from tagwright.training.optimiser import AdamW
-
 
 Row: TypeAlias = Mapping[str, float]
 "step (how many are done), epoch, seconds, and either loss, learning_rate and gradient_norm, or validation_loss."
@@ -68,20 +64,14 @@ def train(
     """
     import torch
 
-    training = training or TrainingPlan()
-    accelerator, encoder = join_processes(), trainable_encoder(model)
-    encoder.model.to(accelerator.device)
-    batches = Batches(pairs, training.batch, training.validation, training.seed)
-    length = training.steps or max(1, round(training.epochs * batches.count()))
-    training_log = TrainingLog(steps.folder if steps.writes else None)
-    run = _Run(encoder, batches, objective, training, length, accelerator, training_log)
+    training, log = training or TrainingPlan(), TrainingLog(steps.folder if steps.writes else None)
+    run = _Run(trainable_encoder(model), pairs, objective, training, log)
     state = steps.latest(run.config)
-    with torch.random.fork_rng(), run.encoder.ready(), silence(not accelerator.is_main_process):
+    with torch.random.fork_rng(), run.encoder.ready(), silence(not run.accelerator.is_main_process):
         run.resume(state) if state else run.begin()
-        accelerator.wait_for_everyone()  # no process writes a state while another still reads it
-        if run.step < length and not sys.stderr.isatty():  # no bar is shown there
-            log = f", logged in {training_log.file}" if training_log.file else ""
-            note(f"training: {length - run.step:,} steps{log}")
+        run.accelerator.wait_for_everyone()  # no process writes a state while another still reads it
+        if run.step < run.length and not sys.stderr.isatty():  # no bar is shown there
+            note(f"training: {run.length - run.step:,} steps{f', logged in {log.file}' if log.file else ''}")
         saved = time.monotonic()
         for _ in run.steps_from_here():
             if steps.writes and time.monotonic() - saved >= training.checkpoint_seconds:
@@ -90,98 +80,72 @@ def train(
         if steps.writes:
             steps.keep(run.checkpoint(), run.config)
     run.take_best()
-    return History(training_log.rows, run.best_step, run.best_loss)
+    return History(log.rows, run.best_step, run.best_loss)
 
 
-def rate_at(step: int, steps: int, rising: int, decay: float = 1.0) -> float:
-    """The share of the highest learning rate in a step, from 0: up along a line in `rising` steps, then down.
-
-    decay: the share that is lost by the end. Two steps up, six down, to nothing or to a half:
-
-    >>> [round(rate_at(step, steps=8, rising=2), 2) for step in range(8)]
-    [0.5, 1.0, 1.0, 0.83, 0.67, 0.5, 0.33, 0.17]
-    >>> [round(rate_at(step, steps=8, rising=2, decay=0.5), 2) for step in range(8)]
-    [0.5, 1.0, 1.0, 0.92, 0.83, 0.75, 0.67, 0.58]
-    """
-    left = (steps - step) / max(1, steps - rising)
-    return min((step + 1) / max(1, rising), (1 - decay) + decay * left)
-
-
-@dataclass(eq=False)
 class _Run:
-    """A training run: everything that changes during it."""
+    """A training run. step: how many are done; state: of the sampler; best: the weights with the lowest loss."""
 
-    encoder: TrainableEncoder
-    batches: Batches
-    objective: Objective
-    training: TrainingPlan
-    steps: int
-    accelerator: Accelerator
-    training_log: TrainingLog
-    step: int = 0
-    state: SamplerState = field(default_factory=SamplerState)
-    best_step: int = 0
-    best_loss: float | None = None
-    best: dict[str, torch.Tensor] = field(default_factory=dict)
+    def __init__(
+        self,
+        encoder: TrainableEncoder,
+        pairs: PairSource,
+        objective: Objective,
+        training: TrainingPlan,
+        log: TrainingLog,
+    ) -> None:
+        from tagwright.training.optimiser import AdamW
 
-    def __post_init__(self) -> None:
-        self.cache = GradientCache(
-            self.encoder, self.accelerator, self.training.activation_token_budget, self.training.seed
-        )
+        self.encoder, self.objective, self.training, self.log = encoder, objective, training, log
+        self.accelerator = join_processes()
+        self.encoder.model.to(self.accelerator.device)
+        self.batches = Batches(pairs, training.batch, training.validation, training.seed)
+        self.length = training.steps or max(1, round(training.epochs * self.batches.count()))
+        self.cache = GradientCache(encoder, self.accelerator, training.activation_token_budget, training.seed)
         named = self.encoder.model.named_parameters()
         weights = {name: OwnWeight(weight) for name, weight in named if weight.requires_grad}
-        for name, own in self.objective.weights().items():
+        for name, own in objective.weights().items():
             own.parameter.data = own.parameter.data.to(self.accelerator.device)
             weights[f"objective/{name}"] = own
-        self.weights = {name: weight.parameter for name, weight in weights.items()}
-        self.optimiser = _optimiser(weights.values(), self.training)
-        self.config = {
-            **lasting_options(self.training),
-            "steps": self.steps,
-            "processes": self.accelerator.num_processes,
-        }
-        pairs = self.batches.validation_pairs()
-        self.validation = self._prepare(self.state, pairs, self.objective.validation_views(pairs))
-        self.evaluate_every = max(1, self.steps // self.training.evaluations)
-        share = round(self.training.warmup * self.steps)
-        self.rising = share if self.training.warmup_steps is None else self.training.warmup_steps
+        self.optimiser = AdamW(weights, training.weight_decay, training.clip)
+        self.weights = self.optimiser.weights
+        processes = self.accelerator.num_processes
+        self.config = {**lasting_options(training), "steps": self.length, "processes": processes}
+        self.step, self.state, self.best_step = 0, SamplerState(), 0
+        self.best_loss: float | None = None
+        self.best: dict[str, torch.Tensor] = {}
+        validation = self.batches.validation_pairs()
+        self.validation = self._prepare(self.state, validation, objective.validation_views(validation))
         self.started = time.monotonic()
 
     def begin(self) -> None:
         """Measure the untrained model."""
-        self.training_log.clear()
+        self.log.go_back(to=-1)
         self._evaluate()
 
     def steps_from_here(self) -> Iterator[int]:
         """Do the remaining steps. After each, a checkpoint can be taken when it is yielded."""
-        with bar("training", (self.steps - self.step) * self.training.batch) as done:
+        with bar("training", (self.length - self.step) * self.training.batch) as done:
             self._redraws()
-            while self.step < self.steps:
+            while self.step < self.length:
                 with ahead(self._prepared()) as upcoming:
                     for step in upcoming:
                         self._take(step)
                         done(self.training.batch)
                         yield self.step
-                        if self.step == self.steps or self._redraws():
+                        if self.step == self.length or self._redraws():
                             break
 
     def checkpoint(self) -> State:
         """The current state: the progress, and what is learnt so far."""
-        state = self.optimiser.state
         tensors: dict[str, torch.Tensor] = {f"weights/{name}": weight for name, weight in self.weights.items()}
         tensors |= {f"best/{name}": weight for name, weight in self.best.items()}
-        for name, weight in self.weights.items():
-            tensors |= {f"optimiser/{key}/{name}": value for key, value in state[weight].items()}
-        progress = {
-            "step": self.step,
-            "epoch": self.state.epoch,
-            "batch": self.state.batch,
-            "best_step": self.best_step,
-            "best_loss": self.best_loss,
-        }
+        for name, means in self.optimiser.state.items():
+            tensors |= {f"optimiser/{key}/{name}": value for key, value in means.items()}
+        progress = {"step": self.step, "best_step": self.best_step, "best_loss": self.best_loss}
         arrays = {name: _array(tensor) for name, tensor in tensors.items()}
         arrays |= {f"objective/{name}": array for name, array in self.objective.state().items()}
-        return State(arrays, progress)
+        return State(arrays, {**progress, **self.state._asdict()})
 
     def resume(self, state: State) -> None:
         """Restore the run from its state."""
@@ -194,10 +158,10 @@ class _Run:
             for name, array in state.part(f"optimiser/{key}").items():
                 weight, value = self.weights[name], _tensor(array)
                 value = value.to(weight.device) if key == "step" else value.to(weight)  # may be bfloat16
-                self.optimiser.state[weight][key] = value
+                self.optimiser.state.setdefault(name, {})[key] = value
         self.objective.restore(state.part("objective"))
-        self.training_log.go_back(self.step)
-        self.started -= self.training_log.rows[-1]["seconds"] if self.training_log.rows else 0.0
+        self.log.go_back(to=self.step)
+        self.started -= self.log.rows[-1]["seconds"] if self.log.rows else 0.0
 
     def take_best(self) -> None:
         """Give the model the weights with the lowest validation loss, if it was measured."""
@@ -233,32 +197,35 @@ class _Run:
         dropout = np.full(sum(map(len, views)), self.training.dropout == "all")
         if self.training.dropout == "same":
             dropout[: 2 * len(pairs)] = [pair.anchor == pair.positive for pair in pairs] * 2
-        prompted = [self.encoder.prompted(view, self.objective.role(i)) for i, view in enumerate(views)]
-        tokens = self.encoder.tokenize([text for view in prompted for text in view])
+        prompts = [self.encoder.prompts.of(self.objective.role(i)) for i in range(len(views))]
+        texts: list[Any] = []
+        for prompt, view in zip(prompts, views, strict=True):
+            texts += [prompt + text for text in cast("Sequence[str]", view)] if prompt else view
         groups = np.array([pair.group for pair in pairs], np.int64)
         if any(pair.other is not None for pair in pairs):
             others = [pair.group if pair.other is None else pair.other for pair in pairs]
             groups = np.stack([groups, np.array(others, np.int64)], axis=1)
-        return _Step(state, groups, [len(view) for view in views], Texts(tokens, dropout & self.encoder.has_dropout))
+        tokens, dropout = self.encoder.tokenize(texts), dropout & self.encoder.has_dropout
+        return _Step(state, groups, [len(view) for view in views], tokens, dropout)
 
     def _take(self, step: _Step) -> None:
+        """Do a step: the loss and its gradients, the weights, the log, and the validation where it is its turn."""
         import torch
 
-        rate = self.training.learning_rate * rate_at(self.step, self.steps, self.rising, self.training.decay)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate * group["rate"]
+        rate = self.training.rate(self.step, self.length)
         groups = _tensor(step.groups).to(self.accelerator.device)
-        loss = self.cache.backward(
-            step.texts, self.step, lambda vectors: self.objective.loss(torch.split(vectors, step.views), groups)
-        )
+
+        def loss_of(vectors: torch.Tensor) -> torch.Tensor:
+            return self.objective.loss(torch.split(vectors, step.views), groups)
+
+        loss = self.cache.backward(step.tokens, step.dropout, self.step, loss_of)
         if not math.isfinite(loss):
             raise TagwrightError(f"the loss of step {self.step + 1} is {loss}; lower learning_rate, now {rate:.2g}")
-        norm = torch.nn.utils.clip_grad_norm_(self.weights.values(), self.training.clip)
-        self.optimiser.step()
+        norm = self.optimiser.step(rate)
         self.step, self.state = self.step + 1, step.state
-        if self.step % self.training.log_every == 0 or self.step == self.steps:
+        if self.step % self.training.log_every == 0 or self.step == self.length:
             self._log(loss=loss, learning_rate=rate, gradient_norm=norm.item())
-        if self.step % self.evaluate_every == 0 or self.step == self.steps:
+        if self.step % max(1, self.length // self.training.evaluations) == 0 or self.step == self.length:
             self._evaluate()
 
     def _evaluate(self) -> None:
@@ -269,7 +236,7 @@ class _Run:
             return
         groups = _tensor(self.validation.groups).to(self.accelerator.device)
         with torch.no_grad():
-            anchors, positives = torch.split(self.cache.encode(self.validation.texts), self.validation.views)
+            anchors, positives = torch.split(self.cache.encode(self.validation.tokens), self.validation.views)
             loss = self.objective.validation_loss(anchors, positives, groups).item()
         self._log(validation_loss=loss)
         if self.best_loss is None or loss < self.best_loss:
@@ -278,7 +245,7 @@ class _Run:
 
     def _log(self, **values: float) -> None:
         seconds = round(time.monotonic() - self.started, 3)
-        self.training_log.add({"step": self.step, "epoch": self.state.epoch, "seconds": seconds, **values})
+        self.log.add({"step": self.step, "epoch": self.state.epoch, "seconds": seconds, **values})
 
 
 class TrainingLog:
@@ -295,56 +262,29 @@ class TrainingLog:
             with writing(self.file), self.file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
 
-    def go_back(self, step: int) -> None:
+    def go_back(self, *, to: int) -> None:
         """Continue the log on disk after this step; later rows of the interrupted run will be written again."""
-        if self.file and self.file.is_file():
-            lines = self.file.read_text(encoding="utf-8").splitlines(keepends=True)
-            # Only the last line can be unfinished, and it is always beyond the checkpoint.
-            rows = [json.loads(line) for line in lines if line.endswith("\n")]
-            self.rows = [row for row in rows if row["step"] <= step]
-        self._rewrite()
-
-    def clear(self) -> None:
-        """Begin a new log."""
-        self.rows = []
-        self._rewrite()
-
-    def _rewrite(self) -> None:
-        if self.file:
-            with replace_file(self.file) as path:
-                path.write_text("".join(json.dumps(row) + "\n" for row in self.rows), encoding="utf-8")
+        if not self.file:
+            return
+        lines = self.file.read_text(encoding="utf-8").splitlines(keepends=True) if self.file.is_file() else []
+        # Only the last line can be unfinished, and it is always beyond the checkpoint.
+        rows = [json.loads(line) for line in lines if line.endswith("\n")]
+        self.rows = [row for row in rows if row["step"] <= to]
+        with replace_file(self.file) as path:
+            path.write_text("".join(json.dumps(row) + "\n" for row in self.rows), encoding="utf-8")
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
+class _Step(NamedTuple):
     """A batch, ready to be encoded. state: of the sampler after it. views: the number of texts in each view.
 
-    groups: (pairs,), or (pairs, 2) where pairs have two.
+    groups: (pairs,), or (pairs, 2) where pairs have two. dropout: (texts,) whether each is encoded with dropout.
     """
 
     state: SamplerState
     groups: Longs
     views: list[int]
-    texts: Texts
-
-
-def _optimiser(weights: Iterable[OwnWeight], training: TrainingPlan) -> AdamW:
-    """AdamW without decay of biases and norm weights, which are vectors."""
-    from tagwright.training.optimiser import AdamW
-
-    def kind(weight: OwnWeight) -> tuple[bool, float]:
-        return weight.parameter.ndim < 2, weight.rate
-
-    groups = [
-        {
-            "params": [weight.parameter for weight in group],
-            "weight_decay": 0.0 if undecayed else training.weight_decay,
-            "rate": rate,
-            "lr": training.learning_rate,
-        }
-        for (undecayed, rate), group in groupby(sorted(weights, key=kind), kind)
-    ]
-    return AdamW(groups)
+    tokens: Tokens
+    dropout: Mask
 
 
 def _copy(source: Mapping[str, torch.Tensor], target: Mapping[str, torch.Tensor]) -> None:

@@ -1,54 +1,64 @@
 """AdamW by torch's own fused kernel, without torch's class for it, whose import of a compiler takes two seconds."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import torch
 from torch.optim.adamw import adamw
 
-BETAS, EPSILON = (0.9, 0.999), 1e-8
-"The decay of both means, and what is added to the denominator: torch's defaults."
+from tagwright.training.objectives import OwnWeight
 
 
 class AdamW:
-    """AdamW (Loshchilov and Hutter, 2019). groups: each with params, weight_decay and lr, which may change.
+    """AdamW (Loshchilov and Hutter, 2019) with the means and the epsilon of torch's defaults.
 
-    state: of each weight its step, and the means of its gradients (exp_avg) and of their squares (exp_avg_sq).
+    weights: by name. decay: the weight decay; biases and weights of norms, which are vectors, have none. clip: the
+    largest norm of the gradient over all weights.
+
+    state: of each weight that had a gradient its step, and the means of its gradients (exp_avg) and of their squares
+    (exp_avg_sq).
     """
 
-    def __init__(self, groups: Sequence[dict[str, Any]]) -> None:
-        self.param_groups = groups
-        self.state: defaultdict[torch.Tensor, dict[str, torch.Tensor]] = defaultdict(dict)
+    def __init__(self, weights: Mapping[str, OwnWeight], decay: float, clip: float) -> None:
+        self.weights, self.clip = {name: weight.parameter for name, weight in weights.items()}, clip
+        self.state: dict[str, dict[str, torch.Tensor]] = {}
+        self._groups = defaultdict[tuple[float, float], list[str]](list)
+        for name, weight in weights.items():
+            self._groups[0.0 if weight.parameter.ndim < 2 else decay, weight.rate].append(name)
 
-    def step(self) -> None:
-        """Move the weights that have a gradient, and forget the gradients."""
-        for group in self.param_groups:
-            weights = [weight for weight in group["params"] if weight.grad is not None]
-            states = [self._of(weight) for weight in weights]
+    def step(self, rate: float) -> torch.Tensor:
+        """Clip the gradients, move the weights that have one, and forget them; returns the norm before clipping.
+
+        rate: the learning rate of weights whose own is 1.
+        """
+        norm = torch.nn.utils.clip_grad_norm_(self.weights.values(), self.clip)
+        for (decay, own_rate), names in self._groups.items():
+            moved = [name for name in names if self.weights[name].grad is not None]
+            weights, states = [self.weights[name] for name in moved], [self._state_of(name) for name in moved]
             with torch.no_grad():
                 adamw(
-                    weights,
-                    [weight.grad for weight in weights],
+                    weights,  # type: ignore[arg-type]  # a list of parameters is one of tensors
+                    [weight.grad for weight in weights],  # type: ignore[misc]  # those that have one
                     [state["exp_avg"] for state in states],
                     [state["exp_avg_sq"] for state in states],
                     [],
                     [state["step"] for state in states],
                     fused=True,
                     amsgrad=False,
-                    beta1=BETAS[0],
-                    beta2=BETAS[1],
-                    lr=group["lr"],
-                    weight_decay=group["weight_decay"],
-                    eps=EPSILON,
+                    beta1=0.9,
+                    beta2=0.999,
+                    lr=rate * own_rate,
+                    weight_decay=decay,
+                    eps=1e-8,
                     maximize=False,
                 )
             for weight in weights:
                 weight.grad = None
+        return norm
 
-    def _of(self, weight: torch.Tensor) -> dict[str, torch.Tensor]:
-        state = self.state[weight]
-        if not state:
-            state["step"] = torch.zeros((), dtype=torch.float32, device=weight.device)
-            state |= {name: torch.zeros_like(weight) for name in ("exp_avg", "exp_avg_sq")}
-        return state
+    def _state_of(self, name: str) -> dict[str, torch.Tensor]:
+        if name not in self.state:
+            weight = self.weights[name]
+            step = torch.zeros((), dtype=torch.float32, device=weight.device)
+            self.state[name] = {"step": step} | {mean: torch.zeros_like(weight) for mean in ("exp_avg", "exp_avg_sq")}
+        return self.state[name]

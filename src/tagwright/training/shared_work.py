@@ -10,7 +10,7 @@ import gc
 import os
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +53,6 @@ def _leave_in_order() -> None:
 
 Number = TypeVar("Number", bound=np.generic)
 
-BATCH = 1024
-"Documents in memory together."
-
 
 def share(count: int) -> slice:
     """Return this process's part of `count` items: consecutive parts of equal size.
@@ -81,31 +78,17 @@ def all_gather(mine: NDArray[Number]) -> NDArray[Number]:
     """The arrays (rows, ...) of all processes, one after the other, bit for bit."""
     if is_single_process():
         return mine
-    import torch
+    from accelerate.utils import gather_object
 
-    accelerator = join_processes()
-
-    def total(values: NDArray[Any]) -> NDArray[Any]:
-        numbers = torch.from_numpy(values).to(accelerator.device)
-        found: NDArray[Any] = accelerator.reduce(numbers, "sum").cpu().numpy()
-        return found
-
-    sizes = np.zeros(accelerator.num_processes, np.int64)
-    sizes[accelerator.process_index] = len(mine)
-    ends = np.cumsum(total(sizes))
-    whole = np.zeros((int(ends[-1]), *mine.shape[1:]), mine.dtype)
-    end = int(ends[accelerator.process_index])
-    whole[end - len(mine) : end] = mine
-    # Where one process has its bytes, the others have zeros.
-    found: NDArray[Number] = total(whole.reshape(-1).view(np.uint8)).view(mine.dtype).reshape(whole.shape)
-    return found
+    join_processes()
+    return np.concatenate(gather_object([mine]))
 
 
 def shared_run(documents: Sequence[Document], find: Callable[[Sequence[Document]], Run]) -> Run:
     """What `find` finds for all documents, which are read batch by batch."""
     mine = share(len(documents))
-    starts = range(mine.start, mine.stop, BATCH)
-    run = Run.concat([find(documents[start : min(start + BATCH, mine.stop)]) for start in starts])
+    starts = range(mine.start, mine.stop, 1024)  # documents in memory together
+    run = Run.concat([find(documents[start : min(start + 1024, mine.stop)]) for start in starts])
     indptr = np.concatenate([[0], np.cumsum(all_gather(np.diff(run.indptr)))])
     return Run(indptr, all_gather(run.labels), all_gather(run.scores))
 

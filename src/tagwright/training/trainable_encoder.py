@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -13,9 +12,8 @@ from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.bi_encoder import EncoderModel
 from tagwright.encoders.cross_encoder import LONGEST
 from tagwright.encoders.device import best_dtype
-from tagwright.encoders.library import is_module
 from tagwright.encoders.pair_tokenizer import PairTokenizer
-from tagwright.encoders.prompts import Prompts, Role
+from tagwright.encoders.prompts import NONE, Prompts
 from tagwright.encoders.token_table import TokenTable
 from tagwright.encoders.tokens import TextCache, Tokens, tokenizer_of
 from tagwright.encoders.transformer import SECOND
@@ -29,50 +27,6 @@ if TYPE_CHECKING:
 CHUNK_TOKENS = {"cpu": 4096, "cuda": 65_536}
 "Tokens, padding included, that are encoded together; larger chunks are not faster."
 
-PADDING = 1.1
-"A chunk ends where its padded size would exceed its tokens by this factor ..."
-
-SMALL_CHUNK = 512
-"... unless it has fewer tokens than this: chunks of very few tokens cost more than their padding."
-
-
-class TrainableEncoder(ABC):
-    """An encoder in training. given: the encoder; model: its module to train."""
-
-    has_dropout = True
-    model: Any
-    prompts: Prompts
-
-    def __init__(self, given: EncoderModel | CrossEncoder) -> None:
-        self.given = given
-        if not isinstance(given, TokenTable):
-            self.model, self.prompts = given, prompts_of(given)
-
-    def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:
-        """The texts after the model's prompt for them."""
-        prompt = self.prompts.of(role)
-        return [prompt + text for text in texts] if prompt else texts
-
-    @abstractmethod
-    def tokenize(self, texts: Sequence[Any]) -> Tokens:
-        """The token ids of each text, or of each two for a cross-encoder. Called from another thread than the rest."""
-
-    @abstractmethod
-    def chunks(self, lengths: Longs) -> list[Longs]:
-        """Positions of the texts to encode together, each text once. lengths: (texts,) tokens."""
-
-    @abstractmethod
-    def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
-        """(rows, dim) vectors of these texts, with their graph where gradients are on."""
-
-    def write_back(self) -> None:
-        """Give the encoder the weights of the module, where it has not the same."""
-        return
-
-    @abstractmethod
-    def ready(self) -> AbstractContextManager[None]:
-        """A context in which the model is set up for training."""
-
 
 def trainable_encoder(model: EncoderModel | CrossEncoder) -> TrainableEncoder:
     """The model as the trainer needs it: static, transformer, or a transformer that reads two texts."""
@@ -83,27 +37,36 @@ def trainable_encoder(model: EncoderModel | CrossEncoder) -> TrainableEncoder:
     if isinstance(model, sentence_transformers.CrossEncoder):
         return Reranker(model)
     model = cast("SentenceTransformer", model)
-    return Static(model) if is_module(model[0], "StaticEmbedding") else Transformer(model)
+    return Static(model) if type(model[0]).__name__ == "StaticEmbedding" else Transformer(model)
 
 
-class Static(TrainableEncoder):
-    """Token embeddings, averaged. All texts of a batch are one chunk: there is no padding and little to keep."""
+class Static:
+    """Token embeddings, averaged. All texts of a batch are one chunk: there is no padding and little to keep.
+
+    given: the encoder; model: its module to train. Of a table that is torch's own, without sentence-transformers, which
+    takes ten times as long to load as to train it; its weights have the same name, as checkpoints name them.
+    """
 
     has_dropout = False
 
     def __init__(self, given: EncoderModel) -> None:
-        super().__init__(given)
-        if isinstance(given, TokenTable):
-            from tagwright.training.static_model import StaticModel
+        import torch
 
-            self.model, self.prompts = StaticModel(given), given.prompts
-        tokenizer = given.tokenizer if isinstance(given, TokenTable) else self.model[0].tokenizer
+        self.given, self.model = given, cast("torch.nn.Module", given)
+        self._bag: torch.nn.EmbeddingBag | None = None
+        if isinstance(given, TokenTable):
+            table = torch.from_numpy(given.table)  # trained in place on a CPU; elsewhere `write_back` changes it
+            self._bag = torch.nn.EmbeddingBag.from_pretrained(table, freeze=False, mode="mean")
+            self.model = torch.nn.Sequential(torch.nn.ModuleDict({"embedding": self._bag}))
+            self.prompts, tokenizer = given.prompts, given.tokenizer
+        else:
+            self.prompts, tokenizer = prompts_of(given), cast("Any", given[0]).tokenizer
         self._tokenize = TextCache(tokenizer_of(tokenizer))
 
     def write_back(self) -> None:
-        """Of a table: its vectors, which may be on a GPU."""
-        if isinstance(self.given, TokenTable):
-            self.model.write_back()
+        """Give a table its vectors, which may be on a GPU."""
+        if self._bag is not None:
+            cast("TokenTable", self.given).table[:] = self._bag.weight.detach().cpu().numpy()
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """Without special tokens, however many there are."""
@@ -117,10 +80,12 @@ class Static(TrainableEncoder):
         """(rows, dim); a text without tokens is zero."""
         import torch
 
-        taken = tokens.take(rows)
-        features = {"input_ids": torch.from_numpy(taken.ids), "offsets": torch.from_numpy(taken.starts)}
-        device = self.model.device
-        vectors: torch.Tensor = self.model({k: v.to(device) for k, v in features.items()})["sentence_embedding"]
+        taken, device = tokens.take(rows), next(self.model.parameters()).device
+        ids, offsets = (torch.from_numpy(part).to(device) for part in (taken.ids, taken.starts))
+        if self._bag is not None:
+            vectors: torch.Tensor = self._bag(ids, offsets)
+        else:
+            vectors = self.model({"input_ids": ids, "offsets": offsets})["sentence_embedding"]
         return vectors
 
     @contextmanager
@@ -136,19 +101,22 @@ class Static(TrainableEncoder):
             torch.set_num_threads(cores)
 
 
-class Transformer(TrainableEncoder):
+class Transformer:
     """A transformer, its pooling and the modules after it, in bfloat16 if the hardware supports it."""
 
-    output = "sentence_embedding"
+    has_dropout, output = True, "sentence_embedding"
 
-    def __init__(self, model: SentenceTransformer | CrossEncoder) -> None:
-        super().__init__(model)
-        self.padding = int(model.tokenizer.pad_token_id or 0)
+    def __init__(self, model: SentenceTransformer | CrossEncoder, prompts: Prompts | None = None) -> None:
+        self.given, self.model = model, cast("Any", model)
+        self.prompts, self.padding = prompts or prompts_of(model), int(model.tokenizer.pad_token_id or 0)
         if any(self.prompts.by_role.values()) and not self.prompts.pooled:
             raise ConfigError(
                 "the encoder leaves its prompts out of its pooling, which a training here cannot do; train it without: "
                 'prompts={query="", document=""}'
             )
+
+    def write_back(self) -> None:
+        """Do nothing: the weights of the module are those of the encoder."""
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """With special tokens, at most as many tokens as the model reads."""
@@ -200,17 +168,13 @@ class Transformer(TrainableEncoder):
 
 
 class Reranker(Transformer):
-    """A cross-encoder: its texts are two, its vectors are scores, (pairs, 1)."""
+    """A cross-encoder, which has no prompts: its texts are two, its vectors are scores, (pairs, 1)."""
 
     output = "scores"
 
     def __init__(self, model: CrossEncoder) -> None:
-        super().__init__(model)
+        super().__init__(model, NONE)
         self.pair_tokenizer = PairTokenizer(model.tokenizer.backend_tokenizer, int(model.max_seq_length or LONGEST))
-
-    def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:  # noqa: ARG002
-        """Return the texts unchanged: a cross-encoder has no prompts."""
-        return texts
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """Both texts together, as `encoders.pair_tokenizer` does it; the ids hold types."""
@@ -226,10 +190,16 @@ class Reranker(Transformer):
         return {name: part for name, part in parts.items() if name in self.model.tokenizer.model_input_names}
 
 
+TrainableEncoder: TypeAlias = Static | Transformer
+"An encoder in training: `tokenize` is called from another thread than the rest; `ready` sets it up for training."
+
+
 def chunks(lengths: Longs, budget: int) -> list[Longs]:
     """Positions of texts in chunks of at most `budget` tokens, padding included, or of one text; long texts first.
 
-    The two longest, padded, are 8 tokens; a third would make it 12.
+    A chunk ends earlier where its padded size would exceed its tokens by a tenth, unless it has fewer than 512 tokens:
+    chunks of very few tokens cost more than their padding. The two longest, padded, are 8 tokens; a third would make it
+    12.
 
     >>> [chunk.tolist() for chunk in chunks(np.array([4, 2, 1, 2]), budget=8)]
     [[0, 1], [3, 2]]
@@ -238,7 +208,7 @@ def chunks(lengths: Longs, budget: int) -> list[Longs]:
     found, start, tokens = [], 0, 0
     for index, length in enumerate(lengths[order].tolist()):
         padded = int(lengths[order[start]]) * (index - start + 1)
-        if index > start and (padded > budget or (tokens >= SMALL_CHUNK and padded > PADDING * (tokens + length))):
+        if index > start and (padded > budget or (tokens >= 512 and padded > 1.1 * (tokens + length))):
             found.append(order[start:index])
             start, tokens = index, 0
         tokens += length

@@ -4,9 +4,10 @@ Words and parts of compounds are aligned by IBM Model 1 (Brown et al. 1993, sect
 one name stands for a word of the other is estimated by EM, from all pairs of names together.
 """
 
+import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -16,7 +17,6 @@ import numpy as np
 
 from tagwright.text.language import joins_words, parse_all, stemmer, stop_words
 from tagwright.text.words import ANALYSIS, words
-from tagwright.translation.compounds import Compounds
 from tagwright.translation.spelling import Spelling
 from tagwright.types import Doubles, Longs
 
@@ -33,11 +33,15 @@ ONE = 0.6
 """The probability up to which a compound is translated by its parts: "Steuerrecht", where "tax" and "law" have half
 each."""
 
-EACH = 2
-"The most translations of a word that are tried, in names of one or two words."
-
 LETTERS = 4
-"The fewest letters of a word that is spelled anew: shorter ones are alike by chance."
+"The fewest letters of a word that is spelled anew, shorter ones are alike by chance; and of a part of a compound."
+
+LINKS = {"s": ("s", "es", "ens", "ns"), "n": ("n", "en"), "e": ("e",), "r": ("er",)}
+"What may stand between two parts, by its last letter (German; others have nothing there, or some of these)."
+
+HEADS = 2
+"""The beginning of a word is taken for a word if at least so many known words follow it; "künst" is not, which only
+"liche" and "licher" follow, one word by their stem."""
 
 
 class Tongue:
@@ -101,23 +105,23 @@ class Dictionary:
     def share_right(self, pairs: Sequence[tuple[str, str]]) -> float:
         """The share of the words of the second names, by their stems, that are in the translations of the first."""
         right = total = 0
-        for (_, other), found in zip(pairs, self.translate([one for one, _ in pairs]), strict=True):
+        for (_, other), translations in zip(pairs, self.translate([one for one, _ in pairs]), strict=True):
             wanted = set(map(self.target.stem, self.target.parts(self.target.words(other))))
-            guessed = (word for name in found[:1] for word in self.target.parts(self.target.words(name)))
+            guessed = (word for name in translations[:1] for word in self.target.parts(self.target.words(name)))
             right += len(wanted & set(map(self.target.stem, guessed)))
             total += len(wanted)
         return right / max(1, total)
 
     def _translated(self, name: str) -> tuple[str, ...]:
-        words = [found for word in self.source.words(name) for found in self._word(word)]
+        words = [part for word in self.source.words(name) for part in self._word(word)]
         if not words or not any(word.known for word in words):
             return ()
-        each = EACH if len(words) <= 2 else 1
+        most = 2 if len(words) <= 2 else 1  # translations of a word that are tried
         joined = self.target.joins and len(words) == 2 and all(word.known for word in words)
-        found = list[str]()
-        for chosen in product(*(word.options[:each] for word in words)):
-            found += [" ".join(chosen), "".join(chosen)] if joined else [" ".join(chosen)]
-        return tuple(dict.fromkeys(found))
+        translations = list[str]()
+        for chosen in product(*(word.options[:most] for word in words)):
+            translations += [" ".join(chosen), "".join(chosen)] if joined else [" ".join(chosen)]
+        return tuple(dict.fromkeys(translations))
 
     def _word(self, word: str) -> list["_Translated"]:
         """A word, or its parts where it is not known as a whole, or stands for several words."""
@@ -132,8 +136,10 @@ class Dictionary:
         """Make these words known, those without a translation by their spelling."""
         others = list[str]()
         for word in words:
-            if found := self.translations.get(self.source.stem(word)):
-                self._known[word] = _Translated(tuple(text for text, _ in found), known=True, probability=found[0][1])
+            if translations := self.translations.get(self.source.stem(word)):
+                self._known[word] = _Translated(
+                    tuple(text for text, _ in translations), known=True, probability=translations[0][1]
+                )
             elif len(word) < LETTERS:
                 self._known[word] = _Translated((word,), known=False)
             else:
@@ -149,6 +155,61 @@ class _Translated:
     options: tuple[str, ...]
     known: bool
     probability: float = 1
+
+
+class Compounds:
+    """Splits compounds into known parts: listed words, compared by stem, and beginnings that compounds of these share.
+
+    Of all splits the one is taken whose parts are the most frequent: the largest geometric mean of their counts (Koehn
+    and Knight 2003, section 3). A part has at least four letters.
+
+    >>> Compounds(["wirtschaft", "politik", "steuerpolitik", "steuerrecht", "recht"], str).split("wirtschaftspolitik")
+    ('wirtschaft', 'politik')
+    """
+
+    def __init__(self, words: Iterable[str], stem: Callable[[str], str]) -> None:
+        counts, self._stems, tails = Counter(words), Counter[str](), defaultdict[str, set[str]](set)
+        self._stem, self._is_known = cache(stem), cache(self._has_known_stem)
+        self._splits = dict[str, tuple[str, ...]]()
+        for word, count in counts.items():
+            self._stems[self._stem(word)] += count
+        for word in counts:
+            for end in self._ends(word):
+                tails[word[:end]].add(self._stem(word[end:]))
+        self._heads = {head: len(each) for head, each in tails.items() if len(each) >= HEADS}
+
+    def split(self, word: str) -> tuple[str, ...]:
+        """The parts of a word, or the word alone where it has none."""
+        parts = self._splits.get(word)
+        if parts is None:
+            parts = self._splits[word] = max(self._candidates(word), key=self._frequency, default=(word,))
+        return parts
+
+    def _candidates(self, word: str) -> Iterable[tuple[str, ...]]:
+        for end in self._ends(word):
+            head, tail = word[:end], word[end:]
+            for link in ("", *LINKS.get(head[-1], ())):
+                first = head.removesuffix(link)
+                if (link and first == head) or len(first) < LETTERS:
+                    continue
+                if self._count(first):
+                    yield first, tail
+                elif len(parts := self.split(first)) > 1:
+                    yield *parts, tail
+
+    def _frequency(self, parts: tuple[str, ...]) -> float:
+        return sum(math.log(self._count(part)) for part in parts) / len(parts)
+
+    def _count(self, word: str) -> int:
+        return self._stems.get(self._stem(word)) or self._heads.get(word, 0)
+
+    def _ends(self, word: str) -> list[int]:
+        """Where the first part of a word may end: before a known one."""
+        is_known = self._is_known
+        return [end for end in range(LETTERS, len(word) - LETTERS + 1) if is_known(word[end:])]
+
+    def _has_known_stem(self, word: str) -> bool:
+        return self._stem(word) in self._stems
 
 
 def _translations(
@@ -175,7 +236,7 @@ def _translations(
     size = np.array(sizes, np.int64)
     group, target_of = np.repeat(np.arange(len(size)), size), np.repeat(np.array(explained, np.int64), size)
     cell, probability = model_1(group, np.array(cells, np.int64), target_of, len(targets))
-    frequent, found = dict[str, str](), defaultdict[str, list[tuple[str, float]]](list)
+    frequent, translations = dict[str, str](), defaultdict[str, list[tuple[str, float]]](list)
     for word, _ in sorted(Counter(written).items(), key=lambda each: (-each[1], each[0])):
         frequent.setdefault(target.stem(word), word)
     source_stems, target_words = list(sources), [frequent[stem] for stem in targets]
@@ -183,8 +244,8 @@ def _translations(
     for place in probable[np.argsort(-probability[probable], kind="stable")].tolist():
         one, other = divmod(int(cell[place]), len(targets))
         if one:
-            found[source_stems[one]].append((target_words[other], float(probability[place])))
-    return dict(found)
+            translations[source_stems[one]].append((target_words[other], float(probability[place])))
+    return dict(translations)
 
 
 def model_1(group: Longs, source: Longs, target: Longs, targets: int) -> tuple[Longs, Doubles]:

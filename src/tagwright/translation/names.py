@@ -1,4 +1,7 @@
-"""Add to names in one language what they are called in another, as far as labels with names in both teach it."""
+"""Add to names in one language what they are called in another, as far as labels with names in both teach it.
+
+Below: the languages of names are told apart, where a vocabulary does not say them.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
 
 from tagwright.core.cache import user_cache
 from tagwright.core.progress import hint
 from tagwright.errors import ConfigError
-from tagwright.text.language import SHARE, main_languages, parse, recognise, vocabulary_names
-from tagwright.text.words import ANALYSIS
+from tagwright.text.language import SHARE, Language, detect, main_languages, parse, recognise, vocabulary_names
+from tagwright.text.words import ANALYSIS, fold
 from tagwright.translation.dictionary import Dictionary, Tongue
-from tagwright.translation.recognition import recognised
-from tagwright.types import Label
+from tagwright.types import Doubles, Label, Longs
 
 LEAST = 200
 "The fewest labels with names in both languages from which is learned."
@@ -36,6 +41,12 @@ CACHED = "translations"
 VERSION = 2
 "Increased whenever the same names are translated otherwise than before."
 
+SAMPLE = 4000
+"Labels from whose names the languages are learned."
+
+ROUNDS = 5
+"Rounds of EM; more change little."
+
 _log = logging.getLogger(__name__)
 
 
@@ -43,9 +54,9 @@ def translated(labels: Sequence[Label]) -> Sequence[Label]:
     """The labels, with what they are called in the main languages of the vocabulary where they have no name in one.
 
     A main language is that of at least a fifth of the labels; where less than a fifth lack a name in it, they are left
-    as they are. Where a file does not say the languages of names, they
-    are recognised. A label with translations keeps them. The same labels come back where there is nothing to learn
-    from: fewer than 200 labels with names in two languages, or names that do not show how words are translated.
+    as they are. Where a file does not say the languages of names, they are recognised. A label with translations keeps
+    them. The same labels come back where there is nothing to learn from: fewer than 200 labels with names in two
+    languages, or names that do not show how words are translated.
     """
     if len(labels) < LEAST:
         return labels
@@ -54,11 +65,11 @@ def translated(labels: Sequence[Label]) -> Sequence[Label]:
     if content is None:
         content = json.dumps(_translations(labels)).encode()
         cache.put(CACHED, {key: content})
-    found: Mapping[str, list[str]] = json.loads(content)
-    if not found:
+    translations: Mapping[str, list[str]] = json.loads(content)
+    if not translations:
         return labels
-    hint(f"language: {len(found):,} of {len(labels):,} labels are also searched by translated names")
-    names = {int(place): tuple(each) for place, each in found.items()}
+    hint(f"language: {len(translations):,} of {len(labels):,} labels are also searched by translated names")
+    names = {int(place): tuple(new) for place, new in translations.items()}
     return [
         replace(label, translated=names[place]) if place in names and not label.translated else label
         for place, label in enumerate(labels)
@@ -69,7 +80,7 @@ def _translations(labels: Sequence[Label]) -> dict[int, tuple[str, ...]]:
     """The place of each label that can be translated, and its translations."""
     named = list(map(dict, _by_language(labels)))
     counts = Counter(code for names in named for code in names)
-    found = dict[int, tuple[str, ...]]()
+    translated_names = dict[int, tuple[str, ...]]()
     for target, count in counts.most_common():
         if not SHARE <= count / len(labels) <= 1 - SHARE:
             continue
@@ -80,16 +91,18 @@ def _translations(labels: Sequence[Label]) -> dict[int, tuple[str, ...]]:
                 wanted[source].append(place)
         for source, places in wanted.items():
             translations = dictionaries[source].translate([named[place][source] for place in places])
-            found |= {
-                place: (*found.get(place, ()), *each) for place, each in zip(places, translations, strict=True) if each
+            translated_names |= {
+                place: (*translated_names.get(place, ()), *new)
+                for place, new in zip(places, translations, strict=True)
+                if new
             }
-    return found
+    return translated_names
 
 
 def _dictionaries(named: Sequence[Mapping[str, str]], target: str) -> dict[str, Dictionary]:
     """Code of a language -> the dictionary from it into this one, where labels without a name in this one need it."""
     wanted = Counter(code for names in named if target not in names for code in names)
-    found, into = dict[str, Dictionary](), Tongue(target, _names(named, target))
+    dictionaries, into = dict[str, Dictionary](), Tongue(target, _names(named, target))
     for source in sorted(wanted):
         pairs = [(names[source], names[target]) for names in named if source in names and target in names]
         if len(pairs) < LEAST:
@@ -100,8 +113,8 @@ def _dictionaries(named: Sequence[Mapping[str, str]], target: str) -> dict[str, 
         right = dictionary.share_right(validation)
         _log.info("names: %s to %s from %d labels, right %.2f of the words", source, target, len(pairs), right)
         if right >= RIGHT:
-            found[source] = dictionary
-    return found
+            dictionaries[source] = dictionary
+    return dictionaries
 
 
 def _names(named: Iterable[Mapping[str, str]], code: str) -> list[str]:
@@ -110,23 +123,23 @@ def _names(named: Iterable[Mapping[str, str]], code: str) -> list[str]:
 
 def _by_language(labels: Sequence[Label]) -> list[list[tuple[str, str]]]:
     """For each label the languages that are known here, each with its first name."""
-    given: Iterable[tuple[tuple[str, str], ...]] = (label.languages for label in labels)
+    tagged: Iterable[tuple[tuple[str, str], ...]] = (label.languages for label in labels)
     if len({code.partition("-")[0] for label in labels for code, _ in label.languages}) < 2:  # the file says nothing
         languages = main_languages(recognise(vocabulary_names(labels)))
         if len(languages) < 2:
             return [[] for _ in labels]
-        given = recognised(labels, languages)
+        tagged = recognised(labels, languages)
     known = dict[str, str]()
-    found = list[list[tuple[str, str]]]()
-    for names in given:
+    names_by_language = list[list[tuple[str, str]]]()
+    for names in tagged:
         first = dict[str, str]()
         for tag, name in names:
             if tag not in known:
                 known[tag] = _code(tag)
             if known[tag]:
                 first.setdefault(known[tag], name)
-        found.append(list(first.items()))
-    return found
+        names_by_language.append(list(first.items()))
+    return names_by_language
 
 
 def _code(tag: str) -> str:
@@ -142,3 +155,85 @@ def _key(labels: Sequence[Label]) -> bytes:
     for label in labels:
         key.update(repr((label.names, label.languages)).encode("utf-8", "surrogatepass"))
     return key.digest()
+
+
+def recognised(labels: Sequence[Label], languages: Sequence[Language]) -> list[tuple[tuple[str, str], ...]]:
+    """For each label the code and the name of each of its names: the likeliest of these languages.
+
+    One name alone is short: a recogniser of single texts often errs. What it says of many names is the start; then the
+    letters of each language, three at a time, and the place of its names among those of a label are learned from all
+    of them together, by EM with naive Bayes (Nigam et al. 2000, section 4).
+    """
+    step = -(-len(labels) // SAMPLE)
+    names = [name for label in labels for name in label.names]
+    counts = np.array([len(label.names) for label in labels], np.int64)
+    grams, parts = _Grams.of([fold(name, ANALYSIS) for name in names], counts)
+    sample = np.flatnonzero(np.repeat(np.arange(len(labels)) % step == 0, counts))
+    codes = [language.code for language in languages]
+    drawn = grams.of_rows(sample)
+    shares = np.array([_said(names[row], codes) for row in sample.tolist()])
+    for _ in range(ROUNDS):
+        likelihood, prior = _learned(drawn, shares, parts)
+        shares = _posterior(drawn, likelihood, prior)
+    best = iter(_posterior(grams, likelihood, prior).argmax(axis=1).tolist())
+    return [tuple((codes[next(best)], name) for name in label.names) for label in labels]
+
+
+class _Grams(NamedTuple):
+    """The parts of each text as numbers: row i holds those at `row == i`."""
+
+    row: Longs
+    part: Longs
+    size: int
+
+    @classmethod
+    def of(cls, names: Sequence[str], counts: Longs) -> tuple[_Grams, int]:
+        """The parts of folded names, and how many different ones there are. counts: (labels,) names of each label.
+
+        Parts are the letters of a name, three at a time with a space before and behind, and three times where it stands
+        among the names of its label: the only one, the first of so many, or another.
+        """
+        letters = np.frombuffer("".join(f" {name} " for name in names).encode("utf-32-le"), np.uint32).astype(np.int64)
+        ends = np.cumsum(np.fromiter(map(len, names), np.int64, len(names)) + 2)
+        last = np.zeros(len(letters) + 2, np.bool_)  # no part goes from one name into the next
+        last[ends - 1] = last[ends - 2] = True
+        start = np.flatnonzero(~last[: len(letters)])
+        _, gram = np.unique(
+            (letters[start] << 42) + (letters[start + 1] << 21) + letters[start + 2], return_inverse=True
+        )
+        first = np.zeros(len(names), np.bool_)
+        first[np.cumsum(counts) - counts] = True
+        place = np.where(first, np.repeat(counts, counts), 0)
+        _, where = np.unique(place, return_inverse=True)
+        grams, places = int(gram.max(initial=-1)) + 1, int(where.max(initial=-1)) + 1
+        rows = np.concatenate([np.searchsorted(ends, start, side="right"), np.repeat(np.arange(len(names)), 3)])
+        return cls(rows, np.concatenate([gram, grams + np.repeat(where, 3)]), len(names)), grams + places
+
+    def of_rows(self, rows: Longs) -> _Grams:
+        """Those of some rows, in order."""
+        place = np.full(self.size, -1)
+        place[rows] = np.arange(len(rows))
+        kept = place[self.row] >= 0
+        return _Grams(place[self.row[kept]], self.part[kept], len(rows))
+
+
+def _said(name: str, codes: Sequence[str]) -> list[float]:
+    """(languages,) the probabilities of a recogniser of single texts; equal ones where it knows none of them."""
+    probabilities = detect(name)
+    values = [probabilities.get(code, 0.0) for code in codes]
+    total = sum(values)
+    return [value / total for value in values] if total else [1 / len(codes)] * len(codes)
+
+
+def _learned(grams: _Grams, shares: Doubles, parts: int) -> tuple[Doubles, Doubles]:
+    """(parts, languages) logarithms of the probability of each part, and (languages,) of each language."""
+    counts = np.stack([np.bincount(grams.part, column[grams.row], parts) for column in shares.T], axis=1) + 0.1
+    return np.log(counts / counts.sum(axis=0)), np.log(shares.mean(axis=0) + 1e-9)
+
+
+def _posterior(grams: _Grams, likelihood: Doubles, prior: Doubles) -> Doubles:
+    """(texts, languages) the probability of each language."""
+    sums = [np.bincount(grams.row, column[grams.part], grams.size) for column in likelihood.T]
+    scores = np.stack(sums, axis=1) / 3 + prior
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -18,14 +18,8 @@ distance of the second. The first is the letter alone. The last context that was
 PADDING = 3
 "Letters before and behind a word, so that all contexts are full."
 
-SEEN = 2
-"How often a letter must have been seen in its context."
-
 MOST = 4000
 "Pairs of words from which is learned: more change little, and take time."
-
-_CODES = 21
-"Bits of a letter in Unicode."
 
 
 class _Context(NamedTuple):
@@ -54,7 +48,7 @@ class Spelling:
         for before, distance in CONTEXTS:
             keys, context = np.unique(_keys(ids, before, around[distance]), return_inverse=True)
             ids.append(context)
-            most, certain = _most_frequent(context, piece, SEEN if distance else 1)
+            most, certain = _most_frequent(context, piece, 2 if distance else 1)  # how often it must have been seen
             self._contexts.append(_Context(keys, most, certain))
 
     def __call__(self, words: Sequence[str], least: float = 0) -> Iterator[tuple[str, float]]:
@@ -92,7 +86,7 @@ def _around(words: Sequence[str]) -> dict[int, Longs]:
 
 def _keys(ids: Sequence[Longs], before: int, letter: Longs) -> Longs:
     """(letters,) the number of the context before this one, -1 for none, and the letter that it adds."""
-    return (ids[before] << _CODES) + letter if ids else letter
+    return (ids[before] << 21) + letter if ids else letter  # a letter has 21 bits in Unicode
 
 
 def _most_frequent(context: Longs, piece: Longs, least: int) -> tuple[Longs, Doubles]:

@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     label_search.kept_index([Label("1", ("Birds",))], fewest=1).close()
     distil, tiny = static.distil, str(tiny_encoder(tmp_path / "tiny"))
     monkeypatch.setattr(static, "distil", lambda folder: distil(folder, tiny))
-    static.distilled()
+    static.encoder_folder("static")
     return tmp_path / "cache"
 
 

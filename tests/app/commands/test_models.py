@@ -64,7 +64,7 @@ def test_a_folder_of_versions_is_a_model_of_every_command(folder: str, run: Comm
     models.add("new")
     for version, labels in ((1, 2), (2, 3)):
         models.promote(version)
-        assert f"{labels} labels" in run("verify", folder).out
+        assert f"{labels} labels" in run("labels", "--verify", "--model", folder).out
         assert len(run("labels", "--model", folder).out.splitlines()) == labels
         suggested = run("suggest", "docs.jsonl", "--model", folder, "--format", "jsonl").out
         assert ('"name": "Rain"' in suggested) == (version == 2)

@@ -57,6 +57,14 @@ def run(*arguments: str, settings: list[str] | None = None, check: bool = False)
     return result
 
 
+def one_step(data: list[str], static: str, output: Path, *more: str) -> None:
+    """Train a tagger for others to go on from."""
+    run(
+        "train", "rts", *data, "--output", str(output), *more,
+        settings=["training.steps=1", *QUICK, f"encoder={static}"],
+    )  # fmt: skip
+
+
 def test_a_static_encoder_is_trained_without_sentence_transformers_and_others_ask_for_it(
     data: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,8 +75,8 @@ def test_a_static_encoder_is_trained_without_sentence_transformers_and_others_as
     assert Tagger.load(tmp_path / "M").tag(UNSEEN[:1]).labels.size
     with pytest.raises(ConfigError, match="needs sentence_transformers, which is not installed"):
         run(*train, "--overwrite", settings=[*QUICK, f"encoder={own['transformer']}"])
-    with pytest.raises(ConfigError, match="training by depl_cls needs sentence_transformers"):
-        run("train", "depl_cls", *train[2:], "--overwrite", settings=[f"encoder={own['static']}"])
+    with pytest.raises(ConfigError, match="training by depl needs sentence_transformers"):
+        run("train", "depl", *train[2:], "--overwrite", settings=["variant=depl_cls", f"encoder={own['static']}"])
 
 
 def test_rts_is_trained_saved_and_leaves_nothing_beside_the_tagger(
@@ -88,24 +96,6 @@ def test_rts_is_trained_saved_and_leaves_nothing_beside_the_tagger(
     assert {"device", "precision", "threads", "torch"} <= record["machine"].keys()
 
 
-def test_a_fine_tuned_tagger_says_what_it_was_before(data: list[str], static: str, tmp_path: Path) -> None:
-    run(
-        "train",
-        "rts",
-        *data,
-        "--output",
-        str(tmp_path / "M"),
-        settings=["training.steps=1", *QUICK, f"encoder={static}"],
-    )
-    few = [data[0], "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F")]
-    run("train", "finetune", *few, settings=["training.validation=0", "training.steps=1"])
-    training = Tagger.load(tmp_path / "F").training
-    assert (training["method"], training["before"]["method"]) == ("finetune", "rts")
-    again = Tagger.load(tmp_path / "F").restrict(LABELS.ids[:2])
-    again.save(tmp_path / "again")
-    assert Tagger.load(tmp_path / "again").training == training
-
-
 def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_differs(
     data: list[str],
     static: str,
@@ -114,7 +104,7 @@ def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_dif
 ) -> None:
     monkeypatch.setattr("tagwright.training.encoder.PACKAGED", static)
     monkeypatch.setattr("tagwright.training.encoder.uses_gpu", lambda: True)
-    options, arguments = QUICK[2:], ["ict", *data, "--output", str(tmp_path / "M")]
+    options, arguments = QUICK[2:], ["rts", *data, "--output", str(tmp_path / "M")]
     killed(*arguments, settings=options, monkeypatch=monkeypatch)
     with monkeypatch.context() as patch, pytest.raises(ConfigError, match=r'started with encoder ".*, not "static"'):
         patch.setattr("tagwright.training.encoder.uses_gpu", lambda: False)
@@ -155,24 +145,14 @@ def test_a_full_disk_while_saving_keeps_the_old_tagger_and_the_checkpoint(
 def test_what_killed_saves_have_left_is_removed_before_the_training(
     data: list[str], static: str, tmp_path: Path
 ) -> None:
-    settings = ["training.steps=1", *QUICK, f"encoder={static}"]
     for name in ("M", "O"):
-        run("train", "rts", *data, "--output", str(tmp_path / name), settings=settings)
+        one_step(data, static, tmp_path / name)
     (tmp_path / "O").rename(tmp_path / ".M.previous")
     (tmp_path / ".M.tmp0123abcd" / "dense").mkdir(parents=True)
     with pytest.raises(InputError):
-        run(
-            "train",
-            "rts",
-            "nowhere.jsonl",
-            *data[1:],
-            "--output",
-            str(tmp_path / "M"),
-            "--overwrite",
-            settings=settings,
-        )
+        one_step(["nowhere.jsonl", *data[1:]], static, tmp_path / "M", "--overwrite")
     assert not list(tmp_path.glob(".M*"))
-    run("train", "rts", *data, "--output", str(tmp_path / "M"), "--overwrite", settings=settings)
+    one_step(data, static, tmp_path / "M", "--overwrite")
     assert not list(tmp_path.glob(".M*"))
 
 
@@ -182,7 +162,7 @@ def test_a_run_that_died_is_resumed_from_beside_the_output(
     settings = [*QUICK, f"encoder={static}", "training.checkpoint_seconds=0", "training.batch=4"]
 
     def train(name: str, *more: str) -> Result:
-        return run("train", "ict", *data, "--output", str(tmp_path / name), *more, settings=settings[2:])
+        return run("train", "rts", *data, "--output", str(tmp_path / name), *more, settings=settings[2:])
 
     train("whole")
     original = loop._Run._evaluate
@@ -212,14 +192,7 @@ def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: s
 def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
     data: list[str], static: str, tmp_path: Path
 ) -> None:
-    run(
-        "train",
-        "rts",
-        *data,
-        "--output",
-        str(tmp_path / "M"),
-        settings=["training.steps=1", *QUICK, f"encoder={static}"],
-    )
+    one_step(data, static, tmp_path / "M")
     found = [Tagger.load(tmp_path / "M").tag(UNSEEN).scores.tolist()]
     for number, share in enumerate(([], ["--share-of-labels", "0.5"], ["--share-of-pairs", "0.5"])):
         output = tmp_path / f"F{number}"
@@ -227,6 +200,10 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         run("train", "finetune", *few, settings=["training.validation=0", "training.seed=5"])
         found.append(Tagger.load(output).tag(UNSEEN).scores.tolist())
     assert all(one != other for one, other in combinations(found, 2))
+    tuned = Tagger.load(output)
+    assert (tuned.training["method"], tuned.training["before"]["method"]) == ("finetune", "rts")
+    tuned.restrict(LABELS.ids[:2]).save(tmp_path / "again")
+    assert Tagger.load(tmp_path / "again").training == tuned.training
 
 
 @pytest.mark.parametrize(
@@ -234,7 +211,7 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
     [
         (["rts"], "which labels"),
         (["finetune"], "finetune continues from a saved tagger: give --model DIR"),
-        (["rts", "--model", "M"], "--model is accepted by finetune, combine, not by rts"),
+        (["rts", "--model", "M"], "--model is accepted by auto, finetune, not by rts"),
         (["maclr", "--share-of-pairs", "0.1"], "--share-of-pairs is accepted by finetune"),
         (
             ["finetune", "--model", "M", "--share-of-labels", "0.1", "--share-of-pairs", "0.1"],
@@ -245,14 +222,12 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         (["rts", "--set", "training=4"], "training is 4, expected a table"),
         (["rts", "--set", "training.epoch=4"], 'unknown option "training.epoch"; did you mean "training.epochs"'),
         (["rts", "--set", "epoch=4"], 'unknown option "epoch"; did you mean "training.epochs"'),
-        (["micol", "--fuse"], r"--fuse is accepted by rts, maclr, ict, simcse, finetune, svm, .*, not by micol"),
+        (["micol", "--fuse"], r"--fuse is accepted by rts, maclr, finetune, svm, depl, not by micol"),
         (["futex", "--fuse-with", "M"], "--fuse-with is accepted by rts, maclr, .*, not by futex"),
         (["zero_shot", "--fuse"], "--fuse is accepted by rts, maclr, .*, not by zero_shot"),
-        (["finetune", "--model", "M", "--keywords", "K"], r"--keywords is accepted by depl, depl_cls, not by finetune"),
+        (["finetune", "--model", "M", "--keywords", "K"], r"--keywords is accepted by depl, not by finetune"),
         (["finetune", "--model", "M", "--guesses", "G"], "--guesses is accepted by svm, .* not by finetune"),
         (["svm", "--set", "encoder=minilm"], 'unknown option "encoder"; known are loss, cost'),
-        (["simcse", "--set", "segmentation=fixed"], 'unknown option "segmentation"'),
-        (["ict", "--set", "pairs=simcse"], 'unknown option "pairs"'),
         (["rts", "--set", "training.seed=-1"], "training.seed is -1, expected at least 0"),
         (["rts", "--output", "."], r"--output \.: expected the name of a folder"),
     ],
@@ -339,10 +314,10 @@ def killed(*arguments: str, settings: list[str], monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("method", "settings", "message"),
     [
-        ("simcse", [], 'was started with method "ict", not "simcse"'),
-        ("ict", ["temperature=0.5"], "was started with temperature 0.05, not 0.5"),
-        ("ict", ["documents"], "was started with other documents"),
-        ("ict", ["labels"], "was started with other labels"),
+        ("maclr", [], 'was started with method "rts", not "maclr"'),
+        ("rts", ["temperature=0.5"], "was started with temperature 0.05, not 0.5"),
+        ("rts", ["documents"], "was started with other documents"),
+        ("rts", ["labels"], "was started with other labels"),
     ],
 )
 def test_a_training_is_resumed_as_it_was_started(
@@ -355,7 +330,7 @@ def test_a_training_is_resumed_as_it_was_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     output, options = ["--output", str(tmp_path / "M")], [*QUICK[2:], f"encoder={static}"]
-    killed("ict", *data, *output, settings=options, monkeypatch=monkeypatch)
+    killed("rts", *data, *output, settings=options, monkeypatch=monkeypatch)
     if settings == ["documents"]:
         Path(data[0]).write_text("\n".join(Path(data[0]).read_text().splitlines()[1:]))
     elif settings == ["labels"]:
@@ -382,7 +357,7 @@ def test_a_fine_tuning_is_resumed_with_the_tagger_it_was_started_with(
 def test_a_training_that_waits_to_be_resumed_is_not_begun_anew(
     data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments, options = ["ict", *data, "--output", str(tmp_path / "M")], [*QUICK[2:], f"encoder={static}"]
+    arguments, options = ["rts", *data, "--output", str(tmp_path / "M")], [*QUICK[2:], f"encoder={static}"]
     killed(*arguments, settings=options, monkeypatch=monkeypatch)
     with pytest.raises(ConfigError, match=r"M\.training: a training is not finished; continue it with --resume"):
         run("train", *arguments, settings=options)
@@ -398,7 +373,7 @@ def test_a_folder_that_no_training_made_is_left_alone(data: list[str], static: s
     mine.parent.mkdir()
     mine.write_text("years of work")
     with pytest.raises(TagwrightError, match=r"M\.training: exists and is not a saved unfinished training"):
-        run("train", "ict", *data, "--output", str(tmp_path / "M"), settings=[*QUICK[2:], f"encoder={static}"])
+        run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=[*QUICK[2:], f"encoder={static}"])
     assert mine.read_text() == "years of work"
 
 
@@ -414,7 +389,7 @@ def test_ctrl_c_says_how_to_go_on(
 
     monkeypatch.setattr(loop._Run, "_evaluate", interrupt)
     settings = [*QUICK[2:], f"encoder={static}", "training.checkpoint_seconds=0"]
-    result = run("train", "ict", *data, "--output", str(tmp_path / "M"), settings=settings)
+    result = run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=settings)
     assert result.exit_code == 130
     assert "M.training: interrupted; continue with --resume" in result.stderr
 
@@ -424,21 +399,6 @@ def test_resuming_nothing_is_said(data: list[str], static: str, tmp_path: Path) 
         "train", "rts", *data, "--output", str(tmp_path / "M"), "--resume", settings=[*QUICK, f"encoder={static}"]
     )
     assert "M.training: no training to resume; starting anew" in result.stderr
-
-
-def test_fine_tuning_without_a_known_label_is_refused(data: list[str], static: str, tmp_path: Path) -> None:
-    run(
-        "train",
-        "rts",
-        *data,
-        "--output",
-        str(tmp_path / "M"),
-        settings=["training.steps=1", *QUICK, f"encoder={static}"],
-    )
-    unlabelled = tmp_path / "unlabelled.jsonl"
-    unlabelled.write_text('{"id": "1", "title": "Bees", "labels": ["nobody knows"]}\n', encoding="utf-8")
-    with pytest.raises(ConfigError, match="none of the documents has a label of the vocabulary"):
-        run("train", "finetune", str(unlabelled), "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F"))
 
 
 TINY_ZERO_SHOT = zero_shot.Config(stages=("exact_match", "tfidf"), weights=(1.0, 1.0))
@@ -467,7 +427,12 @@ def test_the_svm_joins_the_stages_of_the_zero_shot_method_and_is_explained(
 def test_two_trained_taggers_are_fused(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "svm", *data, "--output", str(tmp_path / "S"))
     cls = [*data, "--output", str(tmp_path / "C"), "--fuse-with", str(tmp_path / "S")]
-    run("train", "depl_cls", *cls, settings=[f"encoder={static}", "training.epochs=2", "training.batch=8"])
+    run(
+        "train",
+        "depl",
+        *cls,
+        settings=["variant=depl_cls", f"encoder={static}", "training.epochs=2", "training.batch=8"],
+    )
     assert list(Tagger.load(tmp_path / "C").stages) == ["svm", "dual"]
 
 
@@ -499,11 +464,6 @@ def test_a_saved_tagger_is_replaced_only_when_that_is_asked_for(data: list[str],
     with pytest.raises(ConfigError, match="M: holds a saved tagger; replace it with --overwrite"):
         run(*train)
     run(*train, "--overwrite")
-
-
-def test_methods_that_learn_need_documents(data: list[str], tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="svm learns from documents; name some"):
-        run("train", "svm", *data[1:], "--output", str(tmp_path / "M"))
 
 
 def many(tmp_path: Path) -> list[str]:
@@ -566,18 +526,6 @@ def test_too_few_documents_for_a_check_are_said_to_be(
     assert any(message.startswith("30 labelled documents are too few") for message in caplog.messages)
 
 
-def test_labels_that_the_vocabulary_lacks_are_counted_before_a_training(
-    data: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with (tmp_path / "docs.jsonl").open("a") as file:
-        file.write('\n{"id": "x", "title": "Tax law", "labels": ["tax", "bank"]}\n')
-    train = ["train", "svm", *data, "--output", str(tmp_path / "M")]
-    with pytest.raises(InputError, match='document "x" has the label "tax", which is not in the vocabulary'):
-        run(*train, "--unknown-labels", "error")
-    run(*train)
-    assert "1 of 32 gold labels are not in the vocabulary and are left out: tax" in caplog.messages
-
-
 def test_depl_takes_edited_keywords_of_the_svm(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "svm", *data, "--output", str(tmp_path / "S"))
     printed = run("labels", "--model", str(tmp_path / "S"), "--keywords", "3").stdout
@@ -611,21 +559,5 @@ def test_guesses_of_another_tagger_give_labels_their_descriptions(data: list[str
     assert any(len(new.description) > len(old.description) for old, new in zip(before, after, strict=True))
     with pytest.raises(ConfigError, match="say how many: --keywords 20"):
         run(*printed[:-3], "--described")
-    with pytest.raises(
-        ConfigError, match=r"--guesses is accepted by svm, classifier, de_ret, depl, depl_cls, not by rts"
-    ):
+    with pytest.raises(ConfigError, match=r"--guesses is accepted by svm, depl, not by rts"):
         run("train", "rts", *data, "--output", str(tmp_path / "M"), "--guesses", str(guesses))
-
-
-def test_neighbours_that_share_a_label_explain_it(tmp_path: Path) -> None:
-    rows = [
-        {"id": str(i), "title": "Honey bees", "abstract": "Bees fly.", "metadata": {"author": ["Ada"]}}
-        for i in range(3)
-    ]
-    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    (tmp_path / "labels.csv").write_text("id,name\nbee,Bees\nbank,Banks\n")
-    docs = [str(tmp_path / "docs.jsonl"), "--labels", str(tmp_path / "labels.csv"), "-k", "1", "--explain"]
-    shown = run("suggest", *docs, "--path", "P-A-P", settings=["stages=['exact_match']", "weights=[1.0]"]).stdout
-    assert "P-A-P 2 of 2 neighbours: 1, 2" in shown
-    with pytest.raises(ConfigError, match="add --explain"):
-        run("suggest", *docs[:-1], "--path", "P-A-P", settings=["stages=['exact_match']", "weights=[1.0]"])

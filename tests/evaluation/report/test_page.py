@@ -3,14 +3,12 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from tests.evaluation.test_tables import COMPARISON, HALF, SCORES
 
-from tagwright.errors import TagwrightError
 from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage, Threshold
 from tagwright.evaluation.report.page import (
     SENTENCES,
@@ -20,10 +18,8 @@ from tagwright.evaluation.report.page import (
     examples_section,
     missed_section,
     scores_page,
-    write_page,
 )
 from tagwright.evaluation.report.plots import reliability_plot, risk_coverage_plot
-from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import (
     STANDARD,
     WITH_HIERARCHY,
@@ -107,31 +103,10 @@ def test_an_interval_spans_its_axis() -> None:
     assert paths == ["M0.0 0V14", "M333.3 7H1000.0", "M666.7 1V13"]
 
 
-def test_a_page_says_how_many_documents_there_are_and_what_the_first_suggestion_is_worth() -> None:
-    text = Tags(scores_page(SCORES, {})).text
-    assert "The first suggestion is right for 50.0 of 100 documents. 1,234 documents were scored." in text
-
-
-def test_a_slice_of_few_documents_is_a_line_instead_of_a_panel() -> None:
-    parts = {"tail": Scores(30, {"P@1": HALF}), "unseen": Scores(29, {"P@1": HALF}), "head": Scores(1, {"P@1": HALF})}
-    page = scores_page(Scores(1234, {"P@1": HALF}, parts), {})
-    panels = page[page.index('class="panels"') : page.index("<details>")]
-    assert re.findall(r'<th scope="row">(\w+)', panels) == ["tail"]
-    assert "unseen: 29 documents, too few to draw (P@1 50.0)" in panels
-    assert "head: 1 document, too few to draw" in panels
-
-
 def test_examples_say_what_is_right_and_wrong_and_why() -> None:
     shown = example("Bees", [("Apiculture", True, ["bees"]), ("Banks", False, [])], ["Orchards"])
     text = Tags(scores_page(SCORES, {}, examples_section([shown]))).text
     assert re.search(r"Bees\s*✓ Apiculture \(bees\)\s*✗ Banks\s*Missed: Orchards", text)
-
-
-def test_the_labels_that_are_missed_most_are_listed() -> None:
-    missed = [("Orchards", LabelScore(7, None, 1, 2, 4, 0.0, 0.0, 0.0))]
-    page = scores_page(SCORES, {}, missed_section(missed))
-    row = '<tr><th scope="row">Orchards</th><td>5</td><td>1</td><td>4</td><td>2</td></tr>'
-    assert row in page
 
 
 def test_every_measure_and_slice_is_explained() -> None:
@@ -139,26 +114,6 @@ def test_every_measure_and_slice_is_explained() -> None:
     assert {split(name)[0] for name in (*STANDARD, *WITH_TRAIN, *WITH_HIERARCHY, *confident)} <= set(SENTENCES)
     groups = {**label_groups(np.arange(3)), **length_groups(np.arange(3))}
     assert set(groups) == set(SLICES)
-
-
-def test_a_difference_has_its_sign() -> None:
-    page = comparison_page(Comparisons(1234, (COMPARISON,)), {})
-    assert "<td>+10.0</td><td>2.0 to 20.0</td>" in page
-
-
-def test_a_page_is_written_whole(tmp_path: Path) -> None:
-    write_page("<p>ü</p>", tmp_path / "report.html")
-    assert (tmp_path / "report.html").read_text(encoding="utf-8") == "<p>ü</p>"
-
-
-def test_a_page_that_cannot_be_written_is_an_error_of_the_family(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(TagwrightError, match="cannot be written"):
-        write_page("", tmp_path / "file" / "report.html")
-
-
-def test_estimates_of_nothing_are_drawn_at_zero() -> None:
-    assert "M0.0 1V13" in scores_page(Scores(1, {"P@1": Score(0, 0, 0)}), {})
 
 
 def test_a_bin_of_the_reliability_diagram_lies_at_its_confidence_and_share() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.readers.documents.catalogue_records import Values, in_xml, marc_record, utf8
-from tests.readers.reading import written
+from tests.readers.reading import read, written
 
 from tagwright.data.corpus import Corpus
-from tagwright.readers.documents.files import PAPERS, READERS, TABLES
-from tagwright.readers.documents.records import SHAPES
+from tagwright.readers.documents.files import READERS
+from tagwright.types import Document, Section
 
 GOOD: list[tuple[str, Values]] = [
     ("001", "1"), ("245", ("00", "aBees")), ("650", (" 7", "aBienen", "2gnd")), ("650", (" 0", "aBees")),
@@ -39,16 +39,11 @@ FILES: dict[str, tuple[str, str | bytes, dict[str, int]]] = {
 }
 "Name and content of a file with each kind of record, and the places of those that are not read."
 
-SAID = {
-    "empty": "has no title and no text",
-    "passed over": "passed over: is ",
-    "damaged": "left out: ",
-}
+SAID = {"empty": "has no title and no text", "passed over": "passed over: is ", "damaged": "left out: "}
 
 
 def test_no_reader_of_catalogues_is_forgotten() -> None:
-    rows = {"tsv", "csv", "parquet", "arrow", "json"}
-    assert {*FILES} == {*READERS} & TABLES - PAPERS - SHAPES.keys() - rows
+    assert {*FILES} == {name for name, format_ in READERS.items() if format_.columns and not format_.rows}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -61,3 +56,60 @@ def test_what_is_not_read_is_said(tmp_path: Path, name: str, caplog: pytest.LogC
     assert {next((each for each in expected if said.startswith(each)), said) for said in caplog.messages} == {
         *expected, f"{path}: 1 subject of other vocabularies than gnd, which are metadata",
     }  # fmt: skip
+
+
+NAMESPACE = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
+OAI_DC = f'<oai_dc:dc xmlns:oai_dc="http://www.openarchives.org/OAI/2.0/oai_dc/" {NAMESPACE}'
+FIELDS_OF_DC = (
+    "<dc:title>How bees fly</dc:title><dc:creator>Low, Ann</dc:creator><dc:contributor>Bee, Bo</dc:contributor>"
+    "<dc:subject>Bees</dc:subject><dc:subject>http://d-nb.info/gnd/4006216-6</dc:subject>"
+    "<dc:description>In spirals.</dc:description><dc:date>2019-05-01</dc:date><dc:language>en</dc:language>"
+    "<dc:publisher>Hive Press</dc:publisher><dc:identifier>doi:10.1/bees</dc:identifier>"
+)
+METADATA_OF_DC = {
+    "author": ("Low, Ann", "Bee, Bo"),
+    "year": ("2019",),
+    "publisher": ("Hive Press",),
+    "language": ("en",),
+}
+LABELS_OF_DC = ("Bees", "<http://d-nb.info/gnd/4006216-6>")
+READ_DC = Document("doi:10.1/bees", "How bees fly", "In spirals.", (), METADATA_OF_DC, LABELS_OF_DC)
+
+
+@pytest.mark.parametrize("name", ["x.xml", "x.dat"])
+def test_a_single_record_of_dublin_core(tmp_path: Path, name: str) -> None:
+    assert read(written(tmp_path, f"<?xml version='1.0'?>\n{OAI_DC}>{FIELDS_OF_DC}</oai_dc:dc>", name)) == [READ_DC]
+
+
+def test_the_records_of_a_harvest_have_its_identifiers_and_deleted_ones_are_passed_over(tmp_path: Path) -> None:
+    answer = (
+        '<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><ListRecords>'
+        f"<record><header><identifier>oai:x:1</identifier></header><metadata>{OAI_DC}>{FIELDS_OF_DC}</oai_dc:dc></metadata>"
+        '</record><record><header status="deleted"><identifier>oai:x:2</identifier></header></record>'
+        f"<record><header><identifier>oai:x:3</identifier></header><metadata>{OAI_DC}><dc:title>Ants</dc:title>"
+        "</oai_dc:dc></metadata></record><resumptionToken>t</resumptionToken></ListRecords></OAI-PMH>"
+    )
+    first = Document("oai:x:1", READ_DC.title, READ_DC.abstract, (), METADATA_OF_DC, LABELS_OF_DC)
+    assert read(written(tmp_path, answer, "x.xml")) == [first, Document("oai:x:3", "Ants")]
+
+
+QUALIFIED = (
+    f'<metadata {NAMESPACE} xmlns:dcterms="http://purl.org/dc/terms/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">'
+    "<dc:title>How bees fly</dc:title><dcterms:alternative>Spirals</dcterms:alternative>"
+    "<dc:description>A book.</dc:description><dcterms:abstract>In spirals.</dcterms:abstract>"
+    "<dcterms:tableOfContents>Wings. Legs.</dcterms:tableOfContents><dcterms:issued>2019</dcterms:issued>"
+    '<dc:subject xsi:type="dcterms:LCSH">Bees</dc:subject><dc:subject xsi:type="dcterms:DDC">595.799</dc:subject>'
+    "<dcterms:isPartOf>Journal of Bees</dcterms:isPartOf></metadata>"
+)
+
+
+def test_qualified_terms_of_dublin_core(tmp_path: Path) -> None:
+    path = written(tmp_path, QUALIFIED, "x.xml")
+    assert read(path)[0] == Document(
+        path.as_posix(),
+        "How bees fly",
+        "In spirals.",
+        (Section("Contents", 1, ("Wings. Legs.",)),),
+        {"alternative": ("Spirals",), "year": ("2019",), "venue": ("Journal of Bees",)},
+        ("Bees", "595.799"),
+    )

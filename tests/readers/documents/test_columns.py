@@ -10,7 +10,7 @@ from tests.readers.reading import read, refusal, written
 
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.columns import Columns, parse_columns
+from tagwright.readers.documents.columns import parse_columns
 from tagwright.types import Document
 
 JUMPER = "A warm jumper of yellow wool for cold days, washed by hand and dried flat."
@@ -41,16 +41,6 @@ def test_a_shopify_export_has_its_texts_without_html(tmp_path: Path, caplog: pyt
     ]
 
 
-def test_an_amazon_listing_report_is_read(tmp_path: Path) -> None:
-    content = (
-        "item-name\titem-description\tlisting-id\tseller-sku\tprice\n"
-        "Wool jumper\tWarm and yellow.\t01\tJ-1\t30\nHat\tRed.\t02\tH-1\t9\n"
-    )
-    first, second = read(written(tmp_path, content, "listings.txt"), format="tsv")
-    assert (first.id, first.title, first.abstract) == ("J-1", "Wool jumper", "Warm and yellow.")
-    assert second.metadata == {"listing-id": ("02",), "price": ("9",)}
-
-
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.jsonl"])
 def test_columns_are_what_the_user_says(tmp_path: Path, name: str) -> None:
     rows = [{"Nr": "7", "Name": "Bees", "Body": "They fly.", "Codes": "D1;D2", "By": "Ann", "title": "x"}]
@@ -75,12 +65,6 @@ def test_a_column_that_is_not_there_is_refused_with_those_there_are(tmp_path: Pa
     path = written(tmp_path, "Name,Body\nBees,They fly.\n", "a.csv")
     with pytest.raises(InputError, match=r'a.csv:2: no column "Nmae"; the columns are "name", "body"$'):
         Corpus.read(path, columns={"title": "Nmae"})
-
-
-def test_a_column_for_two_fields_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, "Name,Body\nBees,They fly.\n", "a.csv")
-    with pytest.raises(InputError, match='the column "Name" is given for two fields'):
-        Corpus.read(path, columns={"title": "Name", "text": "Name"})
 
 
 def test_columns_of_what_has_none_are_refused(tmp_path: Path) -> None:
@@ -121,11 +105,6 @@ def test_names_of_our_own_are_taken_as_they_are_and_in_silence(
     assert caplog.messages == []
 
 
-def test_a_body_is_the_text_and_a_summary_the_abstract_beside_it(tmp_path: Path) -> None:
-    [document] = read(written(tmp_path, '{"name": "Bees", "summary": "Short.", "body": "Long."}'))
-    assert (document.abstract, document.sections[0].paragraphs) == ("Short.", ("Long.",))
-
-
 def test_a_text_about_html_is_not_stripped_in_tables(tmp_path: Path) -> None:
     content = "title,text\nA,About </p> tags\nB,About bees\nC,About ants\n"
     assert read(written(tmp_path, content, "a.csv"))[0].abstract == "About </p> tags"
@@ -134,12 +113,6 @@ def test_a_text_about_html_is_not_stripped_in_tables(tmp_path: Path) -> None:
 def test_a_number_that_was_taken_for_an_id_may_come_twice(tmp_path: Path) -> None:
     content = "sku,name\nA,Bees\nB,Wasps\nA,Ants\n,Flies\n"
     assert [document.id for document in read(written(tmp_path, content, "a.csv"))] == ["A", "B", "A#4", "5"]
-
-
-def test_rows_without_ids_of_two_tables_are_called_by_file_and_line(tmp_path: Path) -> None:
-    paths = [written(tmp_path, "title\nBees\n", name) for name in ("a.csv", "b.csv")]
-    assert Corpus.read(*paths).ids == [f"{path.as_posix()}#2" for path in paths]
-    assert Corpus.read(paths[0]).ids == ["2"]
 
 
 def test_lines_of_two_tables_that_stand_for_missing_ids_are_refused_with_the_remedy(tmp_path: Path) -> None:
@@ -155,27 +128,6 @@ def test_columns_without_any_known_name_are_judged_by_what_they_hold(tmp_path: P
     assert refusal(written(tmp_path, "Nummer,Farbe\n1,red\n", "b.csv")).endswith(
         "or say which they are: Corpus.of(documents, title=..., text=...)"
     )
-
-
-@pytest.mark.parametrize(("label", "labels"), [('"sports"', ("sports",)), ("3", ("3",)), ('["a", "b"]', ("a", "b"))])
-def test_a_label_may_be_one_value(tmp_path: Path, label: str, labels: tuple[str, ...]) -> None:
-    [document] = read(written(tmp_path, f'{{"text": "They fly.", "label": {label}}}'))
-    assert document.labels == labels
-
-
-@pytest.mark.parametrize(
-    ("text", "columns"),
-    [
-        ("", {}),
-        ("title=Name", {"title": "Name"}),
-        (
-            " title = Name, text=Body (HTML, long) ,labels=a=b",
-            {"title": "Name", "text": "Body (HTML, long)", "labels": "a=b"},
-        ),
-    ],
-)
-def test_columns_are_parsed(text: str, columns: Columns) -> None:
-    assert parse_columns(text) == columns
 
 
 @pytest.mark.parametrize("text", ["title", "title=", "=Name", "title=a,title=b"])

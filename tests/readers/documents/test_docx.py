@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import sys
 import zipfile
 from itertools import pairwise
 from pathlib import Path
@@ -49,14 +48,6 @@ def test_a_word_file_is_read_whole(tmp_path: Path) -> None:
     assert document.metadata == {"author": ("Ann Müller", "Bo Low"), "keyword": ("wings", "honey")}
 
 
-def test_the_program_that_wrote_a_file_is_not_its_author(tmp_path: Path) -> None:
-    """A new document of python-docx says that its author is python-docx."""
-    file = docx.Document()
-    file.add_paragraph("Bees fly.")
-    [document] = read(written(tmp_path, as_bytes(file), "a.docx"))
-    assert document.metadata == {}
-
-
 def test_headings_in_styles_of_one_s_own_and_by_outline_level(tmp_path: Path) -> None:
     file = docx.Document()
     own = file.styles.add_style("Kapitel", WD_STYLE_TYPE.PARAGRAPH)
@@ -81,11 +72,6 @@ def test_tables_of_contents_and_deletions_are_left_out_and_fields_filled_in_kept
     added = "<w:ins><w:r><w:t>fly</w:t><w:tab/><w:t>high</w:t></w:r></w:ins>"
     file.element.body.insert(2, parse_xml(f"<w:p {nsdecls('w')}>{deleted}{added}</w:p>"))
     assert read(written(tmp_path, as_bytes(file), "a.docx"))[0].abstract == "Bees\n\nfly high"
-
-
-def test_a_file_without_text_is_a_document(tmp_path: Path) -> None:
-    [document] = read(written(tmp_path, as_bytes(docx.Document()), "a.docx"))
-    assert (document.title, document.abstract, document.sections) == ("", "", ())
 
 
 def with_document(xml: str) -> bytes:
@@ -148,13 +134,6 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: py
     )
     monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", str(xml // 4 + 1))
     assert read(path)
-
-
-def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "docx", None)
-    path = written(tmp_path, as_bytes(bees()), "a.docx")
-    rest = "a.docx: reading Word files needs docx, which is not installed;"
-    assert refusal(path).endswith(rest + ' pip install "tagwright[docx]"')
 
 
 def test_styles_that_are_based_on_each_other_are_text(tmp_path: Path) -> None:

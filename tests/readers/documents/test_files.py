@@ -64,22 +64,6 @@ def test_standard_input_is_json_or_a_paper_or_a_text(
     assert read("-") == [expected]
 
 
-def test_empty_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stdin:
-        buffer = io.BytesIO(b" \n")
-
-    monkeypatch.setattr("sys.stdin", Stdin)
-    assert refusal("-") == "standard input: is empty, expected documents"
-
-
-def test_standard_input_may_be_of_a_given_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stdin:
-        buffer = io.BytesIO(b"title,labels\nBees,a|b\n")
-
-    monkeypatch.setattr("sys.stdin", Stdin)
-    assert read("-", format="csv") == [Document("2", "Bees", labels=("a", "b"))]
-
-
 def test_files_of_one_name_in_two_folders_are_told_apart_by_their_paths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,31 +73,17 @@ def test_files_of_one_name_in_two_folders_are_told_apart_by_their_paths(
     assert [document.id for document in read("a", "b")] == ["a/x.txt", "b/x.txt", "y.txt"]
 
 
-def test_single_files_are_named_as_they_were_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("x.txt", "b/x.txt"):
-        written(tmp_path, "Bees", name)
-    monkeypatch.chdir(tmp_path)
-    assert [document.id for document in read("x.txt", "b/x.txt")] == ["x.txt", "b/x.txt"]
-
-
 TABLE = "id,title,labels\n1,Étude – miel,abeilles é\n"
-
-
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig"])
-@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz"])
-def test_a_table_in_another_encoding(tmp_path: Path, encoding: str, name: str) -> None:
-    content = TABLE.encode(encoding)
-    path = written(tmp_path, gzip.compress(content) if name.endswith(".gz") else content, name)
-    assert list(Corpus.read(path, encoding=encoding)) == [Document("1", "Étude – miel", labels=("abeilles é",))]
 
 
 def test_a_text_in_latin_1_with_its_labels_beside_it_and_other_formats_that_say_their_encoding(tmp_path: Path) -> None:
     written(tmp_path, "Étude\nDu miel é".encode("latin-1"), "x.txt")
     written(tmp_path, "abeilles é\n".encode("latin-1"), "x.key")
     written(tmp_path, '<html><head><meta charset="utf-8"><title>Été</title></head><body>é</body></html>', "y.html")
+    written(tmp_path, "abeilles é\n", "y.key")  # beside a page it is UTF-8
     text, page = Corpus.read(tmp_path, encoding="latin-1")
     assert text == Document("x.txt", "Étude", "Du miel é", labels=("abeilles é",))
-    assert page.title == "Été"
+    assert (page.title, page.labels) == ("Été", ("abeilles é",))
 
 
 def test_a_byte_that_the_encoding_lacks_is_named_with_its_line(tmp_path: Path) -> None:
@@ -203,18 +173,6 @@ def test_of_many_papers_the_damaged_are_reported_and_the_others_read(
         caplog.messages[0],
         "1 of 2 files could not be read",
     ]
-
-
-def test_when_no_paper_can_be_read_the_first_is_the_error(tmp_path: Path) -> None:
-    written(tmp_path, b"\xff", "a.txt")
-    written(tmp_path, b"", "b.pdf")
-    assert refusal(tmp_path).startswith("a.txt:1: byte 0xff is not UTF-8")
-
-
-def test_damage_in_a_file_of_many_documents_is_an_error_wherever_it_stands(tmp_path: Path) -> None:
-    written(tmp_path, '{"id": "1", "title": "Bees"}\n{', "a.jsonl")
-    written(tmp_path, "Bees", "b.txt")
-    assert refusal(tmp_path / "*").startswith("a.jsonl:2: is not JSON")
 
 
 def test_json_over_several_lines(tmp_path: Path) -> None:

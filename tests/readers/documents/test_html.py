@@ -3,9 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.readers.reading import outcome, read, refusal, same_folder, written
+from tests.readers.reading import read, written
 
 from tagwright.data.corpus import Corpus
 from tagwright.readers.documents import html
@@ -134,29 +132,9 @@ def test_without_the_extra_teasers_are_read_too(tmp_path: Path, monkeypatch: pyt
     assert document.sections == (Section("More news", 1, ("The new tax law of the town.",)),)
 
 
-def test_pages_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    assert "a.html:1: byte 0xff is not UTF-8" in refusal(written(tmp_path, b"<p>\xff", "a.html"))
-    assert refusal(written(tmp_path, "", "a.html")) == "a.html: is empty, expected documents"
-
-
 def test_a_page_is_known_by_its_content(tmp_path: Path) -> None:
     assert read(written(tmp_path, PAGE, "page"))[0].title == "How bees fly"
     assert read(written(tmp_path, "<html><p>Bees.</p></html>", "a.xml"))[0].abstract == "Bees."
-
-
-@pytest.mark.parametrize(
-    "piece", ["<div>", "<nav>", "<!--", "<a ", "<![", "</", "&#", "<p>a</nav>", "<h1>", "<script>", "<a b='>"]
-)
-@pytest.mark.parametrize("end", ["", ">"])
-def test_a_page_of_one_piece_over_and_over_is_read_or_refused(tmp_path: Path, piece: str, end: str) -> None:
-    """Who makes it quadratic will notice: at 20,000 pieces the parser itself takes minutes."""
-    assert isinstance(outcome(written(tmp_path, piece * 20_000 + end, "a.html")), list | str)
-
-
-@same_folder
-@given(st.text(alphabet="<>/!-[]\"'= abh1p&#;\n", max_size=80))
-def test_any_text_is_a_page(tmp_path: Path, text: str) -> None:
-    assert isinstance(outcome(written(tmp_path, text, "a.html")), list) or not text
 
 
 def test_what_is_between_paragraphs_of_the_main_text_is_read_too(

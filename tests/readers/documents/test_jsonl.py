@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.readers.reading import outcome, read, refusal, same_folder, written
+from tests.readers.reading import read, refusal, same_folder, written
 
-from tagwright.errors import TagwrightError
 from tagwright.readers.documents.jsonl import read_jsonl, write_jsonl
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
@@ -44,12 +43,6 @@ def test_text_is_the_abstract_or_else_a_section(tmp_path: Path) -> None:
     assert (second.abstract, second.sections) == ("Short.", (Section("", 1, ("Body.",)),))
 
 
-def test_fields_without_a_name_of_their_own_are_metadata_unless_they_are_objects(tmp_path: Path) -> None:
-    record = {"id": "a", "title": "Bees", "venue": "Nature", "year": 2020, "raw": {"x": 1}, "none": None}
-    (document,) = read(written(tmp_path, json.dumps(record)))
-    assert document.metadata == {"venue": ("Nature",), "year": ("2020",)}
-
-
 def test_annif_json_lines_have_subjects_and_titles_in_the_metadata(tmp_path: Path) -> None:
     subjects = [{"uri": "http://x/1", "label": "bees"}, {"label": "wasps"}]
     record = {"text": "They fly.", "metadata": {"title": "Bees", "author": "Ann"}, "subjects": subjects}
@@ -74,19 +67,6 @@ def test_fields_that_cannot_be_metadata_are_counted_and_named(tmp_path: Path, ca
     path = written(tmp_path, "".join(json.dumps(each) + "\n" for each in records))
     assert [each.metadata for each in read(path)] == [{"author": ("Ann",)}, {"year": ("2019",)}]
     assert caplog.messages == [f"{path}: not read: links (2), size (1)"]
-
-
-def test_at_most_ten_fields_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = written(
-        tmp_path, json.dumps({"id": "1", "title": "B", **{f"f{number}": [{"a": 1}] for number in range(13)}})
-    )
-    read(path)
-    assert caplog.messages[0].endswith("f8 (1), f9 (1) and 3 other fields")
-
-
-def test_annif_json_lines_keep_a_document_id(tmp_path: Path) -> None:
-    (document,) = read(written(tmp_path, '{"document_id": "article1", "text": "They fly."}'))
-    assert document.id == "article1"
 
 
 def test_extreme_classification_labels_are_positions(tmp_path: Path) -> None:
@@ -161,87 +141,17 @@ def test_a_wrong_line_is_refused_with_its_number(tmp_path: Path, line: str, prob
     assert message.startswith("x.jsonl:3: " + problem)
 
 
-def test_labels_given_as_documents_are_refused(tmp_path: Path) -> None:
-    assert refusal(written(tmp_path, '{"id": "1", "names": ["Bees"]}')) == (
-        "x.jsonl:1: holds labels, expected documents; give this file as the vocabulary"
-    )
-
-
-def test_half_a_surrogate_pair_and_control_characters_are_replaced(tmp_path: Path) -> None:
-    (document,) = read(written(tmp_path, r'{"id": "a", "title": "x\ud800y", "abstract": "b\u0000c"}'))
-    assert (document.title, document.abstract) == ("x\ufffdy", "b c")
-
-
-def test_a_document_of_ten_megabytes_is_read(tmp_path: Path) -> None:
-    text = "word " * 2_000_000 + "end"
-    for name, content in (
-        ("x.jsonl", json.dumps({"id": "a", "text": text})),
-        ("x.csv", f'id,text\na,"{text}"\n'),
-        ("x.tsv", f"id\ttext\na\t{text}\n"),
-        ("x.md", f"# Title\n{text}"),
-    ):
-        (document,) = read(written(tmp_path, content, name))
-        assert document.abstract == text
-
-
-def test_what_is_written_as_json_lines_has_the_shape_of_the_corpora(tmp_path: Path) -> None:
-    sections = (Section("Wings", 1, ("Four.",)),)
-    write_jsonl([Document("a", "Bees", "Fly.", sections, {"venue": ("N",)}, ("1",))], tmp_path / "x.jsonl")
-    assert json.loads((tmp_path / "x.jsonl").read_bytes()) == {
-        "id": "a",
-        "title": "Bees",
-        "abstract": "Fly.",
-        "sections": [{"heading": "Wings", "level": 1, "paragraphs": ["Four."]}],
-        "metadata": {"venue": ["N"]},
-        "labels": ["1"],
-    }
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
-    path = written(tmp_path, "old")
-    with pytest.raises(AttributeError):
-        write_jsonl([Document("a"), None], path)  # type: ignore[list-item]
-    assert path.read_text() == "old"
-    with pytest.raises(TagwrightError, match="cannot be written"):
-        write_jsonl([], path / "below-a-file.jsonl")
-
-
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20).map(lambda text: clean(text).strip())
 filled = texts.filter(bool)
 tuples = st.lists(filled, max_size=3, unique=True).map(tuple)
 sections_ = st.builds(Section, texts, st.integers(1, 9), tuples)
 documents_ = st.builds(
-    Document,
-    filled,
-    texts,
-    texts,
-    st.lists(sections_, max_size=3).map(tuple),
-    st.dictionaries(filled, tuples),
-    tuples,
+    Document, filled, texts, texts, st.lists(sections_, max_size=3).map(tuple), st.dictionaries(filled, tuples), tuples
 )
 
 
-@settings(same_folder, max_examples=40)
+@settings(same_folder, max_examples=20)
 @given(st.lists(documents_, max_size=5), st.sampled_from(["x.jsonl", "x.jsonl.gz"]))
 def test_json_lines_read_what_they_wrote(tmp_path: Path, documents: list[Document], name: str) -> None:
     write_jsonl(documents, tmp_path / name)
     assert [document for _, document in read_jsonl(tmp_path / name)] == documents
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
-fields = st.sampled_from(
-    ["id", "title", "text", "sections", "metadata", "labels", "paper", "paragraphs", "subjects", "names"]
-)
-
-
-@same_folder
-@given(st.lists(st.dictionaries(fields, json_values, max_size=6), min_size=1, max_size=3))
-@example([{"id": 1, "sections": [{"section": "a", "text": {}}]}])
-def test_any_json_is_read_or_refused(tmp_path: Path, records: list[dict[str, object]]) -> None:
-    path = written(tmp_path, "\n".join(map(json.dumps, records)))
-    result = outcome(path)
-    assert result.startswith(f"{path}:") if isinstance(result, str) else len(result) == len(records)

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 import logging
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.readers.reading import outcome, read, refusal, same_folder, written
+from tests.readers.reading import read, refusal, written
 
 from tagwright.readers.documents.latex import converter, known_macros
 from tagwright.types import Document, Section
@@ -56,15 +53,6 @@ def test_a_paper_has_title_abstract_sections_and_metadata(tmp_path: Path) -> Non
     ]
 
 
-def test_a_piece_without_document_is_read_and_what_stands_first_is_the_abstract(tmp_path: Path) -> None:
-    [document] = read(written(tmp_path, "They fly.\n\\section{Wings}\nFour.\n", "a.tex"))
-    assert (document.title, document.abstract, document.sections) == (
-        "",
-        "They fly.",
-        (Section("Wings", 1, ("Four.",)),),
-    )
-
-
 def test_the_format_may_be_given(tmp_path: Path) -> None:
     path = written(tmp_path, PAPER, "a.txt")
     assert read(path)[0].title == r"\documentclass[11pt]{article} % of 2026"
@@ -86,26 +74,8 @@ def test_macros_cannot_grow_without_end(tmp_path: Path) -> None:
     assert len(read(written(tmp_path, content, "a.tex"))[0].abstract) < 20
 
 
-def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pylatexenc", None)
-    path = written(tmp_path, PAPER, "a.tex")
-    rest = "a.tex: reading LaTeX needs pylatexenc, which is not installed;"
-    assert refusal(path).endswith(rest + ' pip install "tagwright[latex]"')
-
-
 def test_braces_nested_too_deep_are_refused(tmp_path: Path) -> None:
     assert refusal(written(tmp_path, "{" * 20_000, "a.tex")).startswith("a.tex: is no LaTeX file, or a damaged one (")
-
-
-@same_folder
-@given(
-    st.text("\\{}[]$%&~ab\n")
-    | st.tuples(st.integers(0, 900), st.integers(0, 900)).map(lambda c: PAPER[: c[0]] + PAPER[c[1] :])
-)
-def test_a_broken_file_is_read_or_refused(tmp_path: Path, content: str) -> None:
-    path = written(tmp_path, content, "a.tex")
-    result = outcome(path)
-    assert result.startswith(str(path)) if isinstance(result, str) else result
 
 
 def test_a_link_is_its_text(tmp_path: Path) -> None:
@@ -136,8 +106,3 @@ def test_a_macro_on_which_the_converter_fails_is_its_arguments(tmp_path: Path, m
 
     monkeypatch.setattr(LatexNodes2Text, "macro_node_to_text", fails)
     assert read(written(tmp_path, r"See \emph{our} \textbf{site}.", "a.tex"))[0].abstract == "See our site."
-
-
-def test_spaces_after_macros_stay_where_runs_of_nodes_meet(tmp_path: Path) -> None:
-    text = r"\alpha beta {x} " * 500
-    assert read(written(tmp_path, text, "a.tex"))[0].abstract == " ".join(["αbeta x"] * 500)

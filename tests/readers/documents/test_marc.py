@@ -13,7 +13,6 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, on_command_line
 from tagwright.readers.documents.catalogue import Remarks
 from tagwright.readers.documents.marc import _decoded, read_marc
-from tagwright.readers.limits import collecting, document_limit
 from tagwright.types import Document, Label, Section
 
 READ = Document(
@@ -70,16 +69,6 @@ def test_marc_8_is_recognised_by_the_leader(tmp_path: Path) -> None:
     assert document.title == "Die Vögel : ΑΒ"
 
 
-def test_utf_8_under_a_leader_that_says_marc_8(tmp_path: Path) -> None:
-    record = iso2709([("001", b"1"), ("245", "00\x1faDie Vögel".encode())])
-    assert read(written(tmp_path, record, "x.mrc"))[0].title == "Die Vögel"
-
-
-def test_signs_around_an_unsorted_article_are_no_part_of_the_title(tmp_path: Path) -> None:
-    assert read(written(tmp_path, utf8(marc_record(title("\x98Die\x9c Vögel"))), "x.mrc"))[0].title == "Die Vögel"
-    assert read(written(tmp_path, in_xml(marc_record(title("\x98Die\x9c Vögel"))), "x.xml"))[0].title == "Die Vögel"
-
-
 def test_damaged_records_are_said_and_the_others_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     good = [utf8(marc_record(title(f"Bees {number}", str(number)))) for number in range(4)]
     wrong_base = good[0][:12] + b"xxxxx" + good[0][17:]
@@ -93,45 +82,10 @@ def test_damaged_records_are_said_and_the_others_read(tmp_path: Path, caplog: py
     assert third == "5: left out: is a MARC record that breaks off"
 
 
-def test_errors_of_records_are_collected(tmp_path: Path) -> None:
-    good = utf8(marc_record(title("Bees")))
-    path, errors = written(tmp_path, good[:12] + b"xxxxx" + good[17:] + good, "x.mrc"), list[InputError]()
-    with collecting(errors.append):
-        assert [document.title for document in read(path)] == ["Bees"]
-    assert [error.line for error in errors] == [1]
-
-
 def test_a_file_of_damaged_records_alone_is_an_error(tmp_path: Path) -> None:
     assert refusal(written(tmp_path, b"00050nam  2200025 a 4500" + b"x" * 40, "x.mrc")) == (
         "x.mrc:1: is a MARC record that breaks off"
     )
-
-
-def test_a_record_above_the_limit_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    large, small = marc_record(title("Bees " * 400)), marc_record(title("Wasps", "2"))
-    with document_limit(1000):
-        assert [each.title for each in read(written(tmp_path, utf8(large, small), "x.mrc"))] == ["Wasps"]
-    assert "1: left out: is larger than 1,000 bytes" in caplog.text
-
-
-def test_deleted_records_and_authorities_are_passed_over(tmp_path: Path) -> None:
-    deleted = marc_record(title("Gone"), "00000dam a2200000 a 4500")
-    authority = marc_record([("001", "2"), ("150", ("  ", "aBees"))], "00000nz  a2200000n  4500")
-    assert [each.title for each in read(written(tmp_path, utf8(deleted, authority, marc_record(BEES)), "x.mrc"))] == [
-        READ.title
-    ]
-
-
-@pytest.mark.parametrize("name", ["x.mrc", "x.dat"])
-def test_a_record_whose_type_is_blank_is_read(tmp_path: Path, name: str) -> None:
-    untyped = marc_record(title("Bees"), "00000    a2200000   4500")
-    assert [each.title for each in read(written(tmp_path, utf8(untyped), name))] == ["Bees"]
-
-
-def test_a_record_of_another_type_is_read_if_it_has_a_title(tmp_path: Path) -> None:
-    """Libraries keep old records under a type of holdings."""
-    record = marc_record(title("Bees"), "00000nx  a2200000   4500")
-    assert [each.title for each in read(written(tmp_path, utf8(record), "x.mrc"))] == ["Bees"]
 
 
 def test_a_record_without_number_or_title(tmp_path: Path) -> None:
@@ -215,23 +169,6 @@ def test_the_original_script_is_read_beside_the_romanised_one(
     ]
 
 
-def test_the_code_of_a_vocabulary_has_no_punctuation_at_its_end(tmp_path: Path) -> None:
-    subjects = [
-        ("650", (" 7", "aBienen", "2gnd.")),
-        ("650", (" 7", "aWespen", "2GND")),
-        ("084", ("  ", "aWV 4", "2rvk,")),
-    ]
-    path = written(tmp_path, utf8(marc_record([*title("Bees"), *subjects])), "x.mrc")
-    assert Corpus.read(path, columns={"labels": "gnd"})[0].labels == ("Bienen", "Wespen")
-    assert Corpus.read(path, columns={"labels": "rvk."})[0].labels == ("WV 4",)
-
-
-def test_subjects_of_other_vocabularies_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = written(tmp_path, utf8(marc_record(BEES)), "x.mrc")
-    Corpus.read(path, columns={"labels": "gnd"})
-    assert caplog.messages == [f"{path}: 4 subjects of other vocabularies than gnd, which are metadata"]
-
-
 def test_damaged_indicators_are_said_with_the_first_record(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -256,8 +193,8 @@ def test_damaged_codes_of_subfields_are_said_and_their_values_read(
     content = [b"00\x1f\xb9Bees", "00\x1féWasps".encode(), b"00\x1faAnts\x1f"]
     fields = [(str(520 + number), each) for number, each in enumerate(content)]
     path = written(tmp_path, iso2709([("001", b"1"), *fields], b"nam a22"), "x.mrc")
-    found = [each for _, each in _decoded(path, Remarks(path))]
-    assert [each.subfields for each in found[0][2:]] == [  # type: ignore[index]
+    [(_, found)] = _decoded(path, Remarks(path))  # type: ignore[misc]
+    assert [each.subfields for each in found[2:]] == [
         (("\ufffd", "Bees"),), (("\ufffd", "Wasps"),), (("a", "Ants"),)
     ]  # fmt: skip
     read(path)
@@ -291,17 +228,6 @@ def test_chinese_text_that_breaks_off_prints_nothing(tmp_path: Path, capfd: pyte
     record = iso2709([("001", b"1"), ("245", b"00\x1faBees \x1b$1!0")])
     assert read(written(tmp_path, record, "x.mrc"))[0].title == "Bees"
     assert capfd.readouterr().err == ""
-
-
-def test_records_without_title_and_text_and_those_passed_over_are_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    empty = marc_record([("001", "1"), ("856", ("4 ", "uhttp://x"))])
-    deleted = marc_record(title("Gone"), "00000dam a2200000 a 4500")
-    path = written(tmp_path, utf8(empty, empty, deleted, marc_record(title("Bees", "3"))), "x.mrc")
-    assert [each.title for each in read(path)] == ["", "", "Bees"]
-    assert f"{path}:1: has no title and no text (and 1 other record)" in caplog.messages
-    assert f"{path}:3: passed over: is deleted, or describes no work" in caplog.messages
 
 
 ITALIAN: list[tuple[str, Values]] = [

@@ -1,16 +1,11 @@
 from __future__ import annotations
 
-import logging
-import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.readers.printed import Set, page, pdf
-from tests.readers.reading import outcome, read, refusal, same_folder, written
+from tests.readers.reading import read, refusal, written
 
-from tagwright.readers.documents.pdf import Line, to_paragraphs
 from tagwright.types import Document
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -90,11 +85,6 @@ def test_a_hyphen_at_the_end_of_a_line_goes_where_the_word_goes_on(
     assert read(written(tmp_path, content, "a.pdf"))[0].title == whole
 
 
-def test_many_lines_are_one_paragraph() -> None:
-    lines = [Line("bees fly", 0, 300_000.0 - 12 * row, 10.0) for row in range(20_000)]
-    assert [len(paragraph) for paragraph in to_paragraphs(lines)] == [20_000]
-
-
 def test_a_paragraph_goes_on_over_columns_and_pages_until_it_ends(tmp_path: Path) -> None:
     left = [
         Set("Bees fly over the", 100),
@@ -107,15 +97,6 @@ def test_a_paragraph_goes_on_over_columns_and_pages_until_it_ends(tmp_path: Path
         "\n\n".join((document.title, document.abstract))
         == "Bees fly over the old town and look for honey.\n\nAnts do not."
     )
-
-
-def test_five_hundred_pages(tmp_path: Path) -> None:
-    names = ["".join(chr(ord("a") + int(digit)) for digit in str(number)) for number in range(500)]
-    pages = [page(("The same head", 10, False), f"Bee {name} flies\nto {name}.", f"It calls {name}.") for name in names]
-    [document] = read(written(tmp_path, pdf(pages, title="Bees"), "a.pdf"))
-    assert document.abstract.split("\n\n") == [
-        text for name in names for text in (f"Bee {name} flies to {name}.", f"It calls {name}.")
-    ]
 
 
 @pytest.mark.parametrize(
@@ -132,59 +113,9 @@ def test_files_without_text_are_refused(tmp_path: Path, content: bytes, problem:
     assert problem in refusal(written(tmp_path, content, "a.pdf"))
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [(b"(anonymous)", ()), (b"anonymous", ()), (b"Ann M\xfcller and Bo Low", ("Ann Müller", "Bo Low"))],
-)
-def test_the_program_that_wrote_a_file_is_not_its_author(
-    tmp_path: Path, said: bytes, expected: tuple[str, ...]
-) -> None:
-    """ReportLab writes (anonymous) where no author is given."""
-    content = pdf([page("Bees fly.")], title="AUTHOR" + "-" * len(said))
-    escaped = said.replace(b"(", b"\\(").replace(b")", b"\\)")
-    content = content.replace(b"<</Title(AUTHOR" + b"-" * len(said) + b")>>", b"<</Author(" + escaped + b")>>")
-    [document] = read(written(tmp_path, content, "a.pdf"))
-    assert document.metadata.get("author", ()) == expected
-
-
 def test_a_file_that_opens_without_its_password_is_read() -> None:
     assert read(FIXTURES / "restricted.pdf")[0].title == "Bees fly in spirals."
 
 
 def test_a_file_with_a_password_is_refused() -> None:
     assert refusal(FIXTURES / "locked.pdf") == "locked.pdf: is encrypted; save it without a password"
-
-
-def test_a_page_that_is_damaged_is_said_and_the_others_are_read(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from pypdfium2 import PdfDocument
-
-    get_page = PdfDocument.get_page
-
-    def broken(self: PdfDocument, index: int) -> object:
-        if index == 0:
-            raise KeyError("/Font")
-        return get_page(self, index)
-
-    monkeypatch.setattr(PdfDocument, "get_page", broken)
-    with caplog.at_level(logging.WARNING):
-        [document] = read(written(tmp_path, pdf([FIRST, SECOND]), "a.pdf"))
-    assert document.abstract.endswith(LAST)
-    assert [message.rpartition("/a.pdf")[2] for message in caplog.messages] == [": page 1 cannot be read ('/Font')"]
-
-
-def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pypdfium2", None)
-    path = written(tmp_path, pdf([FIRST]), "a.pdf")
-    rest = "a.pdf: reading PDF needs pypdfium2, which is not installed;"
-    assert refusal(path).endswith(rest + ' pip install "tagwright[pdf]"')
-
-
-@same_folder
-@given(st.integers(0, 4000), st.integers(0, 4000), st.binary(max_size=9))
-def test_a_file_with_bytes_cut_out_is_read_or_refused(tmp_path: Path, start: int, end: int, noise: bytes) -> None:
-    content = pdf([FIRST, SECOND], [("1 Introduction", 0, -1), ("2 Results", 1, -1)])
-    path = written(tmp_path, content[:start] + noise + content[end:], "a.pdf")
-    result = outcome(path)
-    assert result.startswith(str(path)) if isinstance(result, str) else result

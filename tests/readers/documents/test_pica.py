@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.readers.reading import read, refusal, written
+from tests.readers.reading import read, written
 
-from tagwright.data.corpus import Corpus
 from tagwright.readers.limits import document_limit
 from tagwright.types import Document, Section
 
@@ -122,11 +120,6 @@ def test_every_record_is_read_whole_in_every_serialisation(tmp_path: Path, name:
     assert read(written(tmp_path, content, name)) == [READ, *(Document(each, "Ants") for each in "2345")]
 
 
-def test_records_without_blank_lines_may_begin_before_their_number(tmp_path: Path) -> None:
-    content = BEES + "002@ $0Aau\n003@ $02\n021A $aAnts\n" + BEES.replace("123456789", "3")
-    assert [each.id for each in read(written(tmp_path, content, "x.pica"))] == ["123456789", "2", "3"]
-
-
 def test_fields_of_copies_belong_to_the_record_before_them(tmp_path: Path) -> None:
     """In dumps each level of a record has an end of its own, and the number of the record before it."""
     title, library, copy = ("003@ $01\n021A $aAnts\n", "101@ $a22\n", "203@/01 $02\n044K $aAmeise\n")
@@ -151,36 +144,3 @@ def test_a_damaged_binary_record_costs_itself_alone(tmp_path: Path, caplog: pyte
     assert first.startswith("2: left out: 'Title \\x1faAnts' is no field of PICA+")
     assert second == "3: left out: byte 0xff is not UTF-8; encoding=cp1252 names another"
     assert third.startswith("4: left out: is larger than 1,000 bytes")
-
-
-def test_the_subjects_of_one_vocabulary_are_taken(tmp_path: Path) -> None:
-    [document] = Corpus.read(written(tmp_path, BEES, "x.pica"), columns={"labels": "gnd"})
-    assert document.labels == READ.labels[:3]
-    assert document.metadata["subject"] == ("595.799", "42.75", "WV 4000")
-
-
-def test_damaged_records_are_said_with_their_lines_and_the_others_read(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = written(tmp_path, f"003@ $01\nTitle: Bees\n\n{BEES}", "x.pica")
-    with caplog.at_level(logging.WARNING):
-        assert read(path) == [READ]
-    assert "x.pica:2: left out: 'Title: Bees' is no field of PICA+" in caplog.text
-
-
-def test_a_file_without_a_readable_record_is_refused(tmp_path: Path) -> None:
-    assert refusal(written(tmp_path, "Bees", "x.pica")).startswith("x.pica:1: 'Bees' is no field of PICA+")
-
-
-def test_a_record_above_the_limit_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    large = "003@ $01\n" + "021A $aBees\n" * 100
-    with document_limit(1000):
-        assert read(written(tmp_path, f"{large}\n{BEES}", "x.pica")) == [READ]
-    assert "x.pica:1: left out: is larger than 1,000 bytes" in caplog.text
-
-
-def test_authority_records_are_passed_over_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    authority = "002@ $0Tsv1\n003@ $01\n041A $aBiene\n"
-    path = written(tmp_path, f"{authority}\n{BEES}\n{authority}", "x.pica")
-    assert read(path) == [READ]
-    assert f"{path}:1: passed over: is an authority record, or has no fields (and 1 other record)" in caplog.messages

@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.readers.printed import page, pdf
 from tests.readers.reading import read, refusal, written
 
 from tagwright.readers.documents.plain_text import parse_markdown, parse_text
@@ -21,17 +20,6 @@ def test_headings_in_fenced_code_are_no_headings() -> None:
     assert document.title == "Shell"
     assert document.abstract == "````sh\n# comment\n```\n\n# more\n````\nafter"
     assert document.sections == (Section("Next", 1, ("~~~\n# x",)),)
-
-
-def test_levels_count_the_headings_above() -> None:
-    document = parse_markdown("# T\n### A\n## B\n#### C\n# D\n## E")
-    assert [(section.heading, section.level) for section in document.sections] == [
-        ("A", 1),
-        ("B", 1),
-        ("C", 2),
-        ("D", 1),
-        ("E", 2),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -83,18 +71,6 @@ def test_labels_lie_beside_html_as_beside_texts_and_are_no_documents_in_a_glob(t
         assert [document.labels for document in read(source)] == [("http://x/1",), ("computer science",)]
     assert len(read(*sorted(tmp_path.iterdir()))) == 2  # as a shell names the files of a glob
     assert [document.title for document in read(tmp_path / "*.html")] == ["Bees", "Wasps"]
-
-
-@pytest.mark.parametrize("name", ["a.pdf", "a.docx"])
-def test_labels_lie_beside_pdf_and_word(tmp_path: Path, name: str) -> None:
-    if name == "a.docx":
-        docx = pytest.importorskip("docx").Document()
-        docx.add_paragraph("They fly.")
-        docx.save(tmp_path / name)
-    else:
-        written(tmp_path, pdf([page("They fly.")]), name)
-    written(tmp_path, "bees\n", "a.key")
-    assert [document.labels for document in read(tmp_path / "*")] == [("bees",)]
 
 
 def test_a_table_beside_no_text_is_a_document_of_its_own_in_a_glob(tmp_path: Path) -> None:

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
-from tests.readers.reading import outcome, read, refusal, same_folder, written
+from tests.readers.reading import read, refusal, written
 
 from tagwright.readers.documents.s2orc import adapt_s2orc
 from tagwright.types import Document, Section
@@ -150,10 +149,6 @@ def test_attributes_of_a_heading_that_are_no_object_are_ignored() -> None:
     assert [section["heading"] for section in found["sections"]] == ["Wings"]
 
 
-def test_a_paper_without_anything_is_a_document(tmp_path: Path) -> None:
-    assert read(written(tmp_path, '{"paper_id": "1"}')) == [Document("1")]
-
-
 KEYS = ["text", "section", "start", "end", "attributes", "annotations", "paragraph", "abstract", "other_ids", "first"]
 FIELDS = [*PARSE, "content", "body", "pdf_parse", "authors", "metadata", "bibliography", "title"]
 json_values = st.recursive(
@@ -161,11 +156,3 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=3),
     max_leaves=10,
 )
-
-
-@same_folder
-@given(st.dictionaries(st.sampled_from(FIELDS), json_values))
-def test_any_json_is_read_or_refused(tmp_path: Path, fields: dict[str, Any]) -> None:
-    path = written(tmp_path, json.dumps({"paper_id": "1", **fields}))
-    result = outcome(path)
-    assert result.startswith(f"{path}:1: ") if isinstance(result, str) else result

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.readers.documents.sections import numbered_depth, to_document, to_sections
+from tagwright.readers.documents.sections import to_document, to_sections
 from tagwright.types import Section
 
 depths = st.lists(st.integers(0, 9), max_size=30)
@@ -40,7 +40,3 @@ def test_a_structured_abstract_keeps_its_headings() -> None:
 def test_an_abstract_that_is_not_the_first_section_stays_one() -> None:
     document = to_document("Bees", [(0, "They fly."), (1, "Wings"), (1, "Summary"), (0, "Four.")])
     assert (document.abstract, len(document.sections)) == ("They fly.", 2)
-
-
-def test_words_are_no_numbers() -> None:
-    assert [numbered_depth(text) for text in ("1.2.3.4", "B.2", "v1.2", "a.b", "12")] == [4, 2, 1, 1, 1]

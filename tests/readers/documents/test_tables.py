@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.readers.reading import read, refusal, written
 
-from tagwright.types import Document, Section
+from tagwright.types import Document
 
 
 def test_tsv_without_header_is_text_and_labels(tmp_path: Path) -> None:
@@ -40,23 +40,6 @@ def test_columns_with_a_header(tmp_path: Path, name: str, mark: str) -> None:
     content = "\ufeff" + "\r\n".join(mark.join(row) for row in rows) + "\r\n"
     path = written(tmp_path, gzip.compress(content.encode()) if name.endswith(".gz") else content, name)
     assert read(path) == [Document("a", "Bees", "They fly.", (), {"venue": ("Nature",)}, ("D1", "D2"))]
-
-
-def test_csv_cells_may_hold_commas_quotes_and_line_ends(tmp_path: Path) -> None:
-    content = 'text,labels\n"One, ""two""\nthree",a;b\n\nFour,\n'
-    assert [
-        (document.id, document.abstract, document.labels) for document in read(written(tmp_path, content, "x.csv"))
-    ] == [
-        ("2", 'One, "two"\nthree', ("a", "b")),
-        ("5", "Four", ()),
-    ]
-
-
-def test_annif_csv_columns_are_known(tmp_path: Path) -> None:
-    content = 'document_id,text,subject_uris\nRFC791,"RFC 791: Internet Protocol","<http://x/1> <http://x/3>"\n'
-    assert read(written(tmp_path, content, "x.csv")) == [
-        Document("RFC791", abstract="RFC 791: Internet Protocol", labels=("http://x/1", "http://x/3"))
-    ]
 
 
 @pytest.mark.parametrize(
@@ -137,42 +120,3 @@ def test_a_csv_of_excel_is_read(tmp_path: Path, first: str) -> None:
 )
 def test_a_wrong_table_is_refused_with_the_line(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
     assert refusal(written(tmp_path, content, name)).startswith(message)
-
-
-def test_parquet_columns_may_be_lists_and_structs(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    columns = {
-        "id": [1, 2],
-        "title": ["Bees", None],
-        "sections": [[{"heading": "Wings", "level": 1, "paragraphs": ["Four."]}], None],
-        "labels": [["D1", "D2"], None],
-        "author": [["Ann", "Bob"], []],
-        "year": [2020, None],
-    }
-    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
-    assert read(tmp_path / "x.parquet") == [
-        Document(
-            "1",
-            "Bees",
-            "",
-            (Section("Wings", 1, ("Four.",)),),
-            {"author": ("Ann", "Bob"), "year": ("2020",)},
-            ("D1", "D2"),
-        ),
-        Document("2"),
-    ]
-
-
-def test_parquet_labels_may_be_text_and_rows_are_named_in_errors(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pq.write_table(pa.table({"text": ["Bees", "Wasps"], "labels": ["a;b", None]}), tmp_path / "x.parquet")
-    assert [(document.id, document.labels) for document in read(tmp_path / "x.parquet")] == [
-        ("1", ("a", "b")),
-        ("2", ()),
-    ]
-    pq.write_table(pa.table({"id": ["a", None], "text": ["Bees", "Wasps"]}), tmp_path / "x.parquet")
-    assert refusal(tmp_path / "x.parquet").startswith("x.parquet:2: id is null")

@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-import contextlib
 import gzip
 import socket
-import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 from tests.readers.reading import labels_refusal as refusal
-from tests.readers.reading import same_folder
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.errors import ConfigError
 from tagwright.readers.labels import skos
 from tagwright.types import Label
 
@@ -89,61 +84,12 @@ def test_rdf_xml_with_namespace_entities_is_read(tmp_path: Path) -> None:
     ]
 
 
-def test_ntriples_are_read(tmp_path: Path) -> None:
-    assert list(Vocabulary.read(written(tmp_path, TRIPLES, "zoo.nt"))) == [
-        Label("http://zoo/2", ("Vögel",), languages=(("de", "Vögel"),))
-    ]
-
-
-def test_a_concept_without_a_name_in_the_language_keeps_one_in_another(tmp_path: Path) -> None:
-    labels = Vocabulary.read(turtle(tmp_path, TURTLE), language="de")
-    assert [label.names for label in labels] == [("Animals",), ("Vögel", "Federvieh", "Aves"), ("Owls",)]
-    assert [label.description for label in labels] == ["Ohne.", "", ""]
-
-
-@pytest.mark.parametrize(
-    ("names", "language", "preferred"),
-    [
-        ('"b"@de, "a"@fr', "fr", "a"),
-        ('"b"@de, "c", "a"@en', "de", "b"),
-        ('"b"@en-GB, "c", "a"@de', "en", "b"),
-        ('"b"@fr, "c", "a"@en', None, "a"),
-    ],
-)
-def test_the_preferred_name_is_in_the_nearest_language(
-    tmp_path: Path, names: str, language: str | None, preferred: str
-) -> None:
-    path = turtle(tmp_path, f"z:1 a skos:Concept ; skos:prefLabel {names} .")
-    assert Vocabulary.read(path, language=language)[0].name == preferred
-
-
 def test_fallback_goes_to_no_language_then_english_then_the_first_by_tag(tmp_path: Path) -> None:
     content = """z:0 a skos:Concept ; skos:prefLabel "gesucht"@de .
     z:1 a skos:Concept ; skos:prefLabel "a"@cs, "plain", "b"@en . z:2 a skos:Concept ; skos:prefLabel "a"@cs, "b"@en .
     z:3 a skos:Concept ; skos:prefLabel "b"@fr, "x"@cs . """
     labels = Vocabulary.read(turtle(tmp_path, content), language="de")
     assert [label.name for label in labels] == ["gesucht", "plain", "b", "x"]
-
-
-def test_without_english_the_most_frequent_language_is_the_default(tmp_path: Path) -> None:
-    content = """z:1 a skos:Concept ; skos:prefLabel "a"@fi, "b"@sv .
-    z:2 a skos:Concept ; skos:prefLabel "c"@sv . z:3 a skos:Concept ; skos:prefLabel "d" ."""
-    assert [label.name for label in Vocabulary.read(turtle(tmp_path, content))] == ["b", "c", "d"]
-
-
-@pytest.mark.parametrize(
-    ("language", "likely", "name"),
-    [
-        (None, "", "Birds"), (None, "german", "Vögel"), (None, "french+german", "Vögel"), (None, "french", "Birds"),
-        (None, "german+english", "Vögel"), (None, "english+german", "Birds"),
-        ("auto", "german", "Vögel"), ("English", "german", "Birds"), ("ger", "", "Vögel"),
-    ],
-)  # fmt: skip
-def test_names_are_in_the_likely_language_unless_one_is_wanted(
-    tmp_path: Path, language: str | None, likely: str, name: str
-) -> None:
-    vocabulary = Vocabulary.read(turtle(tmp_path, TURTLE), language=language, likely=lambda: likely)
-    assert vocabulary[vocabulary.index["http://zoo/2"]].name == name
 
 
 def test_a_language_nothing_is_in_is_refused_with_those_there_are(tmp_path: Path) -> None:
@@ -264,18 +210,6 @@ def test_concepts_without_any_label_are_left_out_and_counted(tmp_path: Path, cap
     assert caplog.messages == [f"{path}: 2 of 3 concepts left out: 2 without a name"]
 
 
-def test_relative_ids_do_not_depend_on_where_the_file_lies(tmp_path: Path) -> None:
-    content = PREFIXES + '<#owl> a skos:Concept ; skos:prefLabel "Owls" .'
-    (tmp_path / "a").mkdir()
-    for path in (written(tmp_path, content), written(tmp_path / "a", content)):
-        assert Vocabulary.read(path).ids == ("file:///#owl",)
-
-
-def test_texts_are_cleaned(tmp_path: Path) -> None:
-    path = turtle(tmp_path, r'z:1 a skos:Concept ; skos:prefLabel " Cafe\u0301\u0000bar\uD800 " .')
-    assert Vocabulary.read(path)[0].name == "Café bar�"
-
-
 # What is refused
 
 
@@ -287,11 +221,7 @@ def test_texts_are_cleaned(tmp_path: Path) -> None:
         ("zoo.nt", "<a> <b>", "zoo.nt: is not ntriples (Invalid line: <a> <b>)"),
         ("zoo.rdf", "<a>\n<b></a>", "zoo.rdf:2: is not rdfxml (mismatched tag)"),
         ("zoo.rdf", "no xml", "zoo.rdf:1: is not XML (syntax error)"),
-        (
-            "zoo.ttl",
-            b"\n\xff",
-            "zoo.ttl:2: byte 0xff is not UTF-8; save the file as UTF-8",
-        ),
+        ("zoo.ttl", b"\n\xff", "zoo.ttl:2: byte 0xff is not UTF-8; save the file as UTF-8"),
         ("zoo.ttl", "", "zoo.ttl: holds no skos:Concept in use, expected a SKOS thesaurus"),
         ("zoo.nt", "<http://a> <http://b> <http://c> .", "zoo.nt: holds no skos:Concept in use"),
         ("zoo.ttl.gz", b"", "zoo.ttl.gz: holds no skos:Concept in use"),
@@ -359,12 +289,6 @@ def test_an_external_document_type_is_refused(tmp_path: Path) -> None:
     assert message.endswith('refers to the document type "http://localhost/x.dtd", which is never read; remove it')
 
 
-def test_entities_cannot_hide_behind_another_encoding(tmp_path: Path) -> None:
-    text = XML.replace("UTF-8", "UTF-16").replace('"&#160;"', 'SYSTEM "file:///etc/passwd"')
-    assert "zoo.rdf" in refusal(written(tmp_path, text, "zoo.rdf"))
-    assert "declares the XML entity" in refusal(written(tmp_path, text.encode("utf-16"), "zoo.rdf"))
-
-
 @pytest.mark.parametrize(("name", "content"), [("zoo.ttl", PREFIXES + TURTLE), ("zoo.rdf", XML), ("zoo.nt", TRIPLES)])
 def test_reading_opens_no_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -373,47 +297,6 @@ def test_reading_opens_no_connection(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     assert "http://zoo/2" in Vocabulary.read(written(tmp_path, content, name)).index
-
-
-def test_without_rdflib_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rdflib", None)
-    message = refusal(turtle(tmp_path, TURTLE + "# never parsed before"), TagwrightError)
-    assert message == 'zoo.ttl: reading SKOS needs rdflib, which is not installed; pip install "tagwright[skos]"'
-
-
-@same_folder
-@given(
-    st.binary(max_size=100) | st.text('<>&;!?[]()"@.:#\\ skos:Concept\n').map(str.encode),
-    st.sampled_from(["turtle", "rdfxml", "ntriples"]),
-)
-@example(b'<http://a> <http://b> "x"^^<http://www.w3.org/2001/XMLSchema#date> .', "turtle")
-def test_any_bytes_are_read_or_refused_with_an_input_error(
-    tmp_path: Path, content: bytes, file_format: skos.Format
-) -> None:
-    path = written(tmp_path, content)
-    with contextlib.suppress(InputError):
-        assert skos.read_labels(path, None, file_format)[0]
-
-
-SEVERAL = """\
-<http://zoo/1> a skos:Concept ; skos:prefLabel "Birds"@en, "Vögel"@de, "Linnut"@fi ; skos:altLabel "Aves"@fi .
-<http://zoo/2> a skos:Concept ; skos:prefLabel "Eulen"@de .
-"""
-BIRDS = (("en", "Birds"), ("de", "Vögel"), ("fi", "Linnut"), ("fi", "Aves"))
-
-
-@pytest.mark.parametrize(
-    ("language", "names"),
-    [(None, ("Birds",)), ("fi", ("Linnut", "Aves")), ("fi+de", ("Linnut", "Vögel", "Aves")), ("de+fr", ("Vögel",))],
-)
-def test_names_in_all_languages_are_kept_and_those_in_the_chosen_ones_searched(
-    tmp_path: Path, language: str | None, names: tuple[str, ...]
-) -> None:
-    birds, owls = Vocabulary.read(turtle(tmp_path, SEVERAL), language=language)
-    assert birds.names == names
-    assert set(birds.languages) == set(BIRDS)
-    assert owls.names == ("Eulen",)
-    assert owls.languages == (("de", "Eulen"),)
 
 
 WHOLE = """\
@@ -455,3 +338,16 @@ def test_a_list_of_members_with_a_cycle_ends(tmp_path: Path) -> None:
     content = """z:1 a skos:Concept ; skos:prefLabel "Owls" . z:c skos:memberList z:l .
     z:l rdf:first z:1 ; rdf:rest z:l ."""
     assert Vocabulary.read(turtle(tmp_path, content))[0].collections == ("http://zoo/c",)
+
+
+def test_entities_cannot_hide_behind_another_encoding(tmp_path: Path) -> None:
+    text = XML.replace("UTF-8", "UTF-16").replace('"&#160;"', 'SYSTEM "file:///etc/passwd"')
+    assert "zoo.rdf" in refusal(written(tmp_path, text, "zoo.rdf"))
+    assert "declares the XML entity" in refusal(written(tmp_path, text.encode("utf-16"), "zoo.rdf"))
+
+
+def test_relative_ids_do_not_depend_on_where_the_file_lies(tmp_path: Path) -> None:
+    content = PREFIXES + '<#owl> a skos:Concept ; skos:prefLabel "Owls" .'
+    (tmp_path / "a").mkdir()
+    for path in (written(tmp_path, content), written(tmp_path / "a", content)):
+        assert Vocabulary.read(path).ids == ("file:///#owl",)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from tests.server.conftest import word_tagger
+from tests.server.conftest import reviewing, word_tagger
 
-from tagwright.combining.contributions import Contribution
+from tagwright.combining.combiner import Contribution
 from tagwright.review.current import Decision
 from tagwright.review.export import exported
 from tagwright.review.file import ReviewFile
@@ -51,9 +51,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def review(tmp_path: Path) -> Review:
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
-    review.documents.add(DOCUMENTS)
-    return review
+    return reviewing(tmp_path, *DOCUMENTS)
 
 
 @pytest.fixture
@@ -102,17 +100,6 @@ def test_a_document_shows_its_text_with_evidence_and_suggestions_with_reasons(cl
     assert "<li>words shared with the label&#39;s text: “bees”</li>" in html
     rows = [attributes for tag, attributes in page.elements if tag == "li" and "row" in (attributes.get("class") or "")]
     assert [row["data-rank"] for row in rows] == ["1", "2"]
-
-
-def test_labels_are_found_and_shown_with_their_notation(tmp_path: Path) -> None:
-    tagger = word_tagger().with_labels([Label("b", ("Bees",), notation="595.79"), Label("o", ("Orchards",))])
-    review = Review(ServedModel("bees", tagger, "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
-    review.documents.add(DOCUMENTS)
-    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
-        page = enter(client).get("/review/documents/1").text
-        assert page.count("595.79") == 1
-        assert "Not used yet. <code>o</code>" in page
-        assert "Add Bees" in client.get("/review/documents/1/labels?q=595").text
 
 
 def marked(html: str) -> set[str | None]:
@@ -284,13 +271,6 @@ def test_now_and_then_a_random_candidate_is_shown_and_marked_in_the_log(tmp_path
         assert "estimated from 1 drawn at random" in (html := client.get("/review/overview").text)
         assert "Right labels so far: 0% suggested, 0 added by hand, 1 drawn at random" in html
         assert review.labelled().judged == [{label for _, label in shown}]
-
-
-def test_without_a_share_no_random_candidate_is_shown(tmp_path: Path) -> None:
-    review = many(tmp_path, 0.0)
-    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
-        enter(client).get("/review/documents/1")
-    assert len(review.decisions.shown("d")) == 20
 
 
 def test_done_goes_on_to_the_next_document_and_skipped_ones_come_last(client: TestClient) -> None:

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import re
 import signal
 import subprocess
@@ -15,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.server.conftest import word_tagger
+from tests.server.conftest import BEES, reviewing, word_tagger
 
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
@@ -23,10 +21,8 @@ from tagwright.errors import ConfigError
 from tagwright.models import Models
 from tagwright.papers import svm
 from tagwright.review.current import Decision
-from tagwright.review.file import ReviewFile
 from tagwright.server.review.refit import Refit, Refitter, refit_combiner, without_reviews
 from tagwright.server.review.session import Labelled, Review
-from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions
@@ -41,8 +37,7 @@ def review(tmp_path: Path) -> Review:
 
 
 def reviewed(tmp_path: Path) -> Review:
-    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
-    review.documents.add([Document("d1", "Honey bees"), Document("d2", "Tax law"), Document("d3", "Unseen")])
+    review = reviewing(tmp_path, BEES, Document("d2", "Tax law"), Document("d3", "Unseen"))
     review.decisions.add_all([
         Decision(document="d1", reviewer="Ann", action="accept", label="o", rank=1),
         Decision(document="d2", reviewer="Ann", action="reject", label="o"),
@@ -64,6 +59,10 @@ def run(
 
     asyncio.run(main())
     return refitter
+
+
+def said(refitter: Refitter) -> str:
+    return " ".join(refitter.outcome)
 
 
 def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(review: Review) -> None:
@@ -94,10 +93,8 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
 
     refitter = run(review, refit, use)
     assert seen == [(["d1", "d2", "d3"], [["o"], [], []])]
-    assert re.match(
-        r"Trained on 1 document at .* UTC; it is in use, and gone when the server ends\. ", refitter.outcome
-    )
-    assert refitter.outcome.endswith("reviewed documents: 25.0 without the decisions, 50.0 with them.")
+    assert re.match(r"Trained on 1 documents at .* UTC; it is in use, and gone when the server ends\. ", said(refitter))
+    assert said(refitter).endswith("reviewed documents: 25.0 without the decisions, 50.0 with them.")
 
 
 def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
@@ -110,7 +107,7 @@ def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
     async def use(refitter: Refitter) -> None:
         for _ in range(2):
             refitter.start()
-            assert refitter.outcome == ""  # that of the training before is gone
+            assert refitter.outcome == ()  # that of the training before is gone
             await refitter.finish()
 
     run(review, refit, use)
@@ -133,14 +130,14 @@ def test_what_is_better_becomes_a_version_in_use_where_the_model_has_versions(tm
     review = reviewed(tmp_path)
     (review.model,) = saved_models([str(models.folder)])
     refitter = run(review, better, once, models.folder)
-    assert "it is in use, and saved as version 0002 of bees" in refitter.outcome
+    assert "it is in use, and saved as version 0002 of bees" in said(refitter)
     assert models.current.name == "0002"
     assert review.model.version == "bees 0002"
     assert models.current.record["trainings"][0]["combined"]["nDCG@5"] == {"before": 0.25, "after": 0.5}
     models.add(word_tagger())
     models.promote(3)
     refitter = run(review, better, once, models.folder)
-    assert refitter.outcome.startswith("Another version was promoted meanwhile, so nothing is changed")
+    assert said(refitter).startswith("Another version was promoted meanwhile, so nothing is changed")
     assert (len(models), models.current.name) == (3, "0003")
 
 
@@ -163,7 +160,7 @@ def test_a_model_that_was_saved_since_the_server_read_it_is_not_replaced(
         await once(refitter)
 
     refitter = run(review, meanwhile, use, folder)
-    assert refitter.outcome.startswith("Another model was saved meanwhile, so nothing is changed: load it and train")
+    assert said(refitter).startswith("Another model was saved meanwhile, so nothing is changed: load it and train")
     assert "bees: another process has saved a tagger there meanwhile, which is not replaced" in caplog.text
     assert [label.id for label in Tagger.load(folder).vocabulary] == ["http://x.org/bee"]
     assert review.model.tagger is before
@@ -185,7 +182,7 @@ def test_a_version_that_is_promoted_while_the_trained_one_is_saved_stays_in_use(
 
     monkeypatch.setattr(Models, "add", late)
     refitter = run(review, better, once, models.folder)
-    assert refitter.outcome.startswith("Another version was promoted meanwhile, so nothing is changed")
+    assert said(refitter).startswith("Another version was promoted meanwhile, so nothing is changed")
     assert (len(models), models.current.name, review.model.number) == (2, "0002", "0001")
 
 
@@ -195,19 +192,10 @@ def test_one_training_after_the_other_replaces_what_the_first_has_saved(review: 
 
     async def twice(refitter: Refitter) -> None:
         await once(refitter)
-        assert "saved as bees" in refitter.outcome
+        assert "saved as bees" in said(refitter)
         await once(refitter)
 
-    assert "saved as bees" in run(review, better, twice, folder).outcome
-
-
-def test_what_is_better_is_saved_in_place_of_the_model_and_served_after_a_restart(
-    review: Review, tmp_path: Path
-) -> None:
-    folder = tmp_path / "bees"
-    review.model.tagger.save(folder)
-    refitter = run(review, better, once, folder)
-    assert "it is in use, and saved as bees." in refitter.outcome
+    assert "it is in use, and saved as bees." in said(run(review, better, twice, folder))
     (model,) = saved_models([str(folder)])
     assert [label.id for label in model.tagger.vocabulary] == ["o"]
 
@@ -220,7 +208,7 @@ def test_what_is_no_better_on_documents_that_it_has_not_seen_changes_nothing(rev
         return replace(tagger.restrict(["o"]), training={"combined": {"nDCG@5": {"before": 0.5, "after": 0.5}}})
 
     refitter = run(review, refit, once, folder)
-    assert "without a gain: the model stays as it is" in refitter.outcome
+    assert "without a gain: the model stays as it is" in said(refitter)
     assert review.model.tagger is before
     assert len(Tagger.load(folder).vocabulary) == 3
 
@@ -230,9 +218,21 @@ def test_where_it_cannot_be_saved_it_is_used_and_that_is_said(review: Review, tm
     folder.mkdir()
     (folder / "mine.txt").write_text("mine")
     refitter = run(review, better, once, folder)
-    assert "not saved, so gone when the server ends" in refitter.outcome
+    assert "not saved, so gone when the server ends" in said(refitter)
     assert [file.name for file in folder.iterdir()] == ["mine.txt"]
     assert len(review.model.tagger.vocabulary) == 1
+
+
+def test_what_was_learned_on_top_of_a_learned_combiner_is_explained_by_stages() -> None:
+    base, (_, labelled) = every_kind()[0], lesson()
+    assert isinstance(base.combiner, LearnedCombiner)
+    described = replace(base.combiner.described, first=base.combiner)
+    pool = base.candidates(labelled.documents[:1])
+    two = replace(base.combiner, described=described)
+    found, scores = two.explain(pool), two.combine(pool)
+    assert {"exact_match", "tfidf"} <= set(found.names)
+    constant = scores.scores_of(found.candidates) - found.added.sum(axis=1)
+    assert np.ptp(constant) == pytest.approx(0, abs=1e-4)
 
 
 KILLED = """
@@ -251,20 +251,8 @@ class Killed(Tagger):
 folder = Path(sys.argv[1])
 tagger = better(Tagger.load(folder))
 killed = Killed(tagger.vocabulary, tagger.retrievers, tagger.rerankers, tagger.pool, tagger.combiner, tagger.training)
-refit.Refitter(reviewed(Path(sys.argv[2])), lambda *_: killed, folder)._save(killed, None)
+refit.Refitter(reviewed(Path(sys.argv[2])), lambda *_: killed, folder)._save(killed, None, {})
 """
-
-
-def test_what_was_learned_on_top_of_a_learned_combiner_is_explained_by_stages() -> None:
-    base, (_, labelled) = every_kind()[0], lesson()
-    assert isinstance(base.combiner, LearnedCombiner)
-    described = replace(base.combiner.described, first=base.combiner)
-    pool = base.candidates(labelled.documents[:1])
-    two = replace(base.combiner, described=described)
-    found, scores = two.explain(pool), two.combine(pool)
-    assert {"exact_match", "tfidf"} <= set(found.names)
-    constant = scores.scores_of(found.candidates) - found.added.sum(axis=1)
-    assert np.ptp(constant) == pytest.approx(0, abs=1e-4)
 
 
 def test_a_kill_while_it_is_saved_leaves_the_old_model_whole(tmp_path: Path) -> None:
@@ -274,19 +262,6 @@ def test_a_kill_while_it_is_saved_leaves_the_old_model_whole(tmp_path: Path) -> 
     assert len(Tagger.load(tmp_path / "bees", verify=True).vocabulary) == 3
     Tagger.load(tmp_path / "bees").restrict(["o"]).save(tmp_path / "bees", overwrite=True)  # and can be replaced
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["bees"]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="fork and SIGKILL are for POSIX")
-def test_a_kill_during_a_training_leaves_whole_versions_that_the_next_start_serves(tmp_path: Path) -> None:
-    """A few; `tests.kill_trainings` kills any number."""
-    command = [sys.executable, "-m", "tests.kill_trainings", str(tmp_path), "3"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = json.loads(done.stdout)
-    assert (said["killed"], said["damaged"], said["left over"]) == (3, [], [])
-    assert sum(said["then served"].values()) == 3
 
 
 def test_it_begins_again_with_the_model_before_any_review(tmp_path: Path) -> None:
@@ -302,10 +277,10 @@ def test_it_begins_again_with_the_model_before_any_review(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "reason"),
     [(ConfigError("too few documents"), "too few documents"), (ZeroDivisionError("x"), "internal error")],
 )
-def test_a_training_that_fails_leaves_the_model_and_says_so(review: Review, error: Exception, said: str) -> None:
+def test_a_training_that_fails_leaves_the_model_and_says_so(review: Review, error: Exception, reason: str) -> None:
     before = review.model.tagger
 
     def refit(*_: object) -> Tagger:
@@ -315,8 +290,8 @@ def test_a_training_that_fails_leaves_the_model_and_says_so(review: Review, erro
         assert refitter.start()
 
     refitter = run(review, refit, use)
-    assert said in refitter.outcome
-    assert "ZeroDivision" not in refitter.outcome
+    assert reason in said(refitter)
+    assert "ZeroDivision" not in said(refitter)
     assert review.model.tagger is before
 
 

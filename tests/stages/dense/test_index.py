@@ -34,12 +34,6 @@ def test_exact_search_finds_what_sorting_all_cosines_finds(count: int, queries: 
         np.testing.assert_allclose(scores, cosines[row, expected], atol=1e-6)
 
 
-def test_of_equal_cosines_at_the_cut_the_first_labels_are_found() -> None:
-    vectors = np.repeat(np.array([[1, 0], [0, 1]], np.float32), [3, 50], axis=0)
-    run = Vectors.of(vectors, "float32").nearest(np.array([[0, 1]], np.float32), 2)
-    assert run.labels.tolist() == [3, 4]
-
-
 @pytest.mark.parametrize("storage", ["float32", "float16"])
 @pytest.mark.parametrize("queries", [2, 7, 64, 300])
 def test_which_vectors_are_nearest_does_not_depend_on_the_other_queries(queries: int, storage: Storage) -> None:
@@ -70,15 +64,6 @@ def test_stored_vectors_are_smaller_and_nearly_the_same(storage: Storage, precis
     np.testing.assert_allclose(stored[:], vectors, atol=precision)
 
 
-def test_a_zero_vector_is_kept_as_zero() -> None:
-    assert not Vectors.of(np.zeros((1, 4), np.float32), "float16")[:].any()
-
-
-def test_no_vectors_give_empty_rows() -> None:
-    run = Vectors.of(np.zeros((0, 8), np.float32), "float16").nearest(unit_vectors(2), 5)
-    assert run.indptr.tolist() == [0, 0, 0]
-
-
 @pytest.mark.parametrize("storage", ["float32", "float16"])
 def test_rows_are_taken_from_two_sets_without_change_and_as_a_copy(storage: Storage) -> None:
     one, other = Vectors.of(unit_vectors(4), storage), Vectors.of(unit_vectors(3, seed=1), storage)
@@ -104,17 +89,6 @@ def test_an_index_finds_most_of_the_nearest_and_gives_their_exact_cosines(name: 
     run = Index.build(vectors, name).nearest(vectors, texts, 10)
     assert recall(run, vectors.nearest(texts, 10)) > 0.9
     np.testing.assert_allclose(run.scores, (texts[run.rows] * vectors[run.labels]).sum(axis=1), atol=1e-6)
-
-
-def test_effort_rises_until_the_wanted_recall(monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = Vectors.of(unit_vectors(2000), "float32")
-    efforts = []
-    for wanted in (0.0, 0.6, 1.0):
-        monkeypatch.setattr(label_index, "RECALL", wanted)
-        efforts.append(Index.build(vectors, "IVF16,SQ8").effort)
-    assert efforts[0] == 1
-    assert efforts == sorted(efforts)
-    assert efforts[2] > 1
 
 
 @pytest.mark.parametrize("wanted", [0.5, 0.8, 0.9, 0.96, 0.99, 1.0])
@@ -148,13 +122,6 @@ def test_an_index_proposes_at_most_twice_and_at_most_a_hundred_more(
     run = Index(Counting(), index.name, index.effort).nearest(vectors, texts, k)
     assert run.indptr.tolist() == [0, k, 2 * k, 3 * k]
     assert counts == [proposed]
-
-
-def test_the_same_vectors_give_the_same_index() -> None:
-    vectors, texts = Vectors.of(unit_vectors(1000), "float32"), unit_vectors(20, seed=1)
-    one, other = (Index.build(vectors, "IVF16,SQ8") for _ in range(2))
-    assert one.effort == other.effort
-    assert one.nearest(vectors, texts, 5).labels.tolist() == other.nearest(vectors, texts, 5).labels.tolist()
 
 
 def test_vectors_and_index_are_memory_mapped(tmp_path: Path) -> None:

@@ -15,12 +15,11 @@ from tests.tiny import tiny_encoder
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.errors import ModelError
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.dense import index as label_index
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
-from tagwright.types import Document, Floats, Label, Run
+from tagwright.types import Document, Floats, Label
 
 WORDS = ("bee", "wasp", "honey", "flower", "wing", "market", "stock", "money", "bank", "river", "water", "stone")
 LABELS = Vocabulary([Label(a + b, (f"{a} {b}",)) for a in WORDS for b in WORDS])
@@ -86,16 +85,6 @@ def test_proposed_labels_are_ranked_by_their_cosines(encoder: BiEncoder) -> None
     np.testing.assert_allclose(found.scores, whole.scores_of(found), atol=1e-5)
 
 
-def test_what_proposes_is_explained_by_its_cosines(encoder: BiEncoder) -> None:
-    lazy = Dense(LABELS, encoder, OPTIONS)
-    label = LABELS.index["honeybee"]
-    evidence = {each.stage: each for each in tagger(lazy).evidence(DOCUMENT, [label])[0]}
-    pool = Run.from_rows([[label]])
-    assert evidence["dense"].score == pytest.approx(lazy.score(lazy.read([DOCUMENT]), pool)[0], abs=1e-5)
-    assert evidence["dense"].spans
-    assert evidence["exact_match"].rank == 1
-
-
 def test_a_saved_stage_is_whole_and_answers_as_before(encoder: BiEncoder, tmp_path: Path) -> None:
     documents = [DOCUMENT, Document("e", title="money bank"), Document("f")]
     lazy = Dense(LABELS, encoder, OPTIONS)
@@ -118,16 +107,6 @@ def test_a_stage_follows_other_labels_with_or_without_all_vectors(encoder: BiEnc
     expected = Dense(fewer, encoder, OPTIONS)(documents)
     assert [run.labels.tolist() for run in found] == [expected.labels.tolist()] * 2
     np.testing.assert_allclose(whole.with_labels(LABELS[:2]).vectors[:], whole.vectors[:2], atol=1e-3)
-
-
-def test_a_saved_stage_without_its_table_of_tokens_is_refused(encoder: BiEncoder, tmp_path: Path) -> None:
-    folder = tmp_path / "saved"
-    folder.mkdir()
-    Dense(LABELS, encoder, OPTIONS).save(folder)
-    stage = Dense.load(folder, LABELS)
-    (folder / "encoder" / "tokenizer.json").unlink()
-    with pytest.raises(ModelError, match="save the model again"):
-        stage([DOCUMENT])
 
 
 def test_many_rough_vectors_have_an_index_which_is_saved(
@@ -164,22 +143,7 @@ def test_every_label_is_compared_where_they_are_few_or_nothing_is_to_propose(enc
     assert Dense(LABELS, in_memory, OPTIONS).describe() == "144 labels x 16, float16, exact"
 
 
-def test_labels_of_one_text_are_sketched_once(encoder: BiEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    sketch = encoder.sketch()
-    assert sketch is not None
-
-    def counted(texts: Sequence[str]) -> Floats:
-        asked.append(len(texts))
-        return sketch(texts)
-
-    monkeypatch.setattr(encoder, "sketch", lambda: counted)
-    labels = [Label(str(i), ("bee" if i else "wasp",)) for i in range(300)]
-    lazy = Dense(labels, encoder, DenseOptions(label_text="name", k=3, proposed=3))
-    assert asked == [2]
-    assert 0 not in lazy([Document("d", title="bee")]).labels.tolist()
-
-
+@pytest.mark.slow
 def test_threads_share_labels_that_are_being_encoded(encoder: BiEncoder, computed: list[str]) -> None:
     """Half of the threads tag, half encode all labels at the same time: nobody sees vectors that are not there yet."""
     documents = [[Document(str(i), title=f"{a} {b}.")] for i, (a, b) in enumerate(pairwise(WORDS))]

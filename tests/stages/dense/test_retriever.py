@@ -10,11 +10,11 @@ import pytest
 
 from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.prompts import Role
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ModelError
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.dense import index as label_index
 from tagwright.text.words import ANALYSIS, words
-from tagwright.types import Document, Floats, Label, Retriever, Run
+from tagwright.types import Document, Floats, Label, Retriever
 
 
 class BagOfWords:
@@ -64,11 +64,6 @@ def test_labels_are_ranked_by_cosine() -> None:
     assert [run[0][0][0], run[1][0][0]] == [0, 2]
 
 
-def test_at_most_k_candidates() -> None:
-    run = Dense(LABELS, BagOfWords(), DenseOptions(k=2))([BEES, COMPILERS])
-    assert np.diff(run.indptr).tolist() == [2, 2]
-
-
 def test_a_document_without_text_gets_no_candidates() -> None:
     stage = Dense(LABELS, BagOfWords())
     assert np.diff(stage([EMPTY, BEES]).indptr).tolist() == [0, 3]
@@ -104,28 +99,6 @@ def test_only_new_and_changed_labels_are_encoded() -> None:
     np.testing.assert_array_equal(run.scores, fresh.scores)
 
 
-def test_fewer_labels_take_less_memory() -> None:
-    encoder = BagOfWords()
-    stage = Dense(LABELS, encoder)
-    encoder.encoded.clear()
-    few = stage.with_labels(LABELS[1:2])
-    assert few.vectors.codes.nbytes * 3 == stage.vectors.codes.nbytes
-    assert few.vectors.codes.base is None
-    assert encoder.encoded == []
-
-
-def test_candidates_of_another_stage_are_scored_by_cosine() -> None:
-    encoder = BagOfWords()
-    stage = Dense(LABELS, encoder, DenseOptions(label_text="text", storage="float32"))
-    pool = Run.from_rows([{1: 9.0, 0: 5.0}, [], {2: 0.0}])
-    run = pool.rescored(stage.score(stage.read([BEES, EMPTY, COMPILERS]), pool))
-    assert run.labels.tolist() == [0, 1, 2]
-    texts, labels = encoder.encode([BEES.text, COMPILERS.text]), encoder.encode([label.text for label in LABELS])
-    np.testing.assert_allclose(
-        run.scores, [texts[0] @ labels[0], texts[0] @ labels[1], texts[1] @ labels[2]], atol=1e-6
-    )
-
-
 @pytest.mark.parametrize("index", ["exact", "ivf", "hnsw"])
 def test_rescoring_its_own_candidates_changes_nothing(index: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(label_index, "INDEX_MINIMUM", 100)
@@ -136,14 +109,6 @@ def test_rescoring_its_own_candidates_changes_nothing(index: Any, monkeypatch: p
     rescored = run.rescored(stage.score(stage.read(documents), run))
     assert rescored.labels.tolist() == run.labels.tolist()
     np.testing.assert_allclose(rescored.scores, run.scores, atol=1e-6)
-
-
-def test_it_says_how_it_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(label_index, "INDEX_MINIMUM", 300)
-    labels = [Label(str(i), (f"topic{i}",)) for i in range(300)]
-    assert Dense(LABELS, BagOfWords(), DenseOptions(index="hnsw")).describe() == "3 labels x 64, float16, exact"
-    described = Dense(labels, BagOfWords(), DenseOptions(index="ivf")).describe()
-    assert described.startswith("300 labels x 64, float16, IVF32,SQ8, nprobe ")
 
 
 def test_the_nearest_sentences_are_quoted() -> None:
@@ -201,12 +166,6 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, change: dict[str, Any]) -
     write_manifest(tmp_path, "dense", {**content, **change})
     with pytest.raises(ModelError, match="manifest cannot be read"):
         Dense.load(tmp_path, LABELS, lambda _: BagOfWords())
-
-
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"label_text": "id"}, {"storage": "int4"}, {"index": "tree"}])
-def test_options_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=next(iter(wrong))):
-        DenseOptions(**wrong)
 
 
 def test_an_index_is_built_once_and_answers_the_first_query_too(monkeypatch: pytest.MonkeyPatch) -> None:

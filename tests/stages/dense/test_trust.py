@@ -14,8 +14,8 @@ from tests.tiny import tiny_encoder
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.stages.dense import Dense
-from tagwright.stages.dense import trust as module
-from tagwright.stages.dense.trust import report, trust
+from tagwright.stages.dense import retriever as module
+from tagwright.stages.dense.retriever import report, trust
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.zero_shot import Config
 from tagwright.types import Document, Label
@@ -55,23 +55,6 @@ def test_the_weight_of_dense_falls_document_by_document(tiny: str) -> None:
         assert weighed.take([row]).scores.tolist() == pytest.approx(expected.scores.tolist(), abs=1e-5)
 
 
-@pytest.mark.parametrize("by", ["scores", "ranks"])
-def test_other_fusions_use_trust_too(tiny: str, by: str) -> None:
-    config = Config(encoder=tiny, fusion=by)  # type: ignore[arg-type]
-    plain = Config(encoder=tiny, fusion=by, trust=False)  # type: ignore[arg-type]
-    assert zero_shot.fit(LABELS, config).tag([FINNISH]).scores.tolist() != pytest.approx(
-        zero_shot.fit(LABELS, plain).tag([FINNISH]).scores.tolist()
-    )
-
-
-def test_a_saved_tagger_weighs_as_before(tiny: str, tmp_path: Path) -> None:
-    tagger = zero_shot.fit(LABELS, Config(encoder=tiny))
-    tagger.save(tmp_path / "saved")
-    loaded = Tagger.load(tmp_path / "saved")
-    assert loaded.combiner == tagger.combiner
-    assert loaded.tag([ENGLISH, FINNISH]).scores.tolist() == tagger.tag([ENGLISH, FINNISH]).scores.tolist()
-
-
 def test_an_unknown_language_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     """Batches differ in their weight and in the languages that are recognised."""
     module._warned.clear()
@@ -104,13 +87,6 @@ def test_of_another_encoder_it_is_not_known_what_it_reads(
         f"the encoder folder does not know the language of these texts{named}: its weight is 0.5, not 2.5; "
         "encoder=FOLDER names another"
     ]
-
-
-def test_no_language_is_named_for_a_few_words(caplog: pytest.LogCaptureFixture) -> None:
-    module._warned.clear()
-    with caplog.at_level(logging.WARNING):
-        report("minilm", ["Torsk", "Minimilön i Sverige"], np.array([0.1, 0.1], np.float32), 2.5)
-    assert "these texts are in another language: its weight is 0.25, not 2.5" in caplog.messages[0]
 
 
 def test_a_saved_tagger_does_not_advise_another_encoder(

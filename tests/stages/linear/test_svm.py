@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
 from tagwright.core.steps import NAME, Steps
-from tagwright.errors import ConfigError, ModelError, TagwrightError
-from tagwright.papers.label_trees import LabelTreeOptions, LabelTrees, fit_trees
+from tagwright.errors import ConfigError
+from tagwright.papers.label_trees import fit_trees
 from tagwright.stages.linear import hinge, mapped_matrix
 from tagwright.stages.linear import svm as linear
 from tagwright.stages.linear.hinge import Loss, Postings, solve
@@ -81,13 +80,6 @@ def test_labels_look_at_few_documents_and_leave_out_none_that_matters(
     assert others.max() <= -1 + 0.02
 
 
-def test_small_weights_are_dropped_and_the_others_stay(corpus: tuple[Any, Run]) -> None:
-    whole = fit_svm(*corpus, LABELS, EXACT).weights.toarray()
-    pruned = fit_svm(*corpus, LABELS, replace(EXACT, prune=0.1)).weights
-    np.testing.assert_array_equal(pruned.toarray(), np.where(np.abs(whole) < 0.1, 0, whole))
-    assert np.abs(pruned.data).min() >= 0.1
-
-
 def test_a_label_of_all_documents_is_told_by_no_word_and_one_of_none_is_not_learnt(corpus: tuple[Any, Run]) -> None:
     gold = Run.from_rows([[0, 2] if document < 3 else [2] for document in range(DOCUMENTS)])
     model = fit_svm(corpus[0], gold, 4, EXACT)
@@ -103,10 +95,10 @@ def test_documents_without_labels_are_negatives_and_documents_without_words_do_n
     np.testing.assert_allclose(model.weights.toarray(), theirs.coef_, atol=2e-3)
 
 
-def test_processes_and_blocks_change_nothing(corpus: tuple[Any, Run], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_labels_change_nothing(corpus: tuple[Any, Run], monkeypatch: pytest.MonkeyPatch) -> None:
     expected = fit_svm(*corpus, LABELS, EXACT)
     monkeypatch.setattr(linear, "BLOCK", 5)
-    model = fit_svm(*corpus, LABELS, replace(EXACT, workers=2))
+    model = fit_svm(*corpus, LABELS, EXACT)
     np.testing.assert_array_equal(model.weights.toarray(), expected.weights.toarray())
     np.testing.assert_array_equal(model.bias, expected.bias)
 
@@ -165,18 +157,6 @@ def test_a_killed_run_goes_on_with_the_blocks_that_are_missing(
     assert learnt == [5, 5, 5, 2]
 
 
-def test_a_run_is_not_resumed_with_other_options_or_documents(corpus: tuple[Any, Run], tmp_path: Path) -> None:
-    features, gold = corpus
-    fit_svm(features, gold, LABELS, EXACT, Steps(tmp_path))
-    with pytest.raises(ConfigError, match="started with cost 1, not 2"):
-        fit_svm(features, gold, LABELS, replace(EXACT, cost=2), Steps(tmp_path, resume=True))
-    with pytest.raises(ConfigError, match="started with other documents"):
-        fit_svm(features * 2, gold, LABELS, EXACT, Steps(tmp_path, resume=True))
-    (tmp_path / "svm" / "0" / NAME).write_bytes(b"PK")
-    with pytest.raises(ModelError, match="damaged"):
-        fit_svm(features, gold, LABELS, EXACT, Steps(tmp_path, resume=True))
-
-
 def test_nothing_to_learn_from_is_an_error(corpus: tuple[Any, Run]) -> None:
     unlabelled = Run.from_rows([[]] * DOCUMENTS)
     with pytest.raises(ConfigError, match="none of the documents has a label"):
@@ -185,54 +165,10 @@ def test_nothing_to_learn_from_is_an_error(corpus: tuple[Any, Run]) -> None:
         fit_trees(corpus[0], unlabelled, LABELS)
 
 
-def test_trees_find_the_label_of_a_word_and_say_nothing_on_the_way(
-    capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    words = csr_matrix(np.tile(np.eye(20, dtype=np.float32), (10, 1)))
-    gold = Run.from_rows([[document % 20] for document in range(200)])
-    trees = fit_trees(words, gold, 20, LabelTreeOptions(leaf=4, workers=1))
-    run = trees.predict(words[:20], 3)
-    assert [labels[0] for labels, _ in run] == list(range(20))
-    assert ((run.scores >= 0) & (run.scores <= 1)).all()
-    trees.save(tmp_path)
-    loaded = LabelTrees.load(tmp_path).predict(words[:20], 3)
-    assert loaded.labels.tolist() == run.labels.tolist()
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize(
-    ("program", "why"),
-    [
-        ("import os; os.abort()", "was killed by signal 6" if os.name == "posix" else "has died: exit status"),
-        ("no_such_name", "has died: NameError: name 'no_such_name' is not defined"),
-    ],
-)
-def test_trees_that_cannot_be_grown_are_an_error_and_not_the_end(
-    program: str, why: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tagwright.core.workers.PROGRAM", program)
-    with pytest.raises(TagwrightError, match=f"could not grow parabel trees .Forest {why}"):
-        fit_trees(csr_matrix(np.eye(2, dtype=np.float32)), Run.from_rows([[0], [1]]), 2)
-
-
 def test_trees_learn_from_documents_with_words_and_labels_only() -> None:
     words = csr_matrix(np.vstack([np.eye(4, dtype=np.float32), np.zeros((1, 4), np.float32)]))
-    trees = fit_trees(words, Run.from_rows([[0], [1], [2], [], [3]]), 4, LabelTreeOptions(leaf=2, workers=1))
+    trees = fit_trees(words, Run.from_rows([[0], [1], [2], [], [3]]), 4, leaf=2, workers=1)
     assert len(trees.predict(words[4], 3).labels) == 0
     assert 3 not in trees.predict(words, 4).labels
     with pytest.raises(ValueError, match="features of 3 words for trees over 4"):
         trees.predict(words[:, :3], 1)
-
-
-@pytest.mark.parametrize(
-    ("options", "given"),
-    [
-        (SvmOptions, {"loss": "square"}), (SvmOptions, {"cost": 0.0}), (SvmOptions, {"tolerance": 0.0}),
-        (SvmOptions, {"prune": -1.0}), (SvmOptions, {"workers": -1}),
-        (LabelTreeOptions, {"trees": 0}), (LabelTreeOptions, {"leaf": 1}), (LabelTreeOptions, {"beam": 0}),
-        (LabelTreeOptions, {"workers": -1}),
-    ],
-)  # fmt: skip
-def test_options_that_cannot_work_are_errors(options: Any, given: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=f"{next(iter(given))} is"):
-        options(**given)

@@ -8,9 +8,8 @@ from scipy.sparse import csr_matrix, random
 
 from tagwright.errors import ModelError
 from tagwright.papers.label_trees import LabelTrees
-from tagwright.stages.linear import weights as linear_weights
-from tagwright.stages.linear.weights import LinearModel
-from tagwright.types import Run
+from tagwright.stages.linear import stage as linear_weights
+from tagwright.stages.linear.stage import LinearModel
 
 FEATURES = csr_matrix(np.array([[1, 0, 0, 2], [0, 0, 0, 0], [0, 1, 3, 0]], np.float32))
 MODEL = LinearModel(
@@ -30,10 +29,6 @@ def test_a_label_that_was_never_learnt_is_never_suggested() -> None:
     assert MODEL.known.tolist() == [0, 2]
 
 
-def test_only_the_best_are_kept() -> None:
-    assert MODEL.scores(FEATURES, 1).labels.tolist() == [0, 2, 2]
-
-
 def test_candidates_get_the_same_scores_in_chunks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = np.random.default_rng(0)
     weights, features = (random(*shape, 0.3, "csr", np.float32, chance) for shape in ((9, 20), (30, 20)))
@@ -42,10 +37,6 @@ def test_candidates_get_the_same_scores_in_chunks_of_any_size(monkeypatch: pytes
     np.testing.assert_allclose(model.score(features, run), run.scores, atol=1e-6)
     monkeypatch.setattr(linear_weights, "CELLS", 40)
     np.testing.assert_allclose(model.score(features, run), run.scores, atol=1e-6)
-
-
-def test_candidates_that_were_never_learnt_score_nothing_at_all() -> None:
-    assert MODEL.score(FEATURES, Run.from_rows([[1], [], [1, 2]])).tolist() == [-np.inf, -np.inf, 3.5]
 
 
 def test_keywords_are_the_words_of_largest_weight_and_none_that_speak_against() -> None:
@@ -59,13 +50,6 @@ def test_labels_can_be_taken_in_any_order_and_be_new() -> None:
     assert taken.weights.toarray().tolist() == [[0, 1, 1, -4], [0, 0, 0, 0], [2, 0, -1, 0.5]]
     assert taken.bias.tolist() == [-0.5, -np.inf, -1.0]
     assert MODEL.weights.nnz == 6
-
-
-def test_a_saved_model_is_the_same(tmp_path: Path) -> None:
-    MODEL.save(tmp_path)
-    loaded = LinearModel.load(tmp_path)
-    assert (loaded.weights != MODEL.weights).nnz == 0
-    assert loaded.bias.tolist() == MODEL.bias.tolist()
 
 
 def test_damaged_models_are_errors(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagwright.core.saved import write_manifest
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ModelError
 from tagwright.stages.names import patterns as names_module
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.text.words import ANALYSIS, fold, raw_words, words
-from tagwright.types import Document, Label, Run, Section
+from tagwright.text.words import ANALYSIS, words
+from tagwright.types import Document, Label, Section
 
 DEFAULTS = ExactMatchOptions()
 
@@ -46,72 +46,6 @@ def test_name_is_found_in_other_forms(text: str) -> None:
     assert found(text, "Neural Network") == [0]
 
 
-def test_without_stemming_the_plural_is_another_word() -> None:
-    assert found("neural networks", "Neural Network", options=ExactMatchOptions(stem="none")) == []
-
-
-@pytest.mark.parametrize("text", ["concatenate", "cats_cat2", "bobcat", "cat7"])
-def test_name_inside_a_word_is_not_found(text: str) -> None:
-    assert found(text, "cat", options=ExactMatchOptions(stem="none")) == []
-
-
-def test_any_name_of_a_label_is_enough() -> None:
-    assert found("tumours of the breast, a cancer", ("Neoplasms", "Cancer")) == [0]
-
-
-def test_form_that_several_labels_share_finds_all_of_them() -> None:
-    assert found("Die Zelle", "Zelle", "Gefängnis", ("Cell", "Zelle")) == [0, 2]
-
-
-def test_overlapping_and_nested_names_are_all_found() -> None:
-    assert found("a breast cancer cell", "Breast", "Breast Cancer", "Cancer Cell", "Cell") == [0, 1, 2, 3]
-
-
-def test_longest_drops_nested_but_not_overlapping_matches() -> None:
-    options = ExactMatchOptions(longest=True)
-    assert found("a breast cancer cell", "Breast", "Breast Cancer", "Cancer Cell", "Cell", options=options) == [1, 2]
-
-
-def test_longest_keeps_a_name_that_also_stands_alone() -> None:
-    assert found("breast cancer. The breast", "Breast", "Breast Cancer", options=ExactMatchOptions(longest=True)) == [
-        0,
-        1,
-    ]
-
-
-def test_longest_keeps_labels_that_share_the_whole_span() -> None:
-    options = ExactMatchOptions(longest=True)
-    assert found("breast cancer", "Breast Cancer", "breast cancer", "Cancer", options=options) == [0, 1]
-
-
-def test_possessive_is_no_word() -> None:
-    assert found("Alzheimer's disease and Parkinson’s", "Alzheimer Disease", "Parkinson's") == [0, 1]
-
-
-def test_german_inflection_needs_the_german_stemmer() -> None:
-    text = "Die Häuser der Städte und die Wärmeübertragungen in den STRASSEN"
-    names = ("Haus", "Wärmeübertragung", "Straße", "Wärme")
-    assert found(text, *names, options=ExactMatchOptions(stem="german")) == [0, 1, 2]
-    assert found(text, *names, options=ExactMatchOptions(stem="none")) == []
-
-
-def test_chinese_names_are_found_inside_running_text() -> None:
-    assert found("我们研究神经网络的训练。", "神经网络", "网络", "神经学") == [0, 1]
-
-
-def test_one_character_suits_chinese_only_when_asked_for() -> None:
-    assert found("猫が好き", "猫") == []
-    assert found("猫が好き", "猫", options=ExactMatchOptions(min_characters=1)) == [0]
-
-
-def test_names_shorter_than_the_limit_are_ignored() -> None:
-    assert found("x in the DNA", "x", "DNA", options=ExactMatchOptions(min_characters=3)) == [1]
-
-
-def test_signs_that_belong_to_a_word_count() -> None:
-    assert found("C++ and C#", "C++", "C#", "C") == [0, 1]
-
-
 def test_no_name_goes_on_from_one_document_into_the_next() -> None:
     stage = ExactMatch(vocabulary("Neural Network"))
     run = stage([Document("a", abstract="neural"), Document("b", abstract="network"), Document("c")])
@@ -119,13 +53,6 @@ def test_no_name_goes_on_from_one_document_into_the_next() -> None:
 
 
 # Everyday words
-
-
-def test_of_too_many_labels_of_one_name_the_most_specific_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names_module, "SHARED", 3)
-    assert found("bees and wasps", *["Bee"] * 5, "Wasp") == [0, 1, 2, 5]
-    assert found("bees", "Bee (letter)", "Bee", "Bee (spelling)", "Bee", "Bee") == [1, 3, 4]  # a qualifier halves it
-    assert found("bees", ("Bees", "Bee"), ("Bee", "Bees", "bee"), "Bee") == [0, 1, 2]  # many names of one label are one
 
 
 def test_no_mention_makes_more_candidates_than_one_name_may_have_labels() -> None:
@@ -192,10 +119,6 @@ def test_qualified_name_is_found_with_and_without_its_qualifier() -> None:
     assert full > unqualified > bare
 
 
-def test_parentheses_inside_a_word_are_no_qualifier() -> None:
-    assert found("the h protein", "H(+)", "tRNA(Lys)", options=ExactMatchOptions(min_characters=1)) == []
-
-
 def test_inverted_name_is_found_in_natural_order() -> None:
     text = "Breast neoplasms in color Doppler echocardiography; optical bench"
     assert found(text, "Neoplasms, Breast", "Echocardiography, Doppler, Color", "Bench, Optical (Physics)") == [0, 1, 2]
@@ -209,17 +132,6 @@ def test_score_is_bits_times_saturated_early_occurrences() -> None:
     values = scores(Document("d", title="Bees", abstract="Wasps"), "Bee", "Wasp")
     assert values[0] == pytest.approx(1.584963)  # log2(3) * log2(1 + 1)
     assert values[1] == pytest.approx(1.118499)  # log2(3) * log2(1 + 0.63093)
-
-
-def test_score_rises_with_frequency_earliness_length_and_rarity() -> None:
-    bee = ("Bee", "Wild Bee", "Bee Wax")
-    once = scores(Document("d", title="On bees"), *bee)[0]
-    assert scores(Document("d", title="On bees", abstract="Bees"), *bee)[0] > once
-    assert scores(Document("d", title="On", abstract="bees"), *bee)[0] < once
-    longer = scores(Document("d", title="Wild bees"), *bee)
-    assert longer[1] > longer[0]
-    rarer = scores(Document("d", title="Bees, ants"), *bee, "Ant")
-    assert rarer[3] > rarer[0]
 
 
 def test_k_keeps_the_best() -> None:
@@ -239,27 +151,11 @@ def test_scope_head_ignores_the_sections_where_there_is_an_abstract() -> None:
 # Quotes
 
 
-def test_quotes_are_the_occurrences_weightiest_first() -> None:
-    document = Document("d", "On Bees", "A bee.", (Section("Wild bees", 1, ("Nothing", "Its (bees') wings")),))
-    stage = ExactMatch(vocabulary("Wasp", ("Bees", "Apoidea", "Wild Bee")))
-    spans = stage.spans(document, [1])[0]
-    assert quoted(document, 1, stage) == ["Bees", "bee", "Wild bees", "bees", "bees"]
-    assert sum(quote.weight for quote in spans) == pytest.approx(stage([document]).scores[0])
-    assert stage.spans(document, [0])[0] == ()
-
-
 def test_of_many_occurrences_the_hundred_that_weigh_most_are_evidence() -> None:
     document = Document("d", "Bees", "bee " * 500)
     spans = ExactMatch(vocabulary("Bee")).spans(document, [0])[0]
     starts = [0, *range(5, 5 + 99 * 4, 4)]  # the title weighs most, then the earlier the more
     assert [span.start for span in spans] == starts
-
-
-def test_evidence_for_several_labels_is_that_for_each() -> None:
-    document = Document("d", "On Bees", "A wasp eats bees and wasps.")
-    stage = ExactMatch(vocabulary("Wasp", "Ant", "Bee"))
-    assert stage.spans(document, [2, 1, 0]) == [stage.spans(document, [label])[0] for label in (2, 1, 0)]
-    assert [len(spans) for spans in stage.spans(document, [2, 1, 0])] == [2, 0, 2]
 
 
 # Properties
@@ -331,12 +227,6 @@ def test_quotes_hold_a_name_of_the_label(
 
 
 @settings(deadline=None)
-@given(st.text())
-def test_raw_words_fold_to_words(text: str) -> None:
-    assert [fold(word, ANALYSIS) for word in raw_words(text, ANALYSIS)] == words(text, ANALYSIS)
-
-
-@settings(deadline=None)
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=3), st.text())
 def test_any_text_is_survived_and_a_name_is_found_in_itself(names: list[str], text: str) -> None:
     stage = ExactMatch([Label("0", tuple(names))], ExactMatchOptions(min_characters=1, common=True))
@@ -355,36 +245,8 @@ def test_empty_vocabulary_and_no_documents() -> None:
     assert len(ExactMatch(vocabulary("?!"))([Document("d", "?!")]).labels) == 0
 
 
-def test_saved_stage_finds_the_same(tmp_path: Path) -> None:
-    labels, documents = vocabulary("Cell (Biology)", "Cells"), [Document("d", "a cell"), Document("e", "cells")]
-    stage = ExactMatch(labels, ExactMatchOptions(stem="none", k=1))
-    stage.save(tmp_path)
-    loaded = ExactMatch.load(tmp_path, labels)
-    assert loaded.options == stage.options
-    assert same(loaded(documents), stage(documents))
-
-
-def same(one: Run, other: Run) -> bool:
-    pairs = ((one.indptr, other.indptr), (one.labels, other.labels), (one.scores, other.scores))
-    return all(a.tolist() == b.tolist() for a, b in pairs)
-
-
 @pytest.mark.parametrize("content", [{}, {"options": {"stemmer": "english"}}, {"options": {"stem": "klingon"}}])
 def test_damaged_options_are_an_error_that_names_the_folder(tmp_path: Path, content: dict[str, object]) -> None:
     write_manifest(tmp_path, "exact_match", content)
     with pytest.raises(ModelError, match=str(tmp_path)):
         ExactMatch.load(tmp_path, [])
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"text_field": "title"}, 'text_field is "title"'),
-        ({"stem": "klingon"}, 'no language "klingon"'),
-        ({"min_characters": 0}, "min_characters is 0"),
-        ({"k": 0}, "k is 0"),
-    ],
-)
-def test_impossible_option_is_an_error(option: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        ExactMatchOptions(**option)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tagwright.errors import ModelError
-from tagwright.stages.names.title_match import EVERYDAY, TitleMatch
+from tagwright.stages.names.exact_match import EVERYDAY, TitleMatch
 from tagwright.types import Document, Label, Run
 
 LABELS = [
@@ -31,11 +31,6 @@ def test_a_long_rare_name_in_the_title_is_worth_its_bits_beyond_everyday_words(s
     labels, scores = stage.read([NAMED])[0]
     assert labels.tolist() == [0]
     assert scores.tolist() == pytest.approx([BITS], abs=1e-4)
-
-
-def test_a_name_repeated_in_the_title_is_worth_no_more(stage: TitleMatch) -> None:
-    twice = Document("2", title=f"{LABELS[0].name}: {LABELS[0].name}")
-    assert stage.read([twice]).scores.tolist() == pytest.approx([BITS], abs=1e-4)
 
 
 def test_names_in_the_abstract_and_names_of_few_bits_are_worth_nothing(stage: TitleMatch) -> None:

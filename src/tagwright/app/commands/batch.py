@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from tagwright.app.arguments import MODEL, Cut, Docs, Json, MonitorLog, Offline, Quiet, Reading, model_in_use
-from tagwright.core.terminal import SOME_FAILED
+from tagwright.core.display import SOME_FAILED
 
 
 def batch(
@@ -50,14 +50,14 @@ def batch(
     work.check_apart(docs, output)
     sources = inputs.sources(docs, reading)
     log = work.MonitorLog(monitor, inputs.version_of(model)) if monitor else None
-    found = work.run(sources, model, output, options, share, processes=processes, ray=ray, log=log)
+    done = work.run(sources, model, output, options, share, processes=processes, ray=ray, log=log)
     if as_json:
-        print(json.dumps({**vars(found), "documents_per_second": round(found.documents_per_second, 1)}))
+        print(json.dumps({**vars(done), "documents_per_second": round(done.documents_per_second, 1)}))
     else:
-        rate = f"{found.documents_per_second:,.0f} a second"
-        print(f"{found.documents:,} documents in {found.shards:,} shards ({rate}), {found.skipped:,} shards skipped")
-    if found.errors:
+        rate = f"{done.documents_per_second:,.0f} a second"
+        print(f"{done.documents:,} documents in {done.shards:,} shards ({rate}), {done.skipped:,} shards skipped")
+    if done.errors:
         if not as_json:
-            have = "document has" if found.errors == 1 else "documents have"
-            print(f"{found.errors:,} {have} no suggestions: see {output / 'errors.jsonl'}")
+            have = "document has" if done.errors == 1 else "documents have"
+            print(f"{done.errors:,} {have} no suggestions: see {output / 'errors.jsonl'}")
         raise typer.Exit(SOME_FAILED)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tagwright.app.arguments import Json
-from tagwright.core.terminal import escaped, print_json
+from tagwright.core.display import escaped, print_json
 
 
 def cache(

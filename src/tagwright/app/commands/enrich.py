@@ -39,12 +39,13 @@ def enrich(
     check(records, output)
     corpus, places = read_records(records)
     if run:
-        vocabulary = inputs.vocabulary(chosen, corpus)
-        found = cut_ranking(vocabulary, corpus, read_run(run, corpus.ids, vocabulary.index), options)
+        vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
+        own = vocabulary.own(corpus) if options.exclude_self else None
+        found = cut_ranking(vocabulary, read_run(run, corpus.ids, vocabulary.index), options, own)
     else:
         tagger = inputs.tagger(chosen, corpus)
         tagger.check(options)
         vocabulary, found = tagger.vocabulary, Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
-    suggested = suggested_by(found, corpus.ids, places, inputs.named(chosen, vocabulary))
+    suggested = suggested_by(found, corpus.ids, places, inputs.with_asked_names(chosen, vocabulary))
     added = write_copy(records, output, suggested, provenance)
     print(f"{many(added.subjects, 'subject')} added to {many(added.records, 'record')}: {output}")

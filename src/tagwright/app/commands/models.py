@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tagwright.app.arguments import Json, Quiet, Reading, SkipUnlabelled, Unknown
-from tagwright.core.terminal import print_json
+from tagwright.core.display import print_json
 from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ def models(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the versions.")],
     reading: Reading,
     action: Annotated[Action, typer.Argument(help="What to do.")] = "list",
-    given: Annotated[
+    first: Annotated[
         str, typer.Argument(metavar="[MODEL|VERSION]", help="add: a saved tagger; compare, promote: a number.")
     ] = "",
-    other: Annotated[str, typer.Argument(metavar="[VERSION]", help="compare: with another than the one in use.")] = "",
+    second: Annotated[str, typer.Argument(metavar="[VERSION]", help="compare: with another than the one in use.")] = "",
     test: Annotated[list[str], typer.Option(metavar="DOCS", help="compare: labelled documents; repeatable.")] = [],  # noqa: B006
     skip_unlabelled: SkipUnlabelled = False,
     unknown: Unknown = "warn",
@@ -40,37 +40,39 @@ def models(
     """
     from tagwright.models import Models
 
-    _check(action, given, other, {"--test": bool(test), "--keep": keep is not None})
-    found = Models(folder)
+    _check(action, first, second, {"--test": bool(test), "--keep": keep is not None})
+    versions = Models(folder)
     if action == "list":
-        _list(found, as_json=as_json)
+        _list(versions, as_json=as_json)
     elif action == "compare":
         from tagwright.app import inputs, render
 
-        pair, documents = (given, other or found.current.name), inputs.read(test, reading)
-        compared = found.compare(given, documents, other=pair[1], skip_unlabelled=skip_unlabelled, unknown=unknown)
-        render.comparison(compared, {each.name: each.folder for each in map(found.__getitem__, pair)}, as_json=as_json)
+        pair, documents = (first, second or versions.current.name), inputs.read(test, reading)
+        compared = versions.compare(first, documents, other=pair[1], skip_unlabelled=skip_unlabelled, unknown=unknown)
+        render.print_comparison(
+            compared, {each.name: each.folder for each in map(versions.__getitem__, pair)}, as_json=as_json
+        )
     else:
         changed: dict[str, Any] = {}
         if action == "add":
-            changed["added"] = found.add(Path(given)).name
+            changed["added"] = versions.add(Path(first)).name
         elif action == "promote":
-            found.promote(given)
+            versions.promote(first)
         elif action == "rollback":
-            found.rollback()
+            versions.rollback()
         else:
             assert keep is not None  # checked
-            changed["removed"] = found.prune(keep)
-        _say({**changed, "current": found.current.name}, as_json=as_json)
+            changed["removed"] = versions.prune(keep)
+        _say({**changed, "current": versions.current.name}, as_json=as_json)
 
 
-def _check(action: Action, given: str, other: str, options: dict[str, bool]) -> None:
+def _check(action: Action, first: str, second: str, options: dict[str, bool]) -> None:
     """Raise ConfigError unless the action has what it needs, and nothing else."""
     needed = {"add": "MODEL", "compare": "VERSION", "promote": "VERSION"}.get(action)
-    if other and action != "compare":
-        raise ConfigError(f"models FOLDER {action} takes no second VERSION, got {other!r}")
-    if bool(needed) != bool(given):
-        problem = f"needs {needed}" if needed else f"takes nothing more, got {given!r}"
+    if second and action != "compare":
+        raise ConfigError(f"models FOLDER {action} takes no second VERSION, got {second!r}")
+    if bool(needed) != bool(first):
+        problem = f"needs {needed}" if needed else f"takes nothing more, got {first!r}"
         raise ConfigError(f"models FOLDER {action} {problem}")
     for option, action_with in (("--test", "compare"), ("--keep", "prune")):
         if options[option] != (action == action_with):
@@ -96,9 +98,9 @@ def _row(version: "Version", state: str) -> list[str]:
     row = [version.name, state, record["added"][:10], method, f"{record['labels']:,}"]
     if not record["scores"]:
         return [*row, "not measured", ""]
-    best_grounded = max(reversed(record["scores"]), key=lambda each: each["documents"])
-    value, low, high = (100 * best_grounded["measures"]["nDCG@5"][part] for part in ("value", "low", "high"))
-    return [*row, f"{value:.1f} ({low:.1f} to {high:.1f})", f"{best_grounded['documents']:,}"]
+    scored = max(reversed(record["scores"]), key=lambda each: each["documents"])
+    value, low, high = (100 * scored["measures"]["nDCG@5"][part] for part in ("value", "low", "high"))
+    return [*row, f"{value:.1f} ({low:.1f} to {high:.1f})", f"{scored['documents']:,}"]
 
 
 def _say(changed: dict[str, Any], *, as_json: bool) -> None:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tagwright.app.arguments import Json
-from tagwright.core.display import many
-from tagwright.core.terminal import escaped, print_json
+from tagwright.core.display import escaped, many, print_json
 
 if TYPE_CHECKING:
     from tagwright.monitoring import Look, Monitor

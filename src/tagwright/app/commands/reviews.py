@@ -1,42 +1,71 @@
-"""The command `reviews`: show statistics of the decisions on the review page, or export them."""
+"""The command `reviews`: statistics and export of the decisions on the review page; which documents to label next."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from tagwright.app.arguments import Json
-from tagwright.core.terminal import escaped, for_programs, print_json
+from tagwright.app.arguments import Chosen, Conditions, Json, Quiet, Reading
+from tagwright.core.display import escaped, for_programs, print_json
 from tagwright.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from tagwright.review.decisions import Statistics
 
 
+By: TypeAlias = Literal["uncertainty", "random", "length"]
+
+
 def reviews(
-    file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="A file of `tagwright serve --reviews`.")],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE.sqlite", help="A file of `tagwright serve --reviews`; --sample: DOCS.")
+    ],
+    reading: Reading,
+    chosen: Chosen,
+    conditions: Conditions,
     export: Annotated[bool, typer.Option("--export", help="Print the decisions for other programs.")] = False,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Choose documents of DOCS without labels to label next; print their ids.")
+    ] = False,
     output: Annotated[
-        Literal["jsonl", "verdicts", "tsv", "csv"] | None,
+        Literal["jsonl", "verdicts", "tsv", "csv", "text"] | None,
         typer.Option(
             "--format",
-            help="Format of --export; jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; "
-            "tsv: for Annif; csv.",
-            show_default="jsonl",
+            help="Of --export; jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; tsv: for "
+            "Annif; csv. Of --sample; text: ids; jsonl: ids and titles.",
+            show_default="jsonl; text",
         ),
     ] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="--sample: the number of documents.")] = 50,
+    by: Annotated[
+        By,
+        typer.Option(
+            help="--sample: random; length: evenly over all lengths; uncertainty: documents with the least certain "
+            "suggestions, far from each other. Neither was better than random on three of four corpora."
+        ),
+    ] = "random",
+    seed: Annotated[int, typer.Option(min=0, help="--sample: seed of the random choice.")] = 0,
     as_json: Json = False,
+    _quiet: Quiet = False,
 ) -> None:
-    """Show progress of a review and agreement of its reviewers, or export its decisions."""
+    """Show progress of a review and agreement of its reviewers, or export its decisions; choose documents to review."""
     from tagwright.review.decisions import Decisions
     from tagwright.review.documents import ReviewedDocuments
     from tagwright.review.export import exported
     from tagwright.review.file import ReviewFile
 
-    if output and not export:
+    if sample:
+        _sample(files, reading, chosen, conditions, n, by, seed, output == "jsonl")
+        return
+    if len(files) > 1:
+        raise ConfigError(f"reviews are in one file, got {len(files)}; --sample chooses documents of several")
+    file = Path(files[0])
+    if output == "text" or (output and not export):
         raise ConfigError(
             f"--format is the format of an export; add --export: reviews {file} --export --format {output}"
         )
@@ -54,23 +83,43 @@ def reviews(
         opened.close()
 
 
-def _show(found: Statistics, documents: int, differences: int, *, as_json: bool) -> None:
+def _sample(
+    docs: Sequence[str], reading: Reading, chosen: Chosen, rules: Conditions, n: int, by: By, seed: int, as_json: bool
+) -> None:
+    """Print the documents without labels to label next."""
+    from tagwright.app import inputs
+    from tagwright.review import sampling
+
+    unlabelled = [document for document in inputs.read(docs, reading) if not document.labels]
+    tagger = inputs.tagger(chosen) if by == "uncertainty" else None
+    for place in sampling.sample(unlabelled, n, by, tagger=tagger, seed=seed, **vars(rules)):
+        document = unlabelled[place]
+        as_line = json.dumps({"id": document.id, "title": document.title}, ensure_ascii=False)
+        print(for_programs(as_line if as_json else document.id))
+
+
+def _show(statistics: Statistics, documents: int, differences: int, *, as_json: bool) -> None:
     from tagwright.review.recall import describe_recall, describe_right
 
     if as_json:
-        pairs = [{"reviewers": list(pair), "kappa": value} for pair, value in found.kappa.items()]
-        recall = found.recall._asdict() if found.recall else None
-        content = {"all_documents": documents, **asdict(found), "right": found.right._asdict(), "recall": recall}
+        pairs = [{"reviewers": list(pair), "kappa": value} for pair, value in statistics.kappa.items()]
+        recall = statistics.recall._asdict() if statistics.recall else None
+        content = {
+            "all_documents": documents,
+            **asdict(statistics),
+            "right": statistics.right._asdict(),
+            "recall": recall,
+        }
         print_json({**content, "kappa": pairs, "differences": differences})
         return
-    print(f"documents       {documents:,}, {found.documents:,} with verdicts, {found.done:,} finished")
-    print(f"verdicts        {found.verdicts:,}, {differences:,} of them unsettled differences")
-    print(f"suggestions     {_share(found.accepted_share)}")
-    print(f"right labels    {describe_right(found.right)}")
-    if found.recall:
-        print(f"                {describe_recall(found.recall)}")
-    print(f"agreement       Krippendorff's alpha of all reviewers {_number(found.alpha)}")
-    for (a, b), kappa in found.kappa.items():
+    print(f"documents       {documents:,}, {statistics.documents:,} with verdicts, {statistics.done:,} finished")
+    print(f"verdicts        {statistics.verdicts:,}, {differences:,} of them unsettled differences")
+    print(f"suggestions     {_share(statistics.accepted_share)}")
+    print(f"right labels    {describe_right(statistics.right)}")
+    if statistics.recall:
+        print(f"                {describe_recall(statistics.recall)}")
+    print(f"agreement       Krippendorff's alpha of all reviewers {_number(statistics.alpha)}")
+    for (a, b), kappa in statistics.kappa.items():
         print(escaped(f"                Cohen's kappa of {a} and {b} {_number(kappa)}"))
 
 

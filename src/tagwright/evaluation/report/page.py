@@ -11,15 +11,14 @@ import numpy as np
 from tagwright import __version__
 from tagwright.core.display import many
 from tagwright.core.outputs import write_output
-from tagwright.evaluation.calibration import Calibration
+from tagwright.evaluation.calibration import Calibration, threshold_rows
 from tagwright.evaluation.dataset import EvaluationSet
 from tagwright.evaluation.metrics import by_frequency
 from tagwright.evaluation.report.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.scores import LabelScore, Scores, per_label, split
+from tagwright.evaluation.scores import LabelScore, Scores, per_label, slice_rows, split
 from tagwright.evaluation.significance import MEANING_OF_P, Comparison, Comparisons, comparison_rows
-from tagwright.evaluation.tables import slice_rows, threshold_rows
-from tagwright.evaluation.text_tables import Rows, percent
+from tagwright.evaluation.tables import Rows, percent
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Longs, Run
 
@@ -63,9 +62,6 @@ SLICES = {
 }
 "Slice -> what is in it."
 
-_WHOLE = ("answered", "AURC", "AUGRC")
-"Measures that have no k."
-
 
 def sentence(name: str) -> str:
     """The sentence for one measure.
@@ -86,7 +82,8 @@ def explained(names: Iterable[str]) -> dict[str, str]:
     ['P@k', 'answered']
     """
     kinds = dict.fromkeys(split(name)[0] for name in names)
-    return {kind if kind in _WHOLE else f"{kind}@k": SENTENCES[kind] for kind in kinds if kind in SENTENCES}
+    without_k = ("answered", "AURC", "AUGRC")
+    return {kind if kind in without_k else f"{kind}@k": SENTENCES[kind] for kind in kinds if kind in SENTENCES}
 
 
 FEW = 30
@@ -94,9 +91,6 @@ FEW = 30
 
 CARDS = ("P@1", "P@5", "F1@5", "nDCG@5", "R@100")
 "The measures at the top of the page."
-
-PANELS = ("P@1", "nDCG@5", "R@100")
-"The measures that are drawn slice by slice."
 
 FIRST, EXAMPLES, MISSED, WORDS = 5, 10, 10, 3
 "Suggestions that are counted, documents that are shown, labels that are listed, evidence spans of a suggestion."
@@ -232,7 +226,7 @@ def slices_section(scores: Scores) -> str:
     panels = "".join(
         f"<figure><figcaption>{escape(measure)}</figcaption>"
         f"{interval_table({name: part.measures[measure] for name, part in large.items()})}</figure>"
-        for measure in PANELS
+        for measure in ("P@1", "nDCG@5", "R@100")
         if large and all(measure in part.measures for part in large.values())
     )
     terms = {f"{name}, {part.documents:,}": SLICES.get(name, "") for name, part in large.items()}

@@ -6,7 +6,7 @@ from html import escape
 from tagwright.evaluation.calibration import ReliabilityBin, RiskCoverage
 from tagwright.evaluation.metrics import Bin
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.text_tables import between, percent
+from tagwright.evaluation.tables import between, percent
 
 SPAN, _TALL = 1000, 14
 "Size of the drawing of an interval, in SVG units; it is stretched to the available width."
@@ -17,8 +17,8 @@ _LEFT, _WIDTH = 50, 520
 _HEIGHT, _COLOURS = 260, ("#2f6fb5", "#c2571a", "#3a8f4d", "#8a4fb0", "#b03a48", "#6b7480")
 "Height of a curve in SVG units, and the colours of the runs, distinct on light and dark pages."
 
-_SIDE, _POINTS = 260, 200
-"Of a drawing of two shares: the length of both axes, in SVG units, and the most points of a line."
+_SIDE = 260
+"The length of both axes of a drawing of two shares, in SVG units."
 
 
 def interval_table(rows: Mapping[str, Score], sign: str = "") -> str:
@@ -49,11 +49,8 @@ def _interval(estimate: Score, at: Callable[[float], str]) -> str:
     )
 
 
-FREQUENCY = "macro-F1 by rank of label frequency, rare labels to the left"
-
-
-def rank_plot(curves: Mapping[str, Sequence[Bin]], caption: str = FREQUENCY) -> str:
-    """DEPL Fig. 1: macro-F1 of labels from rare to frequent, or in another order; a line for each run."""
+def rank_plot(curves: Mapping[str, Sequence[Bin]]) -> str:
+    """DEPL Fig. 1: macro-F1 of labels from rare to frequent, a line for each run."""
     top = max((bin_.macro_f1 for curve in curves.values() for bin_ in curve), default=0.0) or 1.0
     last = max((curve[-1].last for curve in curves.values() if curve), default=1) or 1
     axes = (
@@ -71,7 +68,7 @@ def rank_plot(curves: Mapping[str, Sequence[Bin]], caption: str = FREQUENCY) -> 
             f'<g><title>{escape(name)}</title><polyline points="{points}" fill="none" stroke="{colour}" '
             f'stroke-width="2"/><text x="{_LEFT + 8}" y="{y}" fill="{colour}">{escape(name)}</text></g>'
         )
-    caption = f"{caption}, {last:,} labels"
+    caption = f"macro-F1 by rank of label frequency, rare labels to the left, {last:,} labels"
     return _figure(caption, caption, "curves", _LEFT + _WIDTH + 60, _HEIGHT + 20, "\n".join(lines))
 
 
@@ -88,7 +85,7 @@ def reliability_plot(bins: Sequence[ReliabilityBin]) -> str:
 
 def risk_coverage_plot(curve: RiskCoverage) -> str:
     """Draw the share of wrong suggestions (y) among the most confident ones, for every share that is accepted (x)."""
-    steps = range(0, len(curve.risk), max(1, -(-len(curve.risk) // _POINTS)))
+    steps = range(0, len(curve.risk), max(1, -(-len(curve.risk) // 200)))  # more points are not seen
     chosen = sorted({*steps, len(curve.risk) - 1})
     points = " ".join(f"{_x(float(curve.coverage[i]))},{_y(float(curve.risk[i]))}" for i in chosen)
     line = f'<polyline points="{points}" fill="none" stroke="{_COLOURS[0]}" stroke-width="2"/>'

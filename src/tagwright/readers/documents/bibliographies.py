@@ -13,7 +13,7 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.latex import converter, known_macros, parse
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line, present, years
-from tagwright.readers.limits import converting, largest_document, leave_out, readable
+from tagwright.readers.limits import converting, largest_document, leave_out, readable, too_large
 from tagwright.readers.lines import Place, json_objects, open_lines, open_text
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -54,8 +54,8 @@ class _Dialect(NamedTuple):
 
     def split(self, line: str) -> tuple[str, str]:
         """The tag of a line, "" where a value goes on, and the text."""
-        found = self.line.fullmatch(line.rstrip())
-        return (found[1], found[2] or "") if found else ("", line)
+        match = self.line.fullmatch(line.rstrip())
+        return (match[1], match[2] or "") if match else ("", line)
 
 
 _DIALECTS = (
@@ -63,12 +63,8 @@ _DIALECTS = (
     _Dialect(re.compile(r"(?=.{4}-)([A-Z]{2,4}) *-(?: (.*))?"), _PUBMED, "PMID", end=""),
     _Dialect(re.compile(r"([A-Z][A-Z0-9])(?: (.*))?"), _WEB_OF_SCIENCE, "PT"),
 )
-_AROUND = re.compile(r"\d*\.?|(?:FN|VR) .*|EF")
-"Lines outside of references that say nothing: numbers, and the head and end of a file."
 LONGEST_STRING = 1000
 "The most characters of an @string of BibTeX; longer ones could make a text grow without bound."
-_PLAIN = re.compile(r"[\w\s.,:;()/]*")
-"Values of BibTeX without LaTeX."
 _log = logging.getLogger(__name__)
 
 
@@ -90,12 +86,12 @@ def read_ris(path: Path) -> Iterator[Located]:
         elif fields and left >= 0:
             left -= len(line) + 1
             if left < 0:
-                leave_out(path, begin)
+                leave_out(InputError(too_large(), path, begin))
             elif tag:
                 fields.append((tag, [text]))
             else:
                 fields[-1][1].append(text)
-        elif not fields and not _AROUND.fullmatch(line.strip()):
+        elif not fields and not re.fullmatch(r"\d*\.?|(?:FN|VR) .*|EF", line.strip()):  # number, head, end
             outside.append(number)
     if dialect and fields and left >= 0:
         yield begin, _tagged(fields, dialect)
@@ -127,7 +123,8 @@ def read_bibtex(path: Path) -> Iterator[Located]:
 
     def value(text: str) -> str:
         text = _written_out(text, strings)
-        return text if _PLAIN.fullmatch(text) else str(macros.nodelist_to_text(parse(text, known)))
+        is_plain = re.fullmatch(r"[\w\s.,:;()/]*", text)
+        return text if is_plain else str(macros.nodelist_to_text(parse(text, known)))
 
     def documents() -> Iterator[Located | InputError]:
         for block in blocks:
@@ -195,9 +192,9 @@ def of_csl(item: Mapping[str, Any]) -> Document:
     values = {name: [str(value)] for name, value in item.items() if isinstance(value, str | int)}
     for role in ("author", "editor"):
         names = item.get(role)
-        values[role] = [_csl_name(each) for each in names if each] if isinstance(names, list) else []
+        values[role] = [_csl_name(part) for part in names if part] if isinstance(names, list) else []
     issued = item.get("issued")
-    values["issued"] = [str(each) for each in issued.values()] if isinstance(issued, dict) else []
+    values["issued"] = [str(part) for part in issued.values()] if isinstance(issued, dict) else []
     return _document(values)
 
 

@@ -1,6 +1,7 @@
-"""What the formats of library catalogues share: fields, the source of subjects, and records that cannot be read."""
+"""What the formats of library catalogues share: fields, subjects and how labels refer to them, unreadable records."""
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -12,9 +13,8 @@ from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line
-from tagwright.readers.limits import leave_out_because
-from tagwright.readers.references import write_reference
-from tagwright.types import Document
+from tagwright.readers.limits import readable
+from tagwright.types import Document, Section
 
 _log = logging.getLogger(__name__)
 _Raw = TypeVar("_Raw")
@@ -48,6 +48,23 @@ class Field(NamedTuple):
     def value(self) -> str:
         """The value of a control field, with all of its characters: some are found by position."""
         return next((value for code, value in self.subfields if not code), "")
+
+
+def with_tags(fields: Iterable[Field], tags: str) -> list[Field]:
+    """The fields of these tags, which spaces separate."""
+    wanted = tags.split()
+    return [field for field in fields if field.tag in wanted]
+
+
+def values(fields: Iterable[Field], tags: str, codes: str) -> list[str]:
+    """The values of these subfields in all fields of these tags."""
+    return [value for field in with_tags(fields, tags) for value in field.values(codes)]
+
+
+def contents(paragraphs: Iterable[str], heading: str = "Contents") -> tuple[Section, ...]:
+    """A section of these paragraphs, if there are any."""
+    texts = tuple(paragraphs)
+    return (Section(heading, 1, texts),) if texts else ()
 
 
 class Subject(NamedTuple):
@@ -102,7 +119,7 @@ class Record(NamedTuple):
 
 
 def to_documents(
-    records: Iterable[tuple[int, _Raw | InputError]],
+    records: Iterable[tuple[int, _Raw] | InputError],
     read: Callable[[_Raw], Record | None],
     remarks: Remarks,
     columns: Columns | None,
@@ -115,21 +132,15 @@ def to_documents(
     other vocabularies than the chosen one. Raises InputError if no record can be read, and if no subject is of the
     chosen vocabulary; ConfigError for other columns.
     """
-    chosen, sources, damaged, count = _chosen(columns), Counter[str](), None, 0
-    for number, fields in records:
-        if isinstance(fields, InputError):
-            leave_out_because(fields)
-            damaged = damaged or fields
-        elif (record := read(fields)) is None:
+    chosen, sources = _chosen(columns), Counter[str]()
+    for number, raw in readable(records):
+        if (record := read(raw)) is None:
             remarks.add(number, f"passed over: {passed_over}")
         else:
-            count += 1
             if not record.document.text:
                 remarks.add(number, "has no title and no text")
-            sources.update(each.source for each in record.subjects if each.label)
+            sources.update(subject.source for subject in record.subjects if subject.label)
             yield number, _labelled(record, chosen)
-    if damaged and not count:
-        raise damaged
     remarks.log()
     _report(sources, chosen, remarks.path)
 
@@ -143,11 +154,11 @@ def _chosen(columns: Columns | None) -> str:
 
 def _labelled(record: Record, chosen: str) -> Document:
     """The document with its subjects as labels; those of other vocabularies than the chosen one are metadata."""
-    subjects = [each for each in record.subjects if each.label]
-    labels = [each for each in subjects if chosen in ("", each.source)]
-    others = tuple(dict.fromkeys(each.name for each in subjects if each.name and each not in labels))
+    subjects = [subject for subject in record.subjects if subject.label]
+    labels = [subject for subject in subjects if chosen in ("", subject.source)]
+    others = tuple(dict.fromkeys(subject.name for subject in subjects if subject.name and subject not in labels))
     metadata = {**record.document.metadata, **({"subject": others} if others else {})}
-    return replace(record.document, labels=tuple(dict.fromkeys(each.label for each in labels)), metadata=metadata)
+    return replace(record.document, labels=tuple(dict.fromkeys(subject.label for subject in labels)), metadata=metadata)
 
 
 def _report(sources: Counter[str], chosen: str, path: Path) -> None:
@@ -162,3 +173,53 @@ def _report(sources: Counter[str], chosen: str, path: Path) -> None:
         first = known[0].partition(" ")[0]
         remedy = option("columns", f"labels={first}", python=f'labels="{first}"')
         _log.warning("%s: labels are subjects of %s; to take those of one: %s", path, ", ".join(known), remedy)
+
+
+def write_reference(ids: Iterable[str], name: str) -> str:
+    """One text of ids and a name, for the labels of a document. Ids that hold blanks or angle brackets are left out.
+
+    A record may give an id of another form than the vocabulary has, or none that it knows. The vocabulary then finds
+    the label by the last part of the id, or by the name.
+
+    >>> write_reference(["(DE-588)4006216-6"], "Bees"), write_reference([], "Bees")
+    ('<(DE-588)4006216-6> Bees', 'Bees')
+    """
+    brackets = (f"<{id_}>" for id_ in dict.fromkeys(ids) if id_ and not re.search(r"[<>\s]", id_))
+    return " ".join([*brackets, *([name] if name else [])])
+
+
+def read_reference(text: str) -> tuple[list[str], str]:
+    """The ids between angle brackets, in the order in which they are tried, and the name after them; it may be blank.
+
+    >>> read_reference("<(DE-588)4006216-6> Bees")
+    (['(DE-588)4006216-6'], 'Bees')
+    >>> read_reference("Bees")
+    ([], 'Bees')
+    """
+    if match := re.fullmatch(r"((?:<[^<>\s]+>\s*)+)(.*)", text, re.DOTALL):
+        return re.findall(r"<([^<>\s]+)>", match[1]), match[2].strip()
+    return [], text
+
+
+def last_part(label_id: str) -> str:
+    """The part of an id after its address or the code of its agency.
+
+    It is "" below five characters, which do not stand for the id: shorter numbers occur in every vocabulary.
+
+    >>> last_part("https://d-nb.info/gnd/4006216-6"), last_part("(DE-588)4006216-6"), last_part("gnd:4006216-6")
+    ('4006216-6', '4006216-6', '4006216-6')
+    >>> last_part("(DE-627)17")
+    ''
+    """
+    part = re.split(r"[/#:)]", label_id)[-1]
+    return part if len(part) >= 5 else ""
+
+
+def main_heading(name: str) -> str:
+    """The heading without its subdivisions, as in `Bees--Behavior`; "" where it has none.
+
+    >>> main_heading("Bees--Behavior"), main_heading("Bees")
+    ('Bees', '')
+    """
+    main, subdivision, _ = name.partition("--")
+    return main.strip() if subdivision else ""

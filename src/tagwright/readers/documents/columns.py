@@ -30,8 +30,6 @@ Columns: TypeAlias = Mapping[str, str]
 
 SAMPLE = 100
 "Rows from which the columns of a table are guessed."
-RUNNING_TEXT = 10
-"The least words per cell, on average, of a column of text."
 
 _TEXTS = frozenset({"text", "abstract", "sections"})
 _EXACT: Mapping[str, frozenset[str]] = {
@@ -44,17 +42,8 @@ _EXACT: Mapping[str, frozenset[str]] = {
 _KNOWN = frozenset({"metadata", "subjects", *(name for names in _EXACT.values() for name in names)})
 _FOREIGN = frozenset({"paper", "paper_id", "corpusid", "uid", "paragraphs", "suggestions", "names"})
 "Fields that mark other shapes (`records`), whose other fields have their own meanings."
-_RECOGNISED = (_KNOWN - _EXACT["id"]) | _FOREIGN
-"A record with any of these is a document, if perhaps one of labels alone."
-_ABOUT = (*DOCUMENT["labels"], *MORE_LABELS, *KEYWORDS)
-"Names of columns that say what a document is about: they are never taken for its text."
-_MESSAGE = ("body", "message", "body html", "from", "sender", "to", "recipient", "recipients")
-"Names of columns of a table of messages, whose subject is a title."
-_URI = re.compile(r"<[^<>\s]+>|[A-Za-z][\w+.-]*:[^\s<>]*[^\s<>;|,]")
-_QUOTED = re.compile(r"""'(?:[^'\\\n]|\\[\\'"nrtxuU])*'|"(?:[^"\\\n]|\\[\\'"nrtxuU])*\"""")
-_NUMBERS = re.compile(r"\[\s*\d+(?:[\s,]+\d+)*\s*\]")
-_PRINTED_LIST = re.compile(rf"[\[({{]\s*(?:{_QUOTED.pattern})(?:[\s,]+(?:{_QUOTED.pattern}))*,?\s*[\])}}]")
 _MARKUP = re.compile(r"</(?:p|div|li|ul|ol|td|table|span|strong|b|em|i|a|h[1-6])\s*>|<br\s*/?>", re.IGNORECASE)
+_log = logging.getLogger(__name__)
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -128,12 +117,13 @@ def split_labels(text: str) -> list[str]:
     >>> split_labels("a; b"), split_labels('["a;b", "<c"]'), split_labels("http://e/1 <http://e/2;x>")
     (['a', ' b'], ['a;b', '<c'], ['http://e/1', 'http://e/2;x'])
     """
-    if (found := listed(text)) is not None:
-        return found
-    if _NUMBERS.fullmatch(text.strip()):
+    if (labels := listed(text)) is not None:
+        return labels
+    if re.fullmatch(r"\[\s*\d+(?:[\s,]+\d+)*\s*\]", text.strip()):
         return re.findall(r"\d+", text)
     words = text.split()
-    if len(words) > 1 and all(_URI.fullmatch(word) for word in words):
+    uri = r"<[^<>\s]+>|[A-Za-z][\w+.-]*:[^\s<>]*[^\s<>;|,]"
+    if len(words) > 1 and all(re.fullmatch(uri, word) for word in words):
         return [word.strip("<>") for word in words]
     if text.lstrip().startswith("<") and (uris := re.findall(r"<([^<>\s]+)>", text)):
         return uris
@@ -149,17 +139,15 @@ def listed(text: str) -> list[str] | None:
     if not text.lstrip().startswith(("[", "(", "{")):
         return None
     with contextlib.suppress(ValueError, RecursionError):
-        found = json.loads(text)
-        return found if isinstance(found, list) and all(isinstance(each, str) for each in found) else None
-    if not _PRINTED_LIST.fullmatch(text.strip()):
+        value = json.loads(text)
+        return value if isinstance(value, list) and all(isinstance(part, str) for part in value) else None
+    quoted = r"""'(?:[^'\\\n]|\\[\\'"nrtxuU])*'|"(?:[^"\\\n]|\\[\\'"nrtxuU])*\""""
+    if not re.fullmatch(rf"[\[({{]\s*(?:{quoted})(?:[\s,]+(?:{quoted}))*,?\s*[\])}}]", text.strip()):
         return None
     try:
-        return [ast.literal_eval(each) for each in _QUOTED.findall(text)]
+        return [ast.literal_eval(part) for part in re.findall(quoted, text)]
     except (ValueError, SyntaxError):  # as of half an escape
         return None
-
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +211,8 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
     markup = frozenset(name for name in judged if name in named and _is_markup(sample, named[name]))
     guesses = {column: name for column, name in fields.items() if column not in given}
     names = {*fields.values(), *there}
-    if guess and (table or names & _EXACT["id"]) and names - _EXACT["id"] and not names & _RECOGNISED:
+    recognised_ = (_KNOWN - _EXACT["id"]) | _FOREIGN  # a record with any of these is a document
+    if guess and (table or names & _EXACT["id"]) and names - _EXACT["id"] and not names & recognised_:
         raise place.error(
             f"no column is recognised as title or text; the columns are {', '.join(map(shown, there))}; say which: "
             f"{remedy()}"
@@ -239,11 +228,11 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
 
 def _column(wanted: str, there: Sequence[str], place: Place) -> str:
     """The column of this name, exactly or without regard to case. Raises InputError that lists the columns."""
-    found = [column for column in there if column == wanted]
-    found = found or [column for column in there if column.strip().casefold() == wanted.casefold()]
-    if len(found) != 1:
+    matches = [column for column in there if column == wanted]
+    matches = matches or [column for column in there if column.strip().casefold() == wanted.casefold()]
+    if len(matches) != 1:
         raise place.error(f"no column {shown(wanted)}; the columns are {', '.join(map(shown, there))}")
-    return found[0]
+    return matches[0]
 
 
 def _is_annif(row: Record) -> bool:
@@ -274,7 +263,8 @@ def _guesses(there: Sequence[str], given: Mapping[str, str], place: Place) -> di
 def _check_subject(there: Sequence[str], given: Mapping[str, str], has_title: bool, place: Place) -> None:
     """Refuse to guess whether "subject" is the title of a message or the labels of a document."""
     subject = next((column for column in there if column.strip().casefold() == "subject"), "")
-    message = next((column for column in there if among(column, _MESSAGE)), "")
+    of_messages = ("body", "message", "body html", "from", "sender", "to", "recipient", "recipients")
+    message = next((column for column in there if among(column, of_messages)), "")
     if subject and message and not has_title and subject not in given:
         remedies = [
             option("columns", f"{name}={subject}", python=f'Corpus.of(documents, {name}="{subject}")')
@@ -297,21 +287,27 @@ def _check_labels(there: Sequence[str], place: Place) -> None:
 
 
 def running_text(sample: Sequence[Record], there: Collection[str], taken: Collection[str] = ()) -> str:
-    """The column with the longest cells, if they are long enough for text, or ""; never one with another meaning."""
-    other = {*taken, *_KNOWN}
-    sizes = {column: _words(sample, column) for column in there if column not in other and not among(column, _ABOUT)}
+    """The column with the longest cells, if they have ten words on average, or "".
+
+    It is never one with another meaning, nor one that says what a document is about.
+    """
+    about, other = (*DOCUMENT["labels"], *MORE_LABELS, *KEYWORDS), {*taken, *_KNOWN}
+    sizes = dict[str, float]()
+    for column in there:
+        if column not in other and not among(column, about) and (cells := _filled(sample, column)):
+            sizes[column] = sum(len(cell.split()) for cell in cells) / len(cells)
     longest = max(sizes, key=lambda column: sizes[column], default="")
-    return longest if longest and sizes[longest] >= RUNNING_TEXT else ""
+    return longest if longest and sizes[longest] >= 10 else ""
 
 
-def _words(sample: Sequence[Record], column: str) -> float:
-    cells = [row[column] for row in sample if isinstance(row.get(column), str) and row[column].strip()]
-    return sum(len(cell.split()) for cell in cells) / len(cells) if cells else 0
+def _filled(sample: Sequence[Record], column: str) -> list[str]:
+    """The cells of a column that hold text."""
+    return [row[column] for row in sample if isinstance(row.get(column), str) and row[column].strip()]
 
 
 def _is_markup(sample: Sequence[Record], column: str) -> bool:
     """Whether most cells hold an end tag or line break of HTML: a text about HTML shows them only now and then."""
-    cells = [row[column] for row in sample if isinstance(row.get(column), str) and row[column].strip()]
+    cells = _filled(sample, column)
     return 2 * sum(bool(_MARKUP.search(cell)) for cell in cells) > len(cells)
 
 

@@ -15,18 +15,12 @@ from tagwright.readers.limits import PICTURES, converting, largest_document, rea
 from tagwright.readers.lines import open_bytes
 from tagwright.types import Document
 
-MARKUP = 4
-"How many times larger than a document its XML may be: Word marks up nearly every word."
-
 _TITLE = -1
 "The depth of a style for the title."
-_HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PARAGRAPH, _TABLE, _ROW, _TEXT, _VALUE, _GALLERY = (
     _WORD + name for name in ("p", "tbl", "tr", "t", "val", "docPartGallery")
 )
-_GAPS = [_WORD + name for name in ("tab", "br", "cr", "tc", "p")]
-"Elements that separate words; an element comes before what it holds."
 
 
 def read_docx(path: Path) -> Iterator[Located]:
@@ -59,7 +53,7 @@ def _check_parts(content: BytesIO, path: Path) -> None:
         )
         raise InputError(f"is no Word file (.docx) but {problem}", path)
     xml = sum(size for part, size in sizes.items() if part.filename.lower().endswith((".xml", ".rels")))
-    for size, times in ((sum(sizes.values()), PICTURES), (xml, MARKUP)):
+    for size, times in ((sum(sizes.values()), PICTURES), (xml, 4)):  # Word marks up nearly every word
         if size > times * largest_document():
             raise InputError(too_large(f"unpacks to {size:,} bytes, more than {times} times the limit"), path)
 
@@ -96,7 +90,9 @@ def _parts(body: Any) -> Iterator[Any]:
     for part in body:
         if part.tag in {_PARAGRAPH, _TABLE}:
             yield part
-        elif part.tag == f"{_WORD}sdt" and not any("ontents" in each.get(_VALUE, "") for each in part.iter(_GALLERY)):
+        elif part.tag == f"{_WORD}sdt" and not any(
+            "ontents" in gallery.get(_VALUE, "") for gallery in part.iter(_GALLERY)
+        ):
             yield from _parts(part.find(f"{_WORD}sdtContent"))
 
 
@@ -108,7 +104,10 @@ def _depths(styles: Any) -> dict[str, int]:
         for tag, values in (("name", named), ("basedOn", based)):
             if (element := style.find(_WORD + tag)) is not None:
                 values[id_] = element.get(_VALUE, "")
-    depths = {id_: depth for id_, name in named.items() if (depth := _own_depth(name))}
+    depths = {id_: _TITLE for id_, name in named.items() if name == "Title"}
+    for id_, name in named.items():
+        if heading := re.fullmatch(r"heading ([1-9])", name, re.IGNORECASE):
+            depths[id_] = int(heading[1])
     for id_ in named:
         chain = list[str]()
         while id_ in named and id_ not in depths:
@@ -119,12 +118,8 @@ def _depths(styles: Any) -> dict[str, int]:
     return depths
 
 
-def _own_depth(name: str) -> int:
-    heading = _HEADING.fullmatch(name)
-    return int(heading[1]) if heading else _TITLE if name == "Title" else 0
-
-
 def _text(element: Any) -> str:
     """The text of a paragraph, or of the paragraphs in a row, without tracked deletions."""
-    nodes = element.iter(_TEXT, *_GAPS)
+    gaps = (_WORD + name for name in ("tab", "br", "cr", "tc", "p"))  # an element comes before what it holds
+    nodes = element.iter(_TEXT, *gaps)
     return one_line("".join((node.text or "") if node.tag == _TEXT else " " for node in nodes))

@@ -5,15 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
-from tagwright.readers.documents.catalogue import Record, Remarks, Subject, source_code, to_documents
+from tagwright.readers.documents.catalogue import Record, Remarks, Subject, contents, source_code, to_documents
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line, present, years
 from tagwright.readers.documents.xml import read_elements
-from tagwright.types import Document, Section
-
-_RECORDS = ("record", "dc", "qualifieddc", "metadata", "Description")
-"The elements that hold a record: of OAI-PMH and SRU, of oai_dc, of qualified Dublin Core, of a plain file, of RDF."
+from tagwright.types import Document
 
 
 def read_dublin_core(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -25,8 +22,10 @@ def read_dublin_core(path: Path, columns: Columns | None = None) -> Iterator[Loc
     (title). Deleted records, and those without title and description, are passed over. columns: as in
     `catalogue.to_documents`, which also says what is raised.
     """
+    # of OAI-PMH and SRU, of oai_dc, of qualified Dublin Core, of a plain file, of RDF
+    records = read_elements(path, "record", "dc", "qualifieddc", "metadata", "Description")
     passed_over = "is deleted, or has no title and no description"
-    return to_documents(read_elements(path, *_RECORDS), _to_record, Remarks(path), columns, passed_over)
+    return to_documents(records, _to_record, Remarks(path), columns, passed_over)
 
 
 def _to_record(element: Element) -> Record | None:
@@ -46,12 +45,12 @@ def _to_record(element: Element) -> Record | None:
     def values(*names: str) -> list[str]:
         return [text for name in names for text in texts.get(name, ())]
 
-    titles, contents = values("title"), tuple(values("tableOfContents"))
+    titles = values("title")
     document = Document(
         harvested or next(iter(values("identifier")), ""),
         titles[0] if titles else "",
         "\n\n".join(values("abstract") or values("description")),
-        (Section("Contents", 1, contents),) if contents else (),
+        contents(values("tableOfContents")),
         present(
             alternative=[*titles[1:], *values("alternative")],
             author=values("creator", "contributor"),

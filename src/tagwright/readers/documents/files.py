@@ -1,33 +1,35 @@
 """Choose the reader for each file, folder or glob."""
 
-import codecs
+from __future__ import annotations
+
 import glob
-import io
 import logging
 import os
 import re
 import shutil
 import sys
-import tempfile
+from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from heapq import merge
+from itertools import chain, count, islice
 from pathlib import Path
-from typing import IO, NamedTuple, TypeAlias, cast
+from typing import IO, NamedTuple
 
 from tagwright import registry as plugins
-from tagwright.core.scratch import scratch_folder
+from tagwright.core.atomic import scratch_folder
+from tagwright.core.checked import shown
+from tagwright.core.display import many
 from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
+from tagwright.readers.documents.articles import read_jats, read_pubmed, read_tei
 from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.docx import read_docx
 from tagwright.readers.documents.dublin_core import read_dublin_core
 from tagwright.readers.documents.html import read_html
-from tagwright.readers.documents.ids import UniqueIds
-from tagwright.readers.documents.jats import read_jats, read_pubmed
 from tagwright.readers.documents.jsonl import read_json, read_jsonl
 from tagwright.readers.documents.latex import read_latex
 from tagwright.readers.documents.marc import read_marc, read_marcxml
@@ -42,92 +44,87 @@ from tagwright.readers.documents.plain_text import (
 )
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv
-from tagwright.readers.documents.tei import read_tei
-from tagwright.readers.limits import is_collected, is_collecting, skip, within_time
-from tagwright.readers.lines import WORKBOOKS, EncodingError, marked_encoding, open_bytes
+from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip, within_limits, within_time
+from tagwright.readers.lines import WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
 from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
+_STDIN = "stdin"
+_EMPTY = "is empty, expected documents"
 
-Reader: TypeAlias = Callable[..., Iterator[Located]]
-"Yields the documents of a path, each with its line. Readers of formats in TABLES also take `columns`."
 
-READERS: Mapping[str, Reader] = {
-    "jsonl": read_jsonl,
-    "annif": partial(read_jsonl, flavour="annif"),
-    "xc": partial(read_jsonl, flavour="xc"),
-    "micol": partial(read_jsonl, flavour="micol"),
-    "futex": partial(read_jsonl, flavour="futex"),
-    "s2orc": partial(read_json, flavour="s2orc"),
-    "json": read_json,
-    "tsv": read_tsv,
-    "csv": read_csv,
-    "parquet": read_parquet,
-    "arrow": read_arrow,
-    "text": read_text,
-    "latex": read_latex,
-    "jats": read_jats,
-    "pubmed": read_pubmed,
-    "tei": read_tei,
-    "html": read_html,
-    "docx": read_docx,
-    "pdf": read_pdf,
-    "marc": read_marc,
-    "marcxml": read_marcxml,
-    "pica": read_pica,
-    "dublin_core": read_dublin_core,
-    "ris": read_ris,
-    "bibtex": read_bibtex,
-    "csl": read_csl,
+class Format(NamedTuple):
+    """How files of a format are read.
+
+    read: yields the documents of a path, each with its line; takes `columns` too, if the format has any. suffixes: of
+    its files, separated by spaces. columns: or keys, which may be named; of catalogue records, the source of the
+    labels. rows: documents are lines or rows. paper: a file holds one document or a few; among many files a damaged one
+    is reported and the rest are read. text: it does not say its encoding itself. labelled: labels may be in a file
+    beside the document.
+    """
+
+    read: Callable[..., Iterator[Located]]
+    suffixes: str = ""
+    columns: bool = False
+    rows: bool = False
+    paper: bool = False
+    text: bool = False
+    labelled: bool = False
+
+    @property
+    def has_own_ids(self) -> bool:
+        """Whether the user has given the ids, who refers to documents by them: a repeated one is an error."""
+        return self.rows and not self.paper
+
+
+_rows = partial(Format, columns=True, rows=True)
+
+READERS: Mapping[str, Format] = {
+    "jsonl": _rows(read_jsonl, ".jsonl .ndjson", text=True),
+    "annif": _rows(partial(read_jsonl, flavour="annif"), text=True),
+    "xc": _rows(partial(read_jsonl, flavour="xc"), text=True),
+    "micol": _rows(partial(read_jsonl, flavour="micol"), text=True),
+    "futex": _rows(partial(read_jsonl, flavour="futex"), text=True),
+    "s2orc": _rows(partial(read_json, flavour="s2orc"), text=True, paper=True),
+    "json": _rows(read_json, ".json", text=True, paper=True),
+    "tsv": _rows(read_tsv, ".tsv .tab", text=True),
+    "csv": _rows(read_csv, ".csv", text=True),
+    "parquet": _rows(read_parquet, ".parquet .pq"),
+    "arrow": _rows(read_arrow, ".arrow .feather"),
+    "text": Format(read_text, " ".join(SUFFIXES), text=True, paper=True, labelled=True),
+    "latex": Format(read_latex, ".tex .latex", text=True, paper=True),
+    "jats": Format(read_jats, ".nxml", paper=True),
+    "pubmed": Format(read_pubmed),
+    "tei": Format(read_tei, ".tei", paper=True),
+    "html": Format(read_html, ".html .htm .xhtml", paper=True, labelled=True),
+    "docx": Format(read_docx, ".docx", paper=True, labelled=True),
+    "pdf": Format(read_pdf, ".pdf", paper=True, labelled=True),
+    "marc": Format(read_marc, ".mrc .marc", columns=True),
+    "marcxml": Format(read_marcxml, columns=True),
+    "pica": Format(read_pica, ".pica .pp", columns=True, text=True),
+    "dublin_core": Format(read_dublin_core, columns=True),
+    "ris": Format(read_ris, ".ris .nbib .ciw", text=True),
+    "bibtex": Format(read_bibtex, ".bib .bibtex", text=True),
+    "csl": Format(read_csl, text=True),
 }
-"""Format -> reader. `jsonl` recognises the kinds of JSON lines itself; naming one skips the guess.
+"""`jsonl` recognises the kinds of JSON lines itself; naming one skips the guess.
 
 An installed package registers another one by an entry point in the group `tagwright.readers`: its name is that of the
 format and the suffix of its files, and it names a function that takes a Path and yields Documents.
 """
 
-TABLES: frozenset[str] = frozenset(
-    {"jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet", "arrow", "marc", "marcxml",
-     "pica", "dublin_core"}
-)  # fmt: skip
-"Formats whose columns or keys may be named; of catalogue records, the source of the labels."
-
-PAPERS: frozenset[str] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
-"Formats with one document or a few in a file: among many files a damaged one is reported and the rest are read."
-
-_ROWS = TABLES - {"marc", "marcxml", "pica", "dublin_core"}
-"Formats whose documents are lines or rows."
-
-_OWN_IDS = _ROWS - PAPERS
-"Formats whose ids the user has given, who refers to documents by them: a repeated one is an error."
-
-_TEXTS = (TABLES - {"parquet", "arrow", "marc", "marcxml", "dublin_core"}) | {
-    "text", "latex", "ris", "bibtex", "csl",
-}  # fmt: skip
-"Formats that do not say their encoding themselves."
-
-_ENCODED = frozenset({"html", "marc"})
-"Formats that may say it wrongly: their readers also take `encoding`."
+_SAYING_WRONGLY = frozenset({"html", "marc"})
+"Formats that may say a wrong encoding: their readers also take `encoding`."
 
 _SUFFIXES: Mapping[str, str] = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
-    ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
-    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
-    ".nxml": "jats", ".tei": "tei", ".html": "html", ".htm": "html", ".xhtml": "html", ".docx": "docx", ".pdf": "pdf",
-    ".tex": "latex", ".latex": "latex", ".mrc": "marc", ".marc": "marc",
-    ".pica": "pica", ".pp": "pica", ".ris": "ris", ".nbib": "ris", ".ciw": "ris", ".bib": "bibtex", ".bibtex": "bibtex",
-    **dict.fromkeys(SUFFIXES, "text"),
-}  # fmt: skip
-_LABELLED = frozenset({"text", "html", "docx", "pdf"})
-"Formats whose labels may be in a file beside the document; Markdown has none."
-_STDIN = "stdin"
-_EMPTY = "is empty, expected documents"
-_IN_FOLDERS = frozenset({".xml", *(suffix for suffix, format_ in _SUFFIXES.items() if format_ in PAPERS)})
+    suffix: name for name, format_ in READERS.items() for suffix in format_.suffixes.split()
+}
+_IN_FOLDERS = frozenset({".xml", *(suffix for suffix, name in _SUFFIXES.items() if READERS[name].paper)})
+
 _SIGNS: Mapping[bytes, str] = {
     b"PAR1": "parquet", b"ARROW1": "arrow", b"{": "jsonl", b"%PDF-": "pdf", b"PK\x03\x04": "docx",
 }  # fmt: skip
-_ROOTS: Mapping[bytes, str] = {b"article": "jats", b"PubmedArticleSet": "pubmed", b"TEI": "tei", b"html": "html"}
 _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
     "marc": re.compile(rb"\d{5}(?:[a-z]{2}.{2}[ a]22\d{5}|.{4}[ a]22\d{5}.{3}45)", re.DOTALL),
     "marcxml": re.compile(rb"<.*?<(?:\w+:)?datafield\s[^>]*?\btag=[\"']\d{3}[\"']", re.DOTALL),
@@ -139,8 +136,6 @@ _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
     "ris": re.compile(rb"(?:\d+\.?\s+)?TY  - [A-Z]|PMID- \d|(?:FN .*\n(?:VR .*\n)?)?PT [A-Z]\r?\n"),
 }
 "Catalogue records have no root element of their own: formats that are recognised by how the content begins."
-_DUBLIN_CORE = re.compile(rb"<.*?\bxmlns:?\w*=[\"']http://purl\.org/dc/(?:elements/1\.1|terms)/[\"']", re.DOTALL)
-_ROOT = re.compile(rb"<(?:!DOCTYPE\s+|\w+:)?(article|PubmedArticleSet|TEI|html)(?=[\s/>])", re.IGNORECASE)
 
 
 def open_sources(
@@ -151,27 +146,27 @@ def open_sources(
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """Each file of the sources, with its documents and their lines.
 
-    A source is a file, a folder of `PAPERS`, a glob, or `-` for standard input: JSON lines, a paper, or else a text
+    A source is a file, a folder of papers, a glob, or `-` for standard input: JSON lines, a paper, or else a text
     that is one document. The id of a document without one is the path of its file, relative to the folder that was
     given unless files in several folders share that path; "stdin" on standard input. columns: which columns or keys of
-    the files of `TABLES` hold the parts of a document; a row without an id is called by its line, and by its file if
-    there are several. Outside of tables and JSON lines, a repeated id is told apart (`ids.UniqueIds`). encoding: of
-    texts, tables, HTML and MARC that are not UTF-8; a byte order mark counts more. Of several files, unreadable ones of
-    a `PAPERS` format, and inside `collecting` any, are logged and skipped. Raises InputError for a source that does not
-    exist or holds no documents, for any other file that cannot be read, and when none can be read; ConfigError for an
-    unknown format or encoding, for columns of files that have none, and for the encoding of files that say theirs.
+    files that have such hold the parts of a document; a row without an id is called by its line, and by its file if
+    there are several. Outside of tables and JSON lines, a repeated id is told apart (`UniqueIds`). encoding: of texts,
+    tables, HTML and MARC that are not UTF-8; a byte order mark counts more. Of several files, unreadable papers are
+    logged and skipped; so is any file where errors are collected (`Limits.collect`). Raises InputError for a source
+    that does not exist or holds no documents, for any other file that cannot be read, and when none can be read;
+    ConfigError for an unknown format or encoding, for columns of files that have none, and for the encoding of files
+    that say theirs.
     """
     if format is not None and format not in READERS:
-        point = plugins.find(plugins.READERS, format)
+        point = plugins.find("readers", format)
         if point is None:
             raise ConfigError(f"unknown format {format!r} of documents; the formats are {', '.join(_formats())}")
         format = point.name  # noqa: A001
-    _check_encoding(encoding)
+    check_encoding(encoding, " of documents")
     if not sources:
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
     files = _unique_names(_without_labels([file for source in sources for file in _files(str(source), format)]))
-    _check_columns(files, columns)
-    _check_use(files, encoding)
+    _check_use(files, columns, encoding)
     ids = UniqueIds()
     files = [file._replace(ids=ids, alone=len(files) == 1) for file in files]
     damaged: list[InputError] = []
@@ -180,11 +175,9 @@ def open_sources(
             yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name=_STDIN), columns, encoding)
         elif file.path.is_file():
             documents = _read(file, columns, encoding)
-            may_skip = len(files) > 1 and (is_collecting() or _is_paper(file))  # a single file is not opened for this
-            yield (
-                str(file.path),
-                _skip_unreadable(documents, damaged) if may_skip else documents,
-            )
+            # a single file is not opened to see whether it may be skipped; one of an unknown format may be
+            may_skip = not file.alone and (current_limits().collect or _may_be_damaged(_known_format(file)))
+            yield str(file.path), _skip_unreadable(documents, damaged) if may_skip else documents
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
                 yield from _spooled(pipe, str(file.path), file, columns, encoding)
@@ -213,9 +206,9 @@ def guess_format(path: Path) -> str:
             return by_content
     if records := next((name for name, begin in _CONTENTS.items() if begin.match(start)), None):
         return records
-    if root := _ROOT.search(start):
-        return _ROOTS[next(name for name in _ROOTS if name.lower() == root[1].lower())]
-    if _DUBLIN_CORE.match(start):
+    if root := re.search(rb"<(?:!DOCTYPE\s+|\w+:)?(article|PubmedArticleSet|TEI|html)(?=[\s/>])", start, re.IGNORECASE):
+        return {b"article": "jats", b"pubmedarticleset": "pubmed"}.get(root[1].lower()) or root[1].decode().lower()
+    if re.match(rb"<.*?\bxmlns:?\w*=[\"']http://purl\.org/dc/(?:elements/1\.1|terms)/[\"']", start, re.DOTALL):
         return "dublin_core"
     if b"\t" in start.partition(b"\n")[0]:
         return "tsv"
@@ -242,15 +235,15 @@ class _File(NamedTuple):
 
 
 def _files(source: str, format: str | None) -> list[_File]:  # noqa: A002
-    found = list[_File]()
+    files = list[_File]()
     for path in [Path(source)] if source == "-" else _paths(source):
-        found += _in_folder(path, format) if path.is_dir() else [_File(path, _id(path), format)]
-    return found
+        files += _in_folder(path, format) if path.is_dir() else [_File(path, _id(path), format)]
+    return files
 
 
 def _without_labels(files: list[_File]) -> list[_File]:
     """Leave out the files that hold the labels of a document beside them, as globs match them too."""
-    suffixes = {suffix for suffix, named in _SUFFIXES.items() if named in _LABELLED} - MARKDOWN
+    suffixes = {suffix for suffix, name in _SUFFIXES.items() if READERS[name].labelled} - MARKDOWN
     labelled = {file.path.with_suffix("") for file in files if file.path.suffix.lower() in suffixes}
     return [
         file for file in files if file.path.suffix not in LABELS_BESIDE or file.path.with_suffix("") not in labelled
@@ -263,11 +256,26 @@ def _unique_names(files: list[_File]) -> list[_File]:
     return [file._replace(name=_id(file.path)) if counts[file.name] > 1 else file for file in files]
 
 
-def _check_columns(files: list[_File], columns: Columns | None) -> None:
-    """Refuse columns when no file can have any; files of a yet unknown format can."""
+def _check_use(files: list[_File], columns: Columns | None, encoding: str) -> None:
+    """Refuse columns when no file can have any, and an encoding that applies to no file.
+
+    Files of a yet unknown format can have columns.
+    """
     formats = [file.format or _by_suffix(file.path) or "jsonl" for file in files]
-    if columns and TABLES.isdisjoint(formats):
+    if columns and not any(name in READERS and READERS[name].columns for name in formats):
         raise ConfigError(f"columns are given, but {files[0].path} has none; tables and JSON lines have")
+    if encoding and not any((name := _known_format(file)) is None or _has_encoding(name) for file in files):
+        raise ConfigError(f"an encoding is given, but {files[0].path} says its own; leave out {option('encoding')}")
+
+
+def _may_be_damaged(name: str | None) -> bool:
+    """Whether a damaged file of a format is skipped among others."""
+    return name is None or name not in READERS or READERS[name].paper
+
+
+def _has_encoding(name: str) -> bool:
+    """Whether the encoding of a format can be named."""
+    return name in _SAYING_WRONGLY or (name in READERS and READERS[name].text)
 
 
 def _paths(source: str) -> list[Path]:
@@ -307,12 +315,12 @@ def _by_suffix(path: Path) -> str | None:
     ours, other = _SUFFIXES.get(_suffix(path)), path.suffix.lower()
     if ours or other in ("", ".", ".xml"):  # XML formats are recognised by content
         return ours
-    point = plugins.find(plugins.READERS, other[1:])
+    point = plugins.find("readers", other[1:])
     return point.name if point else None
 
 
 def _formats() -> list[str]:
-    return [*READERS, *(point.name for point in plugins.registered(plugins.READERS))]
+    return [*READERS, *(point.name for point in plugins.registered("readers"))]
 
 
 def _suffix(path: Path) -> str:
@@ -325,39 +333,40 @@ def _id(path: Path) -> str:
     return clean(os.fsencode(path.as_posix()).decode("utf-8", "replace"))
 
 
-def _is_paper(file: _File) -> bool:
-    """Whether a file may be skipped among others; so may one of an unknown format."""
+def _known_format(file: _File) -> str | None:
+    """The format of a file; None where it is unknown yet, as of a pipe."""
+    if file.format or not file.path.is_file():
+        return file.format
     try:
-        found = file.format or guess_format(file.path)
-        return found in PAPERS or found not in READERS
+        return guess_format(file.path)
     except InputError:
-        return True
+        return None
 
 
 def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Located]:
-    found = file.format or guess_format(file.path)
-    if encoding and found in _TEXTS:
-        with _in_utf8(file.path, encoding) as path:
-            yield from _as_from(str(file.path), _read(file._replace(path=path, format=found), columns, ""))
-        return
-    if found in PAPERS and found != "text" and not file.path.stat().st_size:
+    name = file.format or guess_format(file.path)
+    format_ = READERS.get(name, Format(partial(_read_registered, name)))
+    if format_.paper and name != "text" and not file.path.stat().st_size:
         raise InputError(_EMPTY, file.path)
-    read = READERS[found] if found in READERS else partial(_read_registered, found)
-    if encoding and found in _ENCODED:
-        read = partial(read, encoding=encoding)
-    beside = labels_beside(file.path) if found in _LABELLED and _suffix(file.path) not in MARKDOWN else ()
-    documents = _with_advice(read(file.path, columns) if found in TABLES else read(file.path), found)
-    documents = _named(_not_empty(within_time(documents, file.path), file.path), file, found)
-    if file.ids and found not in _OWN_IDS:
+    read = partial(format_.read, encoding=encoding) if encoding and name in _SAYING_WRONGLY else format_.read
+    documents = within_time(read(file.path, columns) if format_.columns else read(file.path), file.path)
+    own = encoding if format_.text else ""
+    documents = _with_advice(each_within_limits(documents, encoding=own) if own else documents, name)
+    documents = _named(_not_empty(documents, file.path), file, name, format_.rows)
+    if file.ids and not format_.has_own_ids:
         documents = file.ids.told_apart(documents, file.name)
+    beside = tuple[str, ...]()
+    if format_.labelled and _suffix(file.path) not in MARKDOWN:
+        with within_limits(encoding=own):
+            beside = labels_beside(file.path)
     for line, document in documents:
         yield line, replace(document, labels=beside or document.labels)
 
 
-def _named(documents: Iterator[Located], file: _File, found: str) -> Iterator[Located]:
+def _named(documents: Iterator[Located], file: _File, format_name: str, is_table: bool) -> Iterator[Located]:
     """The documents; one without an id is called by its file and number, or, in the only table, by its line."""
-    first = list(islice(documents, 2 if found == "json" and file.name != _STDIN else 0))
-    rows, nameless = found in _ROWS and len(first) != 1, 0
+    first = list(islice(documents, 2 if format_name == "json" and file.name != _STDIN else 0))
+    rows, nameless = is_table and len(first) != 1, 0
     for line, document in chain(first, documents):
         nameless += not document.id
         if rows:
@@ -367,71 +376,20 @@ def _named(documents: Iterator[Located], file: _File, found: str) -> Iterator[Lo
         yield line, document if document.id else replace(document, id=name)
 
 
-def _check_encoding(encoding: str) -> None:
-    try:
-        "".encode(encoding or "utf-8")
-    except LookupError:
-        raise ConfigError(
-            f"unknown encoding {encoding!r} of documents, expected one such as cp1252 or latin-1"
-        ) from None
-
-
-def _check_use(files: list[_File], encoding: str) -> None:
-    """Refuse an encoding that applies to no file."""
-    if encoding and not any(_takes_encoding(file) for file in files):
-        raise ConfigError(f"an encoding is given, but {files[0].path} says its own; leave out {option('encoding')}")
-
-
-def _takes_encoding(file: _File) -> bool:
-    """Whether it is a text, or may be one: a pipe, a file of a yet unknown format."""
-    if not file.format and not file.path.is_file():
-        return True
-    try:
-        return (file.format or guess_format(file.path)) in _TEXTS | _ENCODED
-    except InputError:
-        return True
-
-
 def _with_advice(documents: Iterator[Located], format: str) -> Iterator[Located]:  # noqa: A002
     """Documents whose encoding can be named: an error about it says so."""
     try:
         yield from documents
     except EncodingError as error:
-        if not error.encoding or format not in _TEXTS | _ENCODED:
+        if not error.encoding or not _has_encoding(format):
             raise
         problem = f"{error.problem}, or name the encoding of documents: {option('encoding', error.encoding)}"
         raise InputError(problem, error.path, error.line) from None
 
 
-@contextmanager
-def _in_utf8(path: Path, encoding: str) -> Iterator[Path]:
-    """A temporary copy of a text in UTF-8, with the files of its labels beside it. Raises InputError with the line."""
-    with tempfile.TemporaryDirectory(prefix="tagwright-") as folder:
-        name = path.stem if path.suffix.lower() == ".gz" else path.name
-        beside = (path.with_suffix(suffix) for suffix in LABELS_BESIDE)
-        for each in [path, *(other for other in beside if other != path and other.is_file())]:
-            target = Path(folder, name if each == path else each.name)
-            with open_bytes(each) as source, target.open("wb") as copy:
-                known = marked_encoding(cast("io.BufferedReader", source).peek(4)) or encoding
-                copy.writelines(text.encode("utf-8", "replace") for text in _decoded(source, each, known))
-        yield Path(folder, name)
-
-
-def _decoded(file: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
-    decoder, lines = codecs.getincrementaldecoder(encoding)(), 1
-    for chunk in chain(iter(partial(file.read, 1 << 16), b""), [b""]):
-        try:
-            text = decoder.decode(chunk, final=not chunk)
-        except UnicodeDecodeError as error:
-            line = lines + error.object[: error.start].count(b"\n")
-            raise InputError(f"byte 0x{error.object[error.start]:02x} is not {encoding}", path, line) from None
-        lines += text.count("\n")
-        yield text
-
-
 def _read_registered(name: str, path: Path) -> Iterator[Located]:
     """Read with the reader of an installed package. Raises InputError for any of its errors."""
-    point = plugins.find(plugins.READERS, name)
+    point = plugins.find("readers", name)
     assert point is not None
     read, package = plugins.load(point), plugins.package_of(point)
     try:
@@ -506,3 +464,64 @@ def _as_from(name: str, documents: Iterator[Located]) -> Iterator[Located]:
         yield from documents
     except InputError as error:
         raise InputError(error.problem, name, error.line) from None
+
+
+class UniqueIds:
+    """The ids of the documents that are read together, in the order of their files.
+
+    They come from a catalogue or a publisher and not from the user. Exports repeat them: harvests overlap, and a record
+    that is too long is split into several of the same number.
+    """
+
+    def __init__(self) -> None:
+        self._seen = _Seen()
+        self._first, self._repeated, self._numbers = "", 0, count(2)
+
+    def told_apart(self, documents: Iterator[Located], file: str) -> Iterator[Located]:
+        """The documents of a file; the id of an earlier one is followed by the place, as in `1#3`.
+
+        Ids that are the name of the file are left as they are: only a file that is read twice repeats them.
+        """
+        for place, document in documents:
+            if document.id == file or document.id.startswith(f"{file}#") or self._seen.add(document.id):
+                yield place, document
+                continue
+            own = self._own(document.id, place)
+            self._repeated += 1
+            at = f"{file}:{place}" if place else file
+            self._first = self._first or (
+                f"{at}: the id {shown(document.id)} is also that of an earlier document; here it is {shown(own)}"
+            )
+            yield place, replace(document, id=own)
+
+    def _own(self, id_: str, place: int) -> str:
+        """The id with its place, or else with a number that is tried once: the work stays linear."""
+        numbers = chain([place] if place else [], self._numbers)
+        return next(own for number in numbers if self._seen.add(own := f"{id_}#{number}"))
+
+    def report(self) -> None:
+        """Log how many ids were repeated, and the first of them."""
+        if self._repeated:
+            more = f" (and so for {many(self._repeated - 1, 'other document')})" if self._repeated > 1 else ""
+            _log.warning("%s%s", self._first, more)
+
+
+class _Seen:
+    """A set of texts, as hashes: 8 bytes of each are kept. new: how many are in a set before they are sorted."""
+
+    new = 1 << 16
+
+    def __init__(self) -> None:
+        self._sorted, self._new = array("q"), set[int]()
+
+    def add(self, text: str) -> bool:
+        """Whether the text is new."""
+        value = hash(text)
+        at = bisect_left(self._sorted, value)
+        if value in self._new or (at < len(self._sorted) and self._sorted[at] == value):
+            return False
+        self._new.add(value)
+        if len(self._new) > max(self.new, len(self._sorted) // 8):
+            self._sorted = array("q", merge(self._sorted, sorted(self._new)))
+            self._new.clear()
+        return True

@@ -26,24 +26,14 @@ _INLINE = frozenset(
 )
 "Inline elements; any other begins and ends a paragraph."
 _HEADINGS = {f"h{depth}": depth for depth in range(1, 7)}
-_UNREAD = frozenset("button datalist dialog noscript object select svg template textarea title".split())  # noqa: SIM905
-_BOILERPLATE = frozenset("aside footer nav".split())  # noqa: SIM905
-_REGIONS = {**dict.fromkeys(_UNREAD, 0), **dict.fromkeys(_BOILERPLATE, 1), "article": 3, "main": 4}
+_REGIONS = {
+    **dict.fromkeys("button datalist dialog noscript object select svg template textarea title".split(), 0),  # noqa: SIM905
+    **dict.fromkeys(("aside", "footer", "nav"), 1),
+    "article": 3,
+    "main": 4,
+}
 "How likely the content of an element is main text, from 0 to 4; 2 elsewhere."
 _TEXT = 2
-TRUSTED = 250
-"Characters: less main text than this and than half of the page is taken for a mistake of trafilatura."
-MOST_ATTRIBUTES = 1000
-"A tag with more is not for trafilatura: lxml takes the square of their number."
-_CHARSET = re.compile(
-    rb"""<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*["']?\s*([\w-]{1,40})""", re.IGNORECASE
-)
-_CODE = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1[^>]*>|\Z)", re.DOTALL | re.IGNORECASE)
-"Comments and scripts, removed beforehand: the parser is slow on many that never end."
-_DEEPEST = 50
-"The deepest nesting of regions that is distinguished."
-_AUTHORS, _VENUES = ("citation_author", "dc.creator", "author"), ("citation_journal_title", "og:site_name")
-_TITLES, _KEYWORDS = ("citation_title", "dc.title", "og:title"), ("citation_keywords", "keywords")
 
 
 def read_html(path: Path, encoding: str = "") -> Iterator[Located]:
@@ -59,7 +49,8 @@ def read_html(path: Path, encoding: str = "") -> Iterator[Located]:
 
     with open_bytes(path) as file:
         content = read_whole(file, path)
-    said = _CHARSET.search(content[:4096])
+    pattern = rb"""<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*["']?\s*([\w-]{1,40})"""
+    said = re.search(pattern, content[:4096], re.IGNORECASE)
     named = webencodings.lookup(said[1].decode("ascii", "replace")) if said else None
     codec = named.codec_info.name if named else "utf-8"
     if encoding and not (named and codec == "utf-8" and is_utf8(content)):
@@ -73,13 +64,13 @@ def _extracted(html: str, page: _Page, path: Path) -> list[Block]:
     """The blocks from the first to the last that trafilatura takes for main text, with the headings before them.
 
     What it leaves out between them is most often text. All blocks without it, where it fails, and where so little is
-    left that it must be wrong.
+    left that it must be wrong: less than 250 characters and than half of the page.
     """
     text, blocks = "", page.text()
     if not find_spec("trafilatura"):
         _say_once()
         return blocks
-    if page.most_attributes > MOST_ATTRIBUTES:
+    if page.most_attributes > 1000:  # of one tag: lxml takes the square of their number
         return blocks
     with suppress(InputError), converting("cannot be read", "trafilatura", path):
         from trafilatura import extract
@@ -89,14 +80,14 @@ def _extracted(html: str, page: _Page, path: Path) -> list[Block]:
         config["DEFAULT"]["min_extracted_size"] = "1"  # a short page is one as well
         text = extract(html, include_comments=False, config=config) or ""
     lines, runs = {one_line(line) for line in text.splitlines()}, _runs(text)
-    found = [place for place, (_, each) in enumerate(blocks) if each in lines or _is_in(each, runs)]
-    if not found:
+    places = [place for place, (_, paragraph) in enumerate(blocks) if paragraph in lines or _is_in(paragraph, runs)]
+    if not places:
         return blocks
-    begin = found[0]
+    begin = places[0]
     while begin and blocks[begin - 1][0]:
         begin -= 1
-    chosen = blocks[begin : found[-1] + 1]
-    return blocks if _size(chosen) < TRUSTED and 2 * _size(chosen) < _size(blocks) else chosen
+    chosen = blocks[begin : places[-1] + 1]
+    return blocks if _size(chosen) < 250 and 2 * _size(chosen) < _size(blocks) else chosen
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
@@ -151,7 +142,7 @@ class _Page(HTMLParser):
             self._heading = _HEADINGS.get(tag, self._heading)
         if tag == "body":
             self._inside.clear()  # a title that is never closed would swallow the page
-        if tag in _REGIONS and len(self._inside) < _DEEPEST:
+        if tag in _REGIONS and len(self._inside) < 50:  # deeper regions are not distinguished
             self._inside.append(tag)
         elif tag == "meta":
             values = {name: value or "" for name, value in attrs}
@@ -185,11 +176,12 @@ class _Page(HTMLParser):
         if first is not None and (blocks[first][0] == 1 or title.casefold().startswith(blocks[first][1].casefold())):
             title = blocks.pop(first)[1]
         metadata = present(
-            author=self._named(*_AUTHORS),
-            venue=self._named(*_VENUES)[:1],
-            keyword=keywords(self._named(*_KEYWORDS)),
+            author=self._named("citation_author", "dc.creator", "author"),
+            venue=self._named("citation_journal_title", "og:site_name")[:1],
+            keyword=keywords(self._named("citation_keywords", "keywords")),
         )
-        document = to_document("".join(self._named(*_TITLES)[:1]) or title, blocks, metadata)
+        titles = self._named("citation_title", "dc.title", "og:title")
+        document = to_document("".join(titles[:1]) or title, blocks, metadata)
         return replace(document, id=work_id({"doi": "".join(self._named("citation_doi")[:1])}))
 
     def named_text(self) -> list[Block]:
@@ -228,7 +220,9 @@ class _Page(HTMLParser):
 
 def _page(html: str) -> _Page:
     page = _Page()
-    text = _CODE.sub("", html)
+    # without comments and scripts: the parser is slow on many that never end
+    code = r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1[^>]*>|\Z)"
+    text = re.sub(code, "", html, flags=re.DOTALL | re.IGNORECASE)
     end = text.rfind(">") + 1
     page.feed(text[:end])
     page.close()

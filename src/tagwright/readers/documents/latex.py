@@ -16,17 +16,11 @@ from tagwright.readers.limits import converting
 from tagwright.readers.lines import open_text
 from tagwright.types import Document
 
-LONGEST_MACRO = 200
-"The most characters of a macro that is expanded; longer ones could make a text grow without bound."
-
 _HEADINGS = {
-    name: depth
-    for depth, name in enumerate(
-        ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph"), 1
-    )
-}
+    "part": 1, "chapter": 2, "section": 3, "subsection": 4, "subsubsection": 5, "paragraph": 6, "subparagraph": 7,
+}  # fmt: skip
 _OUTSIDE = frozenset(
-    {"title", "author", "keywords", "input", "include", "newcommand", "renewcommand", "providecommand"}
+    "title author keywords abstract input include newcommand renewcommand providecommand".split()  # noqa: SIM905
 )
 "Macros whose arguments are not running text."
 _UNREAD = (
@@ -34,12 +28,9 @@ _UNREAD = (
     "autocite", "ref", "eqref", "cref", "Cref", "autoref", "pageref", "includegraphics", "bibliography",
     "bibliographystyle", "printbibliography", "date", "vspace", "hspace", "setlength", "pagestyle", "thispagestyle",
 )  # fmt: skip
-_UNREAD_ENVIRONMENTS = frozenset({"thebibliography", "tikzpicture", "comment", "filecontents"})
 _ABBREVIATION = re.compile(r"\\(?:re)?newcommand\*?\s*\{?\\([A-Za-z]+)\}?\s*\{([^{}\\]*)\}")
 _PLAIN = re.compile(r"(?:[^\\{}$%&~`'!?-]|`(?!`)|'(?!')|-(?!-)|[!?](?!`))+")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([\w* ._-]+)\}")
-_RUN = 100
-"Nodes that are converted together."
 _log = logging.getLogger(__name__)
 
 
@@ -61,8 +52,11 @@ def read_latex(path: Path) -> Iterator[Located]:
 
 
 def _written_out(text: str) -> str:
-    r"""The text with `\bees` written out where the file says `\newcommand{\bees}{honey bees}`."""
-    short = {name: value for name, value in _ABBREVIATION.findall(text) if len(value) <= LONGEST_MACRO}
+    r"""The text with `\bees` written out where the file says `\newcommand{\bees}{honey bees}`.
+
+    Longer macros than of 200 characters are not: they could make a text grow without bound.
+    """
+    short = {name: value for name, value in _ABBREVIATION.findall(text) if len(value) <= 200}
     if not short:
         return text
     text = _ABBREVIATION.sub("", text)
@@ -109,9 +103,9 @@ class _Paper:
             self._flush()
             if heading := one_line(self._argument(node)):
                 self._blocks.append((_HEADINGS[macro], heading))
-        elif macro in _OUTSIDE or macro == "abstract" or environment in {"abstract", "keywords"}:
+        elif macro in _OUTSIDE or environment in {"abstract", "keywords"}:
             self._note(node)
-        elif environment not in _UNREAD_ENVIRONMENTS:
+        elif environment not in {"thebibliography", "tikzpicture", "comment", "filecontents"}:
             self._run.append(node)
 
     def _note(self, node: Any) -> None:
@@ -179,7 +173,7 @@ def converter(**options: Any) -> Any:
             """In runs: the library's time grows with the square of their number. None begins with characters."""
             runs: list[list[Any]] = [[]]
             for node in nodes:
-                if len(runs[-1]) >= _RUN and not isinstance(node, LatexCharsNode):
+                if len(runs[-1]) >= 100 and not isinstance(node, LatexCharsNode):
                     runs.append([])
                 runs[-1].append(node)
             return "".join(map(super().nodelist_to_text, runs))

@@ -1,54 +1,42 @@
-"""Read MARC 21 records: ISO 2709 (extra `marc`), in UTF-8 or MARC-8, and MARCXML. UNIMARC is recognised."""
+"""Read MARC 21 records: ISO 2709 (extra `marc`), in UTF-8 or MARC-8, and MARCXML; and those of UNIMARC.
+
+Libraries in France, Italy, Portugal and Russia have UNIMARC. It shares ISO 2709 and MARCXML, but not the meaning of the
+fields: 245 is 200 there.
+"""
 
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext, redirect_stderr
 from functools import partial
 from pathlib import Path
 from typing import IO, TypeAlias
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
-from tagwright.core.display import many
+from tagwright.core.display import few
 from tagwright.core.extras import require
 from tagwright.errors import InputError, one_line_of, option
-from tagwright.readers.documents import unimarc
-from tagwright.readers.documents.catalogue import Field, Record, Remarks, Subject, source_code, to_documents
+from tagwright.readers.documents.catalogue import (
+    Field,
+    Record,
+    Remarks,
+    Subject,
+    contents,
+    source_code,
+    to_documents,
+    values,
+    with_tags,
+)
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import present, years
 from tagwright.readers.documents.xml import read_elements
 from tagwright.readers.limits import largest_document, too_large
-from tagwright.readers.lines import open_bytes
-from tagwright.types import Document, Section
+from tagwright.readers.lines import is_utf8, open_bytes
+from tagwright.types import Document
 
 END = b"\x1d"
 "The end of a record."
-
-_CHUNK = 1 << 16
-_LEADER, _ENTRY = 24, 12
-_END_OF_FIELD = b"\x1e"
-_CONTINUED = bytes(range(0x80, 0xC0))
-"The bytes of UTF-8 that continue a character."
-
-_NAMED = 5
-"The damaged fields that a line of log names at most."
-
-_NONFILING = dict.fromkeys(map(ord, "\x88\x89\x98\x9c"))
-"Signs around words that are not sorted, such as an article at the beginning of a title."
-
-_SOURCES = {"0": "lcsh", "1": "cyac", "2": "mesh", "3": "nal", "5": "cash", "6": "rvm"}
-"Second indicator of a subject -> code of its vocabulary; with 7 it is in $2."
-
-_UNCONTROLLED = "653"
-_CHAINS = "689"
-"Subject chains of the German authority file, as German libraries have them."
-
-_NAMES = ("100", "110", "111", "700", "710", "711")
-_SUBDIVISIONS = "vxyz"
-_HEADING = "".join(sorted({*map(chr, range(ord("a"), ord("z") + 1))} - {*_SUBDIVISIONS, *"eiuw"}))
-_OTHER_RECORDS = frozenset("quvwxyz")
-"Types of record (leader 06) that describe no work: authorities, holdings, classes, information on a community."
 
 
 def read_marc(path: Path, columns: Columns | None = None, encoding: str = "") -> Iterator[Located]:
@@ -57,8 +45,12 @@ def read_marc(path: Path, columns: Columns | None = None, encoding: str = "") ->
     001 is the id, 245 $a $b $f $g $k $n $p $s the title, 520 the abstract, 505 (contents) and 545 (biography, history)
     sections. Labels are the subjects (6xx) by $0 and name, and the numbers of 082, 083 and 084; uncontrolled terms
     (653) are keywords. Other metadata: author, year, publisher, venue, language, note. A field in the original script
-    (880) is read as the field that it belongs to, and beside it. Records of UNIMARC are read as `unimarc.to_record`
-    says. Records that are deleted or describe no work are passed over.
+    (880) is read as the field that it belongs to, and beside it. Records that are deleted or describe no work are
+    passed over.
+
+    Of UNIMARC, 200 $a $e $h $i is the title, 330 the abstract, 327 (contents) a section. Labels are the subjects (600
+    to 608) by $3 and name, and the numbers of 675, 676, 680 and 686; uncontrolled terms (610) are keywords. Other
+    metadata: author (700 to 712), year, publisher (210, 214), venue (461, 463), language, note (300).
 
     encoding: of records that are not UTF-8, in place of MARC-8. columns: as in `catalogue.to_documents`, which also
     says what is raised and logged.
@@ -80,7 +72,7 @@ def split_records(file: IO[bytes]) -> Iterator[bytes]:
     More of a record than the limit for a document is not kept: such a record is cut, without its end.
     """
     pieces, size, limit = list[bytes](), 0, largest_document()  # of the record that has begun
-    while block := file.read(_CHUNK):
+    while block := file.read(1 << 16):
         *ends, begun = block.split(END)
         for end in ends:
             record = b"".join([*pieces, end])
@@ -93,34 +85,42 @@ def split_records(file: IO[bytes]) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
-def is_utf8(record: bytes) -> bool:
+def has_utf8(record: bytes) -> bool:
     """Whether a record is in UTF-8: by its leader, or by its bytes, where the leader wrongly says MARC-8."""
-    return record[9:10] == b"a" or (not record.isascii() and _is_valid_utf8(record))
+    return record[9:10] == b"a" or (not record.isascii() and is_utf8(record))
+
+
+def is_unimarc(tags: Collection[str]) -> bool:
+    """Whether a record with fields of these tags has the title of UNIMARC, and none of MARC 21."""
+    return "200" in tags and "245" not in tags
 
 
 def to_record(fields: Sequence[Field]) -> Record | None:
-    """A record with its leader as a field called LDR; None if it is deleted or describes no work."""
-    leader, tags = next((each.value for each in fields if each.tag == "LDR"), ""), {each.tag for each in fields}
-    if not tags or leader[5:6] == "d" or (leader[6:7] in _OTHER_RECORDS and "245" not in tags):
+    """A record with its leader as a field called LDR; None if it is deleted or describes no work.
+
+    Those are authorities, holdings, classes, and information on a community, by the type of the record (leader 06).
+    """
+    leader, tags = next((field.value for field in fields if field.tag == "LDR"), ""), {field.tag for field in fields}
+    if not tags or leader[5:6] == "d" or (leader[6:7] in tuple("quvwxyz") and "245" not in tags):
         return None
-    if unimarc.is_unimarc(tags):
-        return unimarc.to_record(fields)
+    if is_unimarc(tags):
+        return Record(_of_unimarc(fields), [subject for field in fields for subject in _subjects_of_unimarc(field)])
     fields = [*fields, *_in_original_script(fields)]
     return Record(_document(fields), list(_subjects(fields)))
 
 
-_Numbered: TypeAlias = tuple[int, list[Field] | InputError]
+_Numbered: TypeAlias = tuple[int, list[Field]]
 
 
-def _noted(records: Iterable[_Numbered], remarks: Remarks) -> Iterator[_Numbered]:
+def _noted(records: Iterable[_Numbered | InputError], remarks: Remarks) -> Iterator[_Numbered | InputError]:
     """The records, with a remark on those of UNIMARC."""
-    for number, fields in records:
-        if not isinstance(fields, InputError) and unimarc.is_unimarc({each.tag for each in fields}):
-            remarks.add(number, "is UNIMARC, and read as such")
-        yield number, fields
+    for record in records:
+        if not isinstance(record, InputError) and is_unimarc({field.tag for field in record[1]}):
+            remarks.add(record[0], "is UNIMARC, and read as such")
+        yield record
 
 
-def _decoded(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[_Numbered]:
+def _decoded(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[_Numbered | InputError]:
     with open_bytes(path) as file:
         for number, chunk in enumerate(split_records(file), 1):
             record = chunk.lstrip(b"\r\n \x1a\x00")
@@ -129,12 +129,12 @@ def _decoded(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[_Numb
             try:
                 fields = _decode(record, encoding, partial(remarks.add, number))
             except Exception as error:  # damaged records raise UnicodeDecodeError, ValueError, KeyError and more
-                yield number, InputError(_problem(record, encoding, error), path, number)
+                yield InputError(_problem(record, encoding, error), path, number)
                 continue
-            known = encoding or record.isascii() or is_utf8(record)
-            if not known and unimarc.is_unimarc({each.tag for each in fields}):
+            known = encoding or record.isascii() or has_utf8(record)
+            if not known and is_unimarc({field.tag for field in fields}):
                 remedy = f"export it as UTF-8, or name its encoding: {option('encoding', 'cp1251')}"
-                yield number, InputError(f"is UNIMARC whose text is not in UTF-8; {remedy}", path, number)
+                yield InputError(f"is UNIMARC whose text is not in UTF-8; {remedy}", path, number)
             else:
                 yield number, fields
 
@@ -147,7 +147,7 @@ def _problem(record: bytes, encoding: str, error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         if encoding:
             return f"is a MARC record whose text is not in {encoding}"
-        return f"is a MARC record whose text is not in {'UTF-8' if is_utf8(record) else 'MARC-8'}, as its leader says"
+        return f"is a MARC record whose text is not in {'UTF-8' if has_utf8(record) else 'MARC-8'}, as its leader says"
     return f"is a damaged MARC record ({one_line_of(error)})"
 
 
@@ -157,44 +157,45 @@ def _decode(record: bytes, encoding: str, remark: Callable[..., None]) -> list[F
     Where a length in the directory is wrong, each field is read to its end.
     """
     base = int(record[12:17])
-    directory = record[_LEADER : base - 1].decode("ascii")
-    entries = [directory[at : at + _ENTRY] for at in range(0, len(directory), _ENTRY)]
+    directory = record[24 : base - 1].decode("ascii")
+    entries = [directory[at : at + 12] for at in range(0, len(directory), 12)]
     if not record.endswith(END) or int(record[:5]) > len(record):
         raise ValueError("it is cut off")
-    if not entries or len(directory) != base - 1 - _LEADER or len(entries[-1]) != _ENTRY:
+    if not entries or len(directory) != base - 25 or len(entries[-1]) != 12:
         raise ValueError("its directory is broken")
     places = [(start := base + int(entry[7:]), start + int(entry[3:7]) - 1) for entry in entries]
-    contents, ended = [record[start:end] for start, end in places], record[base:-1].split(_END_OF_FIELD)[:-1]
-    if len(ended) == len(entries) and any(record[end : end + 1] != _END_OF_FIELD for _, end in places):
+    contents, ended = [record[start:end] for start, end in places], record[base:-1].split(b"\x1e")[:-1]
+    if len(ended) == len(entries) and any(record[end : end + 1] != b"\x1e" for _, end in places):
         contents = ended
     control, decode = _decoders(record, encoding, remark)
-    fields, indicators, codes = [Field("LDR", "", (("", record[:_LEADER].decode("ascii")),))], list[str](), list[str]()
+    fields, indicators, codes = [Field("LDR", "", (("", record[:24].decode("ascii")),))], list[str](), list[str]()
     for tag, content in zip((entry[:3] for entry in entries), contents, strict=True):
         if tag < "010" and tag.isdigit():
             fields.append(Field(tag, "", (("", control(content)),)))
             continue
-        first, *subfields = content.split(b"\x1f")
+        first, *rest = content.split(b"\x1f")
+        subfields = list(filter(None, rest))
         if len(first) != 2 or not first.isascii():
             indicators.append(tag)
-        if any(each[0] > 0x7F for each in subfields if each):
+        if any(subfield[0] > 0x7F for subfield in subfields):
             codes.append(tag)
-        coded = ((each[:1].decode("ascii", "replace"), _plain(decode(_value(each)))) for each in subfields if each)
+        coded = (
+            (subfield[:1].decode("ascii", "replace"), _plain(decode(_value(subfield))))
+            for subfield in subfields
+            if subfield
+        )
         fields.append(Field(tag, f"{first.decode('ascii', 'replace')}  "[:2], tuple(coded)))
     for damaged, tags in (("indicators", indicators), ("subfield codes", codes)):
         if tags:
-            remark(f"damaged {damaged}", f" in {_listed(tags)}")
+            remark(f"damaged {damaged}", f" in {few(list(dict.fromkeys(tags)), 5)}")
     return fields
 
 
 def _value(subfield: bytes) -> bytes:
     """What follows the code, which takes more than one byte where it is none."""
-    return subfield[1:] if subfield[0] < 0x80 else subfield[1:].lstrip(_CONTINUED)
-
-
-def _listed(tags: Sequence[str]) -> str:
-    named = list(dict.fromkeys(tags))
-    more = f" and {many(len(named) - _NAMED, 'other field')}" if len(named) > _NAMED else ""
-    return ", ".join(named[:_NAMED]) + more
+    if subfield[0] < 0x80:
+        return subfield[1:]
+    return subfield[1:].lstrip(bytes(range(0x80, 0xC0)))  # which continue a character of UTF-8
 
 
 _Decode: TypeAlias = Callable[[bytes], str]
@@ -202,31 +203,27 @@ _Decode: TypeAlias = Callable[[bytes], str]
 
 def _decoders(record: bytes, encoding: str, remark: Callable[..., None]) -> tuple[_Decode, _Decode]:
     """How control fields and subfields are decoded: as UTF-8, in the given encoding, or as MARC-8."""
-    if is_utf8(record) if not encoding else _is_valid_utf8(record):
+    if is_utf8(record) if encoding else has_utf8(record):
         return bytes.decode, bytes.decode
     if encoding:
         return partial(str, encoding=encoding), partial(str, encoding=encoding)
     return partial(str, encoding="latin-1"), partial(_from_marc8, remark=remark)
 
 
-def _is_valid_utf8(record: bytes) -> bool:
-    try:
-        return bool(record.decode())
-    except UnicodeDecodeError:
-        return False
-
-
 def _from_marc8(text: bytes, remark: Callable[..., None]) -> str:
-    """Text in MARC-8. remark: gets a line where bytes are none, which become spaces."""
+    """Text in MARC-8, which writes the characters that it lacks as references.
+
+    remark: gets a line where bytes are none, which become spaces.
+    """
     from pymarc.marc8 import marc8_to_unicode
 
     escaped = b"\x1b" in text
     with redirect_stderr(io.StringIO()) if escaped else nullcontext():  # it writes where Chinese text breaks off
-        found = str(marc8_to_unicode(text, True))
-    if not escaped and found.count(" ") > text.count(b" "):
+        decoded = str(marc8_to_unicode(text, True))
+    if not escaped and decoded.count(" ") > text.count(b" "):
         remedy = option("encoding", "cp1252")
         remark(f"text is not in MARC-8, as the leader says; if another encoding is meant, name it: {remedy}")
-    return _resolved(found)
+    return re.sub(r"&#x([0-9A-Fa-f]{4,5});", lambda number: chr(int(number[1], 16)), decoded)
 
 
 def _of_xml(path: Path) -> Iterator[_Numbered]:
@@ -237,7 +234,10 @@ def _of_xml(path: Path) -> Iterator[_Numbered]:
             yield number + 1, []
         for record in records:
             number += 1
-            yield number, [_field(each) for each in record if each.tag in ("leader", "controlfield", "datafield")]
+            yield (
+                number,
+                [_field(element) for element in record if element.tag in ("leader", "controlfield", "datafield")],
+            )
 
 
 def _field(element: Element) -> Field:
@@ -247,49 +247,44 @@ def _field(element: Element) -> Field:
     tag = element.get("tag", "")
     if element.tag == "controlfield":
         return Field(tag, "", (("", text),))
-    subfields = ((each.get("code", ""), _plain("".join(each.itertext()))) for each in element.iterfind("subfield"))
+    subfields = (
+        (subfield.get("code", ""), _plain("".join(subfield.itertext()))) for subfield in element.iterfind("subfield")
+    )
     return Field(tag, element.get("ind1", " ") + element.get("ind2", " "), tuple(subfields))
 
 
-def _resolved(value: str) -> str:
-    """The text with the characters that MARC-8 lacks, which it writes as references."""
-    return re.sub(r"&#x([0-9A-Fa-f]{4,5});", lambda found: chr(int(found[1], 16)), value)
-
-
 def _plain(value: str) -> str:
-    return value.translate(_NONFILING)
+    """The value without the signs around words that are not sorted, such as an article at the beginning of a title."""
+    return re.sub("[\x88\x89\x98\x9c]", "", value)
 
 
 def _document(fields: Sequence[Field]) -> Document:
-    def every(*tags: str) -> list[Field]:
-        return [each for each in fields if each.tag in tags]
-
-    sections = (
-        Section("Contents", 1, tuple(each.joined("agrt") for each in every("505"))),
-        Section("Biographical or historical note", 1, tuple(each.joined("ab") for each in every("545"))),
-    )
+    names = with_tags(fields, "100 110 111 700 710 711")
     return Document(
-        next((each.value.strip() for each in every("001")), ""),
-        " = ".join(filter(None, map(_title, every("245")))),
-        "\n\n".join(filter(None, (each.joined("ab") for each in every("520")))),
-        tuple(each for each in sections if each.paragraphs),
+        next((field.value.strip() for field in with_tags(fields, "001")), ""),
+        " = ".join(filter(None, map(_title, with_tags(fields, "245")))),
+        "\n\n".join(filter(None, (field.joined("ab") for field in with_tags(fields, "520")))),
+        (
+            *contents(field.joined("agrt") for field in with_tags(fields, "505")),
+            *contents((field.joined("ab") for field in with_tags(fields, "545")), "Biographical or historical note"),
+        ),
         present(
-            author=[_bare(each.joined("abcdq")) for each in every(*_NAMES) if not each.values("t")],
-            year=_year(every("008"), every("264", "260")),
-            publisher=[_bare(name) for each in every("264", "260") for name in each.values("b")],
-            venue=[_bare(name) for each in every("773") for name in each.values("t")],
-            language=[code for each in every("008") if (code := each.value[35:38].strip(" |"))],
-            keyword=[name for each in every(_UNCONTROLLED) for name in each.values("a")],
-            note=[each.joined("ab") for each in every("500", "502", "504")],
+            author=[_bare(field.joined("abcdq")) for field in names if not field.values("t")],
+            year=_year(with_tags(fields, "008"), with_tags(fields, "264 260")),
+            publisher=list(map(_bare, values(fields, "264 260", "b"))),
+            venue=list(map(_bare, values(fields, "773", "t"))),
+            language=[field.value[35:38].strip(" |") for field in with_tags(fields, "008")],
+            keyword=values(fields, "653", "a"),
+            note=[field.joined("ab") for field in with_tags(fields, "500 502 504")],
         ),
     )
 
 
 def _in_original_script(fields: Sequence[Field]) -> Iterator[Field]:
     """The fields 880 under the tags of the romanised ones that they belong to, which $6 names: 245-01/$1."""
-    for each in fields:
-        if each.tag == "880" and (link := re.match(r"\d{3}", each.joined("6"))):
-            yield each._replace(tag=link[0])
+    for field in fields:
+        if field.tag == "880" and (link := re.match(r"\d{3}", field.joined("6"))):
+            yield field._replace(tag=link[0])
 
 
 def _title(field: Field) -> str:
@@ -300,32 +295,34 @@ def _title(field: Field) -> str:
 
 def _year(fixed: Sequence[Field], imprints: Sequence[Field]) -> list[str]:
     """The year of publication, by the fixed field or else the imprint."""
-    coded = [each.value[7:11] for each in fixed if each.value[7:11].isdecimal()]
-    return [*coded, *years(each.joined("c") for each in imprints)][:1]
+    coded = [field.value[7:11] for field in fixed if field.value[7:11].isdecimal()]
+    return [*coded, *years(field.joined("c") for field in imprints)][:1]
 
 
 def _subjects(fields: Sequence[Field]) -> Iterator[Subject]:
-    for each in fields:
-        if each.tag[:1] == "6" and each.tag != _UNCONTROLLED:
-            ids = (re.sub(r"^\(uri\)\s*", "", number) for number in each.values("0"))  # "(uri)" is before addresses
-            yield Subject(_source(each), tuple(ids), _heading(each))
-        elif each.tag in ("082", "083"):
-            yield from (Subject("ddc", (), re.sub("[/']", "", number)) for number in each.values("a"))
-        elif each.tag == "084":
-            yield from (Subject(_source(each), (), number) for number in each.values("a"))
+    for field in fields:
+        if field.tag[:1] == "6" and field.tag != "653":
+            ids = (re.sub(r"^\(uri\)\s*", "", number) for number in field.values("0"))  # "(uri)" is before addresses
+            yield Subject(_source(field), tuple(ids), _heading(field))
+        elif field.tag in ("082", "083"):
+            yield from (Subject("ddc", (), re.sub("[/']", "", number)) for number in field.values("a"))
+        elif field.tag == "084":
+            yield from (Subject(_source(field), (), number) for number in field.values("a"))
 
 
 def _source(subject: Field) -> str:
-    if named := source_code(next(iter(subject.values("2")), "")):
-        return named
+    """The code of the vocabulary: in $2, or else by the second indicator; 689 has subject chains of the GND."""
+    if code := source_code(next(iter(subject.values("2")), "")):
+        return code
     if subject.tag[:1] != "6":
         return ""
-    return "gnd" if subject.tag == _CHAINS else _SOURCES.get(subject.indicators[1:2], "")
+    by_indicator = {"0": "lcsh", "1": "cyac", "2": "mesh", "3": "nal", "5": "cash", "6": "rvm"}
+    return "gnd" if subject.tag == "689" else by_indicator.get(subject.indicators[1:2], "")
 
 
 def _heading(subject: Field) -> str:
     """The heading with its subdivisions: Bees--Behavior."""
-    parts = [subject.joined(_HEADING), *subject.values(_SUBDIVISIONS)]
+    parts = [subject.joined("abcdfghjklmnopqrst"), *subject.values("vxyz")]
     return "--".join(_bare(part) for part in parts if part)
 
 
@@ -336,3 +333,39 @@ def _bare(text: str) -> str:
     ('Low, Ann', 'Low, A.', 'Insects')
     """
     return re.sub(r"(?<=\w{3})\.$", "", text.strip().rstrip(" ,;:/="))
+
+
+def _of_unimarc(fields: Sequence[Field]) -> Document:
+    coded = [value[9:13] for value in values(fields, "100", "a") if value[9:13].isdecimal()]
+    persons = [", ".join(field.values("ab")) for field in with_tags(fields, "700 701 702")]
+    return Document(
+        next((field.value.strip() for field in with_tags(fields, "001")), ""),
+        " = ".join(filter(None, map(_title_of_unimarc, with_tags(fields, "200")))),
+        "\n\n".join(values(fields, "330", "a")),
+        contents(values(fields, "327", "a")),
+        present(
+            author=[*persons, *(field.joined("ab") for field in with_tags(fields, "710 711 712"))],
+            year=[*coded, *years(values(fields, "210 214", "d"))][:1],
+            publisher=values(fields, "210 214", "c"),
+            venue=values(fields, "461 463", "t"),
+            language=values(fields, "101", "a"),
+            keyword=values(fields, "610", "a"),
+            note=values(fields, "300", "a"),
+        ),
+    )
+
+
+def _title_of_unimarc(field: Field) -> str:
+    """Title : other title. Number of the part, its name."""
+    part = ", ".join(field.values("hi"))
+    return ". ".join(filter(None, (" : ".join(field.values("ae")), part)))
+
+
+def _subjects_of_unimarc(field: Field) -> list[Subject]:
+    source = source_code(next(iter(field.values("2")), ""))
+    if field.tag in ("600", "601", "602", "604", "605", "606", "607", "608"):
+        main = ", ".join(field.values("ab")) if field.tag == "600" else field.joined("ab")
+        return [Subject(source, tuple(field.values("3")), "--".join(filter(None, (main, *field.values("jxyz")))))]
+    classification = {"675": "udc", "676": "ddc", "680": "lcc", "686": source}
+    numbers = field.values("a") if field.tag in classification else []
+    return [Subject(classification[field.tag], (), number) for number in numbers]

@@ -19,22 +19,9 @@ from tagwright.readers.lines import open_bytes
 from tagwright.text.words import is_hyphenated
 from tagwright.types import Document
 
-PARAGRAPH_GAP_RATIO = 1.4
-"A gap this many times the usual one separates paragraphs."
-REPEATED_SHARE = 0.3
-"A line that is among the first or last two of at least this share of the pages, and of three, is no text."
-BROKEN_SHARE = 0.1
-"Text is said to look broken if more of its characters than this are in glued words or are no characters."
-
 _log = logging.getLogger(__name__)
-_FILE_NAME = re.compile(r"untitled|microsoft \w+ - .*|.*\.(?:\w{2,4}|indd)", re.IGNORECASE)
 _LINE_END = re.compile(r"\r?\n|(?P<hyphen>\ufffe)")
 "PDFium writes U+FFFE for a hyphen at the end of a line."
-_PAGE_NUMBER = re.compile(
-    r"(?:[-–—|]\s*)?(?:page\s+)?(?:\d{1,5}|[ivxl]+)(?:\s*(?:/|of)\s*\d+)?(?:\s*[-–—|])?", re.IGNORECASE
-)
-_GLUED = re.compile("[A-Za-zÀ-ɏͰ-ӿ]{40,}")
-_NO_CHARACTER = re.compile("[\0-\x08\x0e-\x1f\ufffd\ue000-\uf8ff]")
 
 
 class Line(NamedTuple):
@@ -73,7 +60,8 @@ def read_pdf(path: Path) -> Iterator[Located]:
         raise InputError("holds no text, perhaps only scanned pages; add a text layer with an OCR program", path)
     _check_words(lines, path)
     texts = [_joined([line.text for line in paragraph]) for paragraph in paragraphs]
-    title = "" if _FILE_NAME.fullmatch(said["Title"]) else said["Title"]
+    is_file_name = re.fullmatch(r"untitled|microsoft \w+ - .*|.*\.(?:\w{2,4}|indd)", said["Title"], re.IGNORECASE)
+    title = "" if is_file_name else said["Title"]
     largest = max((each[0].size for each in paragraphs if each[0].page == 0), default=0.0)
     place = next((place for place, each in enumerate(paragraphs) if each[0].size == largest), 0)
     if texts[place].casefold() == title.casefold() or (not title and len(texts[place]) <= LONGEST_TITLE):
@@ -114,19 +102,24 @@ def _of_page(page: Any, number: int) -> Iterator[Line]:
 
 
 def _without_running_heads(lines: Sequence[Line]) -> list[Line]:
-    """The lines without page numbers, and without those that recur at the edges of many pages but for their digits."""
+    """The lines without page numbers, and without those that recur at the edges of many pages but for their digits.
+
+    The edges are the first and last two lines; many are three pages, and three tenths of all.
+    """
+    number = r"(?:[-–—|]\s*)?(?:page\s+)?(?:\d{1,5}|[ivxl]+)(?:\s*(?:/|of)\s*\d+)?(?:\s*[-–—|])?"
     pages: dict[int, list[int]] = {}
     for place, line in enumerate(lines):
         pages.setdefault(line.page, []).append(place)
     edges = {place: re.sub(r"\d+", "#", lines[place].text) for on in pages.values() for place in (*on[:2], *on[-2:])}
     counts = Counter(key for key, _ in {(key, lines[place].page) for place, key in edges.items()})
-    often = max(3.0, REPEATED_SHARE * len(pages))
-    gone = {place for place, key in edges.items() if counts[key] >= often or _PAGE_NUMBER.fullmatch(lines[place].text)}
-    return [line for place, line in enumerate(lines) if place not in gone]
+    often = max(3.0, 0.3 * len(pages))
+    recurring = {place for place, key in edges.items() if counts[key] >= often}
+    left_out = recurring | {place for place in edges if re.fullmatch(number, lines[place].text, re.IGNORECASE)}
+    return [line for place, line in enumerate(lines) if place not in left_out]
 
 
 def to_paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """The lines of each paragraph. Another size of type begins one, and so does a larger gap than usual.
+    """The lines of each paragraph. Another size of type begins one, and so does a gap of 1.4 times the usual one.
 
     On a new page or in a new column, the end of a sentence does.
     """
@@ -134,7 +127,7 @@ def to_paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
     usual = min((gap for gap, count in gaps.items() if count == max(gaps.values())), default=0.0)
     paragraph = list(lines[:1])
     for before, line in pairwise(lines):
-        gap = _gap(before, line) > PARAGRAPH_GAP_RATIO * usual
+        gap = _gap(before, line) > 1.4 * usual
         ended = gap if _below(before, line) else before.text.endswith((".", "!", "?", ":"))
         if ended or abs(line.size - before.size) > 0.1 * before.size:
             yield paragraph
@@ -170,9 +163,10 @@ def _joined(texts: Sequence[str]) -> str:
 
 
 def _check_words(lines: Sequence[Line], path: Path) -> None:
-    """Say so if much of the text is glued words, or characters whose fonts do not tell what they are."""
+    """Say so if a tenth of the text is glued words, or characters whose fonts do not tell what they are."""
+    signs = ("[A-Za-zÀ-ɏͰ-ӿ]{40,}", "[\0-\x08\x0e-\x1f\ufffd\ue000-\uf8ff]")
     size = sum(len(line.text) for line in lines)
-    broken = sum(len("".join(sign.findall(line.text))) for line in lines for sign in (_GLUED, _NO_CHARACTER))
-    if broken > BROKEN_SHARE * size:
+    broken = sum(len("".join(re.findall(sign, line.text))) for line in lines for sign in signs)
+    if broken > 0.1 * size:
         share = f"{100 * broken / size:.0f}% of its characters are in glued words or have no known letter"
         _log.warning("%s: the text looks broken: %s; make a new text layer with an OCR program", path, share)

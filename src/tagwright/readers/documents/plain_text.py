@@ -19,13 +19,9 @@ LABELS_BESIDE = (".tsv", ".key")
 LONGEST_TITLE = 250
 "The most characters of a title; a longer first line of a plain text is text."
 
-_TRAINING = re.compile(r"^__label__\S+ ", re.MULTILINE)
-_AS_JSON = '{"title": "...", "labels": ["..."]} in a .jsonl file'
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
-_LISTED = re.compile(r"\s*(?:[-*+>|]|\d+[.)])")
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(?=[\w-]+[ \t]*:)(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
 def read_text(path: Path) -> Iterator[Located]:
@@ -34,12 +30,10 @@ def read_text(path: Path) -> Iterator[Located]:
     Raises InputError with path and line.
     """
     text = clean(open_text(path).replace("\r", "\n"))
-    if len(_TRAINING.findall(text)) > 1:
-        raise InputError(f"is a training file of fastText, expected a text; write its lines as {_AS_JSON}", path)
-    if path.suffix.lower() in MARKDOWN:
-        yield 0, parse_markdown(text)
-    else:
-        yield 0, parse_text(text)
+    if len(re.findall(r"^__label__\S+ ", text, re.MULTILINE)) > 1:
+        as_json = '{"title": "...", "labels": ["..."]} in a .jsonl file'
+        raise InputError(f"is a training file of fastText, expected a text; write its lines as {as_json}", path)
+    yield 0, parse_markdown(text) if path.suffix.lower() in MARKDOWN else parse_text(text)
 
 
 def parse_text(text: str) -> Document:
@@ -67,7 +61,8 @@ def parse_markdown(text: str) -> Document:
     >>> [(section.heading, section.level, section.paragraphs) for section in bees.sections]
     [('Wings', 1, ('Four.', 'Thin.')), ('Veins', 2, ())]
     """
-    front = _FRONT_MATTER.match(text)
+    matter = r"---[ \t]*\n(?=[\w-]+[ \t]*:)(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
+    front = re.match(matter, text, re.DOTALL)
     blocks = list(_blocks(text[front.end() if front else 0 :].split("\n")))
     title = _front_title(front[1] if front else "")
     if not title or blocks[:1] == [(1, title)]:
@@ -81,12 +76,12 @@ def labels_beside(path: Path) -> tuple[str, ...]:
     `Vocabulary.resolve` accepts both. Raises InputError with path and line.
     """
     uris, names = path.with_suffix(".tsv"), path.with_suffix(".key")
-    found: Iterable[str] = ()
+    labels: Iterable[str] = ()
     if uris.is_file():
-        found = _subjects(uris)
+        labels = _subjects(uris)
     elif names.is_file():
-        found = (clean(name).strip() for _, name in open_lines(names) if name.strip())
-    return tuple(dict.fromkeys(found))
+        labels = (clean(name).strip() for _, name in open_lines(names) if name.strip())
+    return tuple(dict.fromkeys(labels))
 
 
 def _subjects(path: Path) -> Iterator[str]:
@@ -97,8 +92,8 @@ def _subjects(path: Path) -> Iterator[str]:
             raise InputError(
                 f"is {shown(row)}, expected a label of the text beside it: a name, or <uri>, a tab, name", path, line
             )
-        if found := (first[1:-1].strip() if is_uri else first) or next(iter(others), ""):
-            yield found
+        if label := (first[1:-1].strip() if is_uri else first) or next(iter(others), ""):
+            yield label
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[Block]:
@@ -111,7 +106,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[Block]:
         elif opening := _FENCE.match(line):
             paragraph.append(line)
             fence = opening[1]
-        elif len(paragraph) == 1 and (under := _UNDERLINE.match(line)) and not _LISTED.match(paragraph[0]):
+        elif len(paragraph) == 1 and (under := _UNDERLINE.match(line)) and not _is_listed(paragraph[0]):
             yield (1 if under[1].startswith("=") else 2), paragraph.pop().strip()
         elif heading := _HEADING.match(line):
             yield from _paragraph(paragraph)
@@ -121,6 +116,11 @@ def _blocks(lines: Iterable[str]) -> Iterator[Block]:
         else:
             yield from _paragraph(paragraph)
     yield from _paragraph(paragraph)
+
+
+def _is_listed(line: str) -> bool:
+    """Whether it begins an item of a list, a quotation or a row of a table."""
+    return bool(re.match(r"\s*(?:[-*+>|]|\d+[.)])", line))
 
 
 def _paragraph(lines: list[str]) -> Iterator[Block]:

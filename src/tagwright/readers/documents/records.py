@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from tagwright.core.checked import shown
-from tagwright.core.display import many
+from tagwright.core.display import few
 from tagwright.errors import InputError, option
 from tagwright.readers.documents.s2orc import adapt_s2orc, unread_fields
 from tagwright.readers.limits import reject
@@ -22,8 +22,6 @@ from tagwright.types import Document, Section
 
 _log = logging.getLogger(__name__)
 _NESTED = (Mapping, list, tuple, bytes)
-_NAMED = 10
-"The fields that a line of log names at most."
 
 Record: TypeAlias = Mapping[str, Any]
 Located: TypeAlias = tuple[int, Document]
@@ -58,7 +56,9 @@ def recognise(fields: Collection[str], place: Place) -> Shape:
     if "suggestions" in fields:
         raise place.error(f"holds a run, expected documents; give this file with {option('run', python='read_run')}")
     shape = next((shape for signature, shape in _SIGNATURES if signature.issubset(fields)), SHAPES["jsonl"])
-    return replace(shape, labels="labels") if "labels" in fields and shape.labels in _SUBJECTS else shape
+    # a column called labels, or taken for them, comes before Annif's names for them
+    of_annif = shape.labels in ("subjects", "subject_uris")
+    return replace(shape, labels="labels") if "labels" in fields and of_annif else shape
 
 
 def to_documents(records: Iterable[tuple[int, Record]], shape: Shape, path: Path | str) -> Iterator[Located]:
@@ -76,9 +76,8 @@ def to_documents(records: Iterable[tuple[int, Record]], shape: Shape, path: Path
             unread.update(shape.unread(record) if shape.unread else _nested(record, shape.parts))
             yield line, document
     if unread:
-        named = ", ".join(f"{field} ({count:,})" for field, count in unread.most_common(_NAMED))
-        more = f" and {many(len(unread) - _NAMED, 'other field')}" if len(unread) > _NAMED else ""
-        _log.warning("%s: not read: %s%s", path, named, more)
+        fields = few([f"{field} ({count:,})" for field, count in unread.most_common()], 10)
+        _log.warning("%s: not read: %s", path, fields)
 
 
 def to_document(record: Record, shape: Shape, place: Place) -> Document:
@@ -218,9 +217,6 @@ SHAPES: Mapping[Flavour, Shape] = {
     "futex": Shape(id="paper", labels="label", sections="paragraphs", numbered=True),
     "s2orc": Shape(id="paper_id", adapt=adapt_s2orc, unread=unread_fields),
 }
-
-_SUBJECTS = frozenset({"subjects", "subject_uris"})
-"Annif's names for labels; a column called labels, or taken for them, comes first."
 
 _SIGNATURES: tuple[tuple[frozenset[str], Shape], ...] = (
     (frozenset({"paper", "paragraphs"}), SHAPES["futex"]),

@@ -17,11 +17,6 @@ from tagwright.readers.documents.sections import Block, numbered_depth, to_secti
 
 _Object: TypeAlias = Mapping[str, Any]
 
-_PARSES = ("pdf_parse", "grobid_parse", "latex_parse", "jats_parse")
-_HEAD = frozenset({"title", "abstract", "authors", "venue", "journal", "year"})
-_PARSED = frozenset({"paper_id", "abstract", "body_text", "bib_entries"})
-_USED = _HEAD | _PARSED | {"corpusid", "metadata", "content", "body", "bibliography"}
-
 
 def adapt_s2orc(record: _Object) -> dict[str, Any]:
     """Title, abstract, sections and metadata as JSON lines have them. Raises ValueError for a value of a wrong type.
@@ -32,16 +27,16 @@ def adapt_s2orc(record: _Object) -> dict[str, Any]:
     ([{'heading': 'Wings', 'level': 1, 'paragraphs': ['They fly.']}], {'reference': ['8']})
     """
     annotated = next((key for key in ("content", "body") if record.get(key)), "")
-    found = _annotated(record, _object(record, annotated)) if annotated else _listed(record)
-    blocks = found.pop("blocks")
+    parts = _annotated(record, _object(record, annotated)) if annotated else _listed(record)
+    blocks = parts.pop("blocks")
     sections = [
         {"heading": section.heading, "level": section.level, "paragraphs": list(section.paragraphs)}
         for section in to_sections(blocks)
     ]
-    metadata = {field: values for field, values in found.pop("metadata").items() if values}
+    metadata = {field: values for field, values in parts.pop("metadata").items() if values}
     return {
         "paper_id": record.get("paper_id", record.get("corpusid")),
-        **found,
+        **parts,
         "sections": sections,
         "metadata": metadata,
     }
@@ -50,10 +45,12 @@ def adapt_s2orc(record: _Object) -> dict[str, Any]:
 def unread_fields(record: _Object) -> Iterator[str]:
     """The fields of a record with a value that is not used, those in others with the path to them."""
     key = _chosen_parse(record)
+    head = {"title", "abstract", "authors", "venue", "journal", "year"}
+    parsed = {"paper_id", "abstract", "body_text", "bib_entries"}
     parts = [
-        ("", record, _USED | {key}),
-        ("metadata.", record.get("metadata"), _HEAD),
-        (f"{key}.", record.get(key), _PARSED),
+        ("", record, {*head, *parsed, "corpusid", "metadata", "content", "body", "bibliography", key}),
+        ("metadata.", record.get("metadata"), head),
+        (f"{key}.", record.get(key), parsed),
     ]
     for path, part, used in parts:
         if isinstance(part, Mapping):
@@ -62,8 +59,8 @@ def unread_fields(record: _Object) -> Iterator[str]:
 
 def _chosen_parse(record: _Object) -> str:
     """The first parse with a text, else the first with anything, else ""."""
-    found = [key for key in _PARSES if record.get(key)]
-    return next((key for key in found if _object(record, key).get("body_text")), "".join(found[:1]))
+    parses = [key for key in ("pdf_parse", "grobid_parse", "latex_parse", "jats_parse") if record.get(key)]
+    return next((key for key in parses if _object(record, key).get("body_text")), "".join(parses[:1]))
 
 
 def _listed(record: _Object) -> dict[str, Any]:
@@ -177,9 +174,8 @@ def _from_notes(notes: _Notes, abstracts: list[_Span]) -> Iterator[Block]:
 
 def _span(value: _Object, kind: str) -> _Span:
     try:
-        found = value.get("attributes")
-        attributes = found if isinstance(found, Mapping) else {}
-        return _Span(max(int(value["start"]), 0), max(int(value["end"]), 0), attributes)
+        attributes, start, end = value.get("attributes"), int(value["start"]), int(value["end"])
+        return _Span(max(start, 0), max(end, 0), attributes if isinstance(attributes, Mapping) else {})
     except (KeyError, TypeError, ValueError, OverflowError):
         raise ValueError(f"annotations.{kind} holds {shown(value)}, expected start and end") from None
 

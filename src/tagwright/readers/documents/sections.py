@@ -11,12 +11,6 @@ from tagwright.types import Document, Section
 Block: TypeAlias = tuple[int, str]
 "A heading with its depth (1 is the top; depths may be skipped), or a paragraph with depth 0."
 
-_NOBODY = frozenset({"python-docx", "anonymous", "unknown", "microsoft office user"})
-"The authors that python-docx, ReportLab and Word for macOS write into a file by themselves, in small letters."
-
-_ABSTRACT = re.compile(r"abstract|summary|zusammenfassung|résumé|resumen", re.IGNORECASE)
-_NUMBER = re.compile(r"(?:\d+|[A-Z])(?:\.\d+)*\.?$")
-
 
 def to_document(title: str, blocks: Sequence[Block], metadata: Mapping[str, tuple[str, ...]] | None = None) -> Document:
     """A document without id. The text before the first heading is the abstract.
@@ -30,7 +24,8 @@ def to_document(title: str, blocks: Sequence[Block], metadata: Mapping[str, tupl
     start = next((place for place, (depth, _) in enumerate(blocks) if depth), len(blocks))
     lead = [text for _, text in blocks[:start]]
     sections = tuple(to_sections(blocks[start:]))
-    if sections and _ABSTRACT.fullmatch(sections[0].heading.strip(" .:")):
+    abstracts = ("abstract", "summary", "zusammenfassung", "résumé", "resumen")
+    if sections and sections[0].heading.strip(" .:").casefold() in abstracts:
         end = next((place for place, section in enumerate(sections) if place and section.level == 1), len(sections))
         inside = [text for section in sections[:end] for text in (section.heading, *section.paragraphs) if text]
         before = (Section("", 1, tuple(lead)),) if lead else ()
@@ -66,12 +61,13 @@ def present(**metadata: list[str]) -> dict[str, tuple[str, ...]]:
 
 
 def authors(names: Iterable[str]) -> list[str]:
-    """The names that are not what a program writes where no author is given.
+    """The names that are not what python-docx, ReportLab or Word for macOS writes where no author is given.
 
     >>> authors(["(anonymous)", "Anonymous", "Ann Non"])
     ['Ann Non']
     """
-    return [name for name in names if name.strip(" ()").casefold() not in _NOBODY]
+    nobody = ("python-docx", "anonymous", "unknown", "microsoft office user")
+    return [name for name in names if name.strip(" ()").casefold() not in nobody]
 
 
 def keywords(texts: Iterable[str]) -> list[str]:
@@ -108,7 +104,7 @@ def numbered_depth(number: str) -> int:
     (1, 2, 3, 1)
     """
     number = number.strip()
-    return 1 + number.rstrip(".").count(".") if _NUMBER.match(number) else 1
+    return 1 + number.rstrip(".").count(".") if re.match(r"(?:\d+|[A-Z])(?:\.\d+)*\.?$", number) else 1
 
 
 def work_id(ids: Mapping[str, str]) -> str:

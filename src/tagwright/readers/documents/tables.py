@@ -1,33 +1,35 @@
-"""Read TSV, CSV, Parquet and Arrow files: a row is a record with columns named as in JSON lines."""
+"""Read TSV, CSV, Parquet and Arrow files: a row is a record with columns named as in JSON lines.
+
+Parquet and Arrow need pyarrow, of the extra `parquet`; their memory is bounded by the limit for one document.
+"""
+
+from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tagwright.core.checked import shown
+from tagwright.core.extras import require
 from tagwright.errors import InputError
-from tagwright.readers.documents.arrow import arrow_rows, parquet_rows
 from tagwright.readers.documents.columns import SAMPLE, Columns, remedy, running_text, split_labels, to_fields
 from tagwright.readers.documents.records import Located, Record, recognise, to_documents
 from tagwright.readers.headers import DOCUMENT, MORE_LABELS, among, of_web_of_science
-from tagwright.readers.limits import reject
+from tagwright.readers.limits import largest_document, leave_out, reject, too_large
 from tagwright.readers.lines import Place, csv_rows, tsv_rows, unescape_formula
 
-_SHORT_TEXTS = "names of columns, or short texts as Annif has them: a text, a tab, labels as <uri> or with ; between"
-
-LONGEST_NAME = 6
-"The most words in the name of a column."
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 _Row: TypeAlias = tuple[int, Sequence[str]]
+
 _USUAL = (*chain.from_iterable(DOCUMENT.values()), *MORE_LABELS)
-_SURE = (
-    "title", "abstract", "text", "titel", "zusammenfassung", "nimeke", "tiivistelmä", "teksti", "sammanfattning",
-    "titre", "résumé", "texte",
-)  # fmt: skip
-"Names of columns that tell a header even alone."
 
 
 def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -47,7 +49,8 @@ def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
         return
     sample = [first, *islice(rows, SAMPLE)]
     if _is_other_table([cells for _, cells in sample]):
-        raise _no_header(first[1], _SHORT_TEXTS, path)
+        short_texts = "short texts as Annif has them: a text, a tab, labels as <uri> or with ; between"
+        raise _no_header(first[1], f"names of columns, or {short_texts}", path)
     yield from from_rows(((line, _short_text(cells)) for line, cells in chain(sample, rows)), path)
 
 
@@ -77,12 +80,12 @@ def read_parquet(path: Path, columns: Columns | None = None) -> Iterator[Located
 
     Raises InputError with path and row; a row above the limit for a document is logged and left out.
     """
-    yield from from_rows(parquet_rows(path), path, columns)
+    yield from from_rows(_parquet_rows(path), path, columns)
 
 
 def read_arrow(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """An Arrow or Feather file, read in the same way as Parquet."""
-    yield from from_rows(arrow_rows(path), path, columns)
+    yield from from_rows(_arrow_rows(path), path, columns)
 
 
 def from_rows(
@@ -104,8 +107,13 @@ def from_rows(
 
 
 def _is_header(cells: Sequence[str]) -> bool:
+    """Whether the cells are names of columns: two usual ones, or one that tells a header even alone."""
+    sure = (
+        "title", "abstract", "text", "titel", "zusammenfassung", "nimeke", "tiivistelmä", "teksti", "sammanfattning",
+        "titre", "résumé", "texte",
+    )  # fmt: skip
     known = sum(among(cell, _USUAL) for cell in cells)
-    return known > 1 or any(among(cell, _SURE) for cell in cells) or bool(of_web_of_science(cells))
+    return known > 1 or any(among(cell, sure) for cell in cells) or bool(of_web_of_science(cells))
 
 
 def _is_other_table(rows: Sequence[Sequence[str]]) -> bool:
@@ -134,7 +142,7 @@ def _no_header(cells: Sequence[str], expected: str, path: Path) -> InputError:
 
 def _holds_text_below(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether the cells are short, all different and above running text, or one is a usual name of a title or text."""
-    if not rows or len({*header}) < len(header) or any(len(cell.split()) > LONGEST_NAME for cell in header):
+    if not rows or len({*header}) < len(header) or any(len(cell.split()) > 6 for cell in header):
         return False
     records = [dict(zip(header, cells, strict=False)) for cells in rows]
     return any(among(cell, _USUAL) for cell in header) or bool(running_text(records, header))
@@ -167,3 +175,151 @@ def _short_text(cells: Sequence[str]) -> Record:
 def _labels_split(row: Record, key: str) -> Record:
     labels = row.get(key)
     return {**row, key: split_labels(labels)} if isinstance(labels, str) else row
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Numbered rows, from 1. One above the limit for a document is logged and left out.
+
+    The sizes of columns come from the footer, which a hostile file can fake: 7 kB then unpack to 200 MB. Only a process
+    with bounded memory is safe from that, such as the one that reads uploads. Repeated texts stay dictionary-encoded
+    until their row is built. Raises InputError for a file that is not Parquet,
+    for a row group that is compressed more than text can be, since a page is unpacked at once, and without pyarrow.
+    """
+    with _explained("Parquet", path):
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(path) as plain:
+            _check(plain.metadata, path)
+            columns = [plain.metadata.schema.column(place) for place in range(plain.metadata.num_columns)]
+            texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            # one row group at a time: Arrow cannot join the dictionaries of lists in several
+            groups = (file.iter_batches(1_000, row_groups=[group]) for group in range(file.num_row_groups))
+            yield from _numbered(chain.from_iterable(groups), path)
+
+
+def _arrow_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The same of an Arrow or Feather file, memory-mapped; one that is compressed is refused, as is a damaged one.
+
+    The batches are read in order, not from the offsets in the footer: so each is inspected before it is built, and a
+    compressed one is refused before it is unpacked. pyarrow would unpack it, without any limit: 18 kB became 500 MB.
+    """
+    with _explained("Arrow", path):
+        import pyarrow as pa
+
+        with pa.memory_map(str(path)) as source:
+            content = source.read_buffer()
+            schema = pa.ipc.open_file(pa.BufferReader(content)).schema
+            # 8 bytes are before the first message
+            messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(content.slice(8)))
+            yield from _numbered((_batch(each, schema) for each in messages if each.type != "schema"), path)
+
+
+@contextmanager
+def _explained(kind: str, path: Path) -> Iterator[None]:
+    """Raise InputError for any error of Arrow, and if it is not installed."""
+    require(f"reading {kind}", "pyarrow", path=path)
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        first_line = str(error).partition("\n")[0]  # a page of details follows
+        raise InputError(f"is no {kind} file, or a damaged one ({first_line})", path) from None
+
+
+def _check(metadata: pq.FileMetaData, path: Path) -> None:
+    """Refuse a decompression bomb by its row groups: to ask a damaged file for one column can abort the process."""
+    packed = path.stat().st_size
+    for group in range(metadata.num_row_groups):
+        size = metadata.row_group(group).total_byte_size
+        if size > max(largest_document(), 100 * packed):  # text compresses to about a tenth
+            raise InputError(too_large(f"holds {size:,} bytes packed into {packed:,}, a decompression bomb"), path)
+
+
+def _batch(message: pa.ipc.Message, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch of a message, not copied. Raises ValueError for one that is compressed, and for a dictionary."""
+    import pyarrow as pa
+
+    if message.type != "record batch":
+        raise ValueError(f"it holds a {message.type}; write texts as they are")
+    if _is_compressed(message.metadata.to_pybytes()):
+        raise ValueError("it is compressed; write it uncompressed")
+    batch = pa.ipc.read_record_batch(message, schema)
+    batch.validate(full=True)
+    return batch
+
+
+def _is_compressed(metadata: bytes) -> bool:
+    """Whether the fourth field of a RecordBatch, the third of a Message, is present: Arrow's Message.fbs, a flatbuffer.
+
+    Raises ValueError where the offsets lead outside.
+    """
+
+    def field(table: int, number: int) -> int:
+        """The offset of a field of a table; 0 if it has none."""
+        offsets = table - int(struct.unpack_from("<i", metadata, table)[0])
+        place = 4 + 2 * number
+        size, *_ = struct.unpack_from("<H", metadata, offsets)
+        offset = int(struct.unpack_from("<H", metadata, offsets + place)[0]) if place < size else 0
+        return offset and table + offset
+
+    def pointed(place: int) -> int:
+        return place + int(struct.unpack_from("<I", metadata, place)[0])
+
+    try:
+        return field(pointed(field(pointed(0), 2)), 3) > 0
+    except struct.error:
+        raise ValueError("its metadata lead outside") from None
+
+
+def _numbered(batches: Iterable[pa.RecordBatch], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    number = 0
+    for batch in batches:
+        for part in _parts(batch):
+            if part.num_rows == 1 and _size(part) > largest_document():
+                leave_out(InputError(too_large(), path, number + 1))
+            else:
+                yield from enumerate(_rows(part), number + 1)
+            number += part.num_rows
+
+
+def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    try:
+        rows: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="strict")
+    except KeyError:
+        raise ValueError("a map has a key twice") from None
+    return rows
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch in slices of few rows and little text, or of one row."""
+    most = min(4_000_000, largest_document())
+    if batch.num_rows <= 1 or (batch.num_rows <= 1_000 and _size(batch) <= most):
+        yield batch
+    else:
+        half = batch.num_rows // 2
+        yield from _parts(batch.slice(0, half))
+        yield from _parts(batch.slice(half))
+
+
+def _size(batch: pa.RecordBatch) -> int:
+    return sum(map(_bytes, batch.columns))
+
+
+def _bytes(array: pa.Array) -> int:
+    """Bytes of all values, repeated ones counted each time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(array, pa.DictionaryArray):
+        lengths = pc.binary_length(array.dictionary)
+        return int(pc.sum(pc.take(lengths.cast(pa.int64()), array.indices)).as_py() or 0)
+    if isinstance(array, pa.StructArray):
+        return sum(map(_bytes, array.flatten()))
+    if isinstance(array, pa.MapArray):  # cannot be flattened; its keys and items are those of all rows of the file
+        entries = pa.StructArray.from_arrays([array.keys, array.items], ["key", "item"])
+        array = pa.ListArray.from_arrays(array.offsets, entries)
+    if isinstance(array, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
+        return len(array) + _bytes(array.flatten())
+    return int(array.nbytes)

@@ -3,7 +3,7 @@
 Document types are ignored and no entity is expanded: a file that declares entities is refused.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from html.entities import html5
 from itertools import groupby
 from pathlib import Path
@@ -20,8 +20,6 @@ from tagwright.text.words import clean
 DEEPEST = 200
 "Maximum depth of nesting; texts have a few dozen levels."
 CHUNK = 1 << 16
-_TAG = 16
-"Bytes counted for an element besides its name and attributes: its tags and its memory."
 
 
 def read_elements(path: Path, *names: str) -> Iterator[tuple[int, Element]]:
@@ -61,6 +59,10 @@ class Prose(NamedTuple):
     def line(self, element: Element | None) -> str:
         """Return the text of an element as one line."""
         return " ".join(self.paragraphs(element))
+
+    def lines(self, elements: Iterable[Element]) -> list[str]:
+        """Return the text of each element as one line."""
+        return list(map(self.line, elements))
 
     def _pieces(self, element: Element) -> Iterator[str | None]:
         """Yield texts, and None at the end of a paragraph."""
@@ -119,9 +121,9 @@ class _Harvest:
         if not self._root and name in self._names:
             self._builder, self._left = TreeBuilder(), largest_document()
             self._root, self._line = self._depth, self._parser.CurrentLineNumber
-        if builder := self._room(
-            _TAG + 2 * len(name) + sum(len(key) + len(value) for key, value in attributes.items())
-        ):
+        # 16 bytes for its tags and its memory
+        size = 16 + 2 * len(name) + sum(len(key) + len(value) for key, value in attributes.items())
+        if builder := self._room(size):
             builder.start(name, {_local(key): value for key, value in attributes.items()})
 
     def _end(self, tag: str) -> None:
@@ -141,7 +143,7 @@ class _Harvest:
         """Return the builder of the current element if `size` more is within the limit; else drop the element."""
         self._left -= size
         if self._builder and self._left < 0:
-            leave_out(self._path, self._line)
+            leave_out(InputError(too_large(), self._path, self._line))
             self._builder = None
         return self._builder
 

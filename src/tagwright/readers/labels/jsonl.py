@@ -123,7 +123,7 @@ def _tagged(record: Mapping[str, Any], key: str, place: Place) -> tuple[tuple[st
 
 def by_code(tagged: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
     """The texts of each language."""
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for code, text in tagged:
-        found.setdefault(code, []).append(text)
-    return found
+        texts.setdefault(code, []).append(text)
+    return texts

@@ -36,31 +36,8 @@ _PARSERS = {"turtle": "turtle", "rdfxml": "xml", "ntriples": "nt"}
 _XL = rdflib.Namespace("http://www.w3.org/2008/05/skos-xl#")
 _BASE = "file:///"
 "The base of relative ids, so that they do not depend on where the file is."
-_PROPERTIES = {
-    "broader": "broader", "related": "related", "inScheme": "schemes", "exactMatch": "exact", "closeMatch": "close",
-}  # fmt: skip
-_RELATIVE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-"The beginning of a URI that is not relative."
-
-_UNSAFE = re.compile(r"[\x00-\x20<>\"{}|\\^`]")
-"Signs that no URI may hold."
-
-GROWTH = 5
-"How many times longer entities may make a file; namespaces make it twice as long."
-
 _REFERENCE = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([^\s&;<#]+);", re.DOTALL)
 "A reference to an entity; there are none within comments and CDATA."
-
-_DECLARATION = re.compile(rb"""<\?xml\b[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.:-]*)["']""")
-_ENCODING = re.compile(r"""(\A<\?xml\b[^>]*?)\sencoding\s*=\s*(?:"[^"]*"|'[^']*')""")
-
-_GROUPS = (SKOS.ConceptScheme, SKOS.Collection, SKOS.OrderedCollection)
-_OF_CONCEPTS = (SKOS.broader, SKOS.narrower, SKOS.related, SKOS.topConceptOf)
-_MATCHES = (SKOS.exactMatch, SKOS.closeMatch, SKOS.broadMatch, SKOS.narrowMatch, SKOS.relatedMatch)
-_NOTES = ("definition", "scopeNote")
-_DEPRECATED = re.compile(r"deprecated|obsolete", re.IGNORECASE)
-_OUT_OF_USE = re.compile(r"deprecated|obsolete|retired|withdrawn|superseded|archaic", re.IGNORECASE)
-"How types, and values of statuses, begin that say that a concept is out of use."
 
 
 def read_labels(
@@ -125,12 +102,15 @@ def lines(labels: Iterable[Label], file_format: Format) -> Iterator[str]:
     """
     graph = Graph()
     graph.bind("skos", SKOS)
+    fields = {
+        "broader": "broader", "related": "related", "inScheme": "schemes", "exactMatch": "exact", "closeMatch": "close",
+    }  # fmt: skip
     for label in labels:
         concept = _absolute(label.id)
         graph.add((concept, RDF.type, SKOS.Concept))
         for each in label.types:
             graph.add((concept, RDF.type, _absolute(each)))
-        for name, field in _PROPERTIES.items():
+        for name, field in fields.items():
             for each in getattr(label, field):
                 graph.add((concept, SKOS[name], _absolute(each)))
         for each in label.collections:
@@ -163,9 +143,9 @@ def _literals(label: Label) -> Iterator[tuple[str, str, str]]:
 
 def _absolute(label_id: str) -> URIRef:
     """An id as a URI."""
-    if _RELATIVE.match(label_id) is None:
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", label_id) is None:  # a relative one
         return URIRef(_BASE + quote(label_id, safe="#/:"))
-    return URIRef(_UNSAFE.sub(lambda sign: quote(sign[0]), label_id))
+    return URIRef(re.sub(r"[\x00-\x20<>\"{}|\\^`]", lambda sign: quote(sign[0]), label_id))
 
 
 def _text(path: Path | str, file_format: Format) -> str:
@@ -174,13 +154,14 @@ def _text(path: Path | str, file_format: Format) -> str:
         return "\n".join(text for _, text in open_lines(path, "take"))
     with open_bytes(path) as file:
         content = file.read()
-    said = _DECLARATION.match(content)
+    said = re.match(rb"""<\?xml\b[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.:-]*)["']""", content)
     named = webencodings.lookup(said[1].decode()) if said else None
     if said and not named:
         problem = f"is XML in the unknown encoding {shown(said[1].decode())}; save it as UTF-8"
         raise InputError(problem, path, 1)
     text = decoded(content, path, named.codec_info.name if named else "utf-8")
-    return _ENCODING.sub(r"\1", text, count=1)  # the text is decoded; the parsers would decode it again
+    declared = r"""(\A<\?xml\b[^>]*?)\sencoding\s*=\s*(?:"[^"]*"|'[^']*')"""
+    return re.sub(declared, r"\1", text, count=1)  # the text is decoded; the parsers would decode it again
 
 
 def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
@@ -196,19 +177,20 @@ def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
 def _written_out(text: str, path: Path | str) -> str:
     """Expand the entities of an XML file. Anything else in a document type is refused.
 
-    Many RDF/XML files abbreviate namespaces, as in `<!ENTITY skos "http://...">`. Short values without references are
+    Many RDF/XML files abbreviate namespaces, as in `<!ENTITY skos "http://...">`, which makes them half as long; a file
+    may become five times longer. Short values without references are
     harmless; external entities are in other files, and nested ones grow without bound. rdflib handles entities slowly,
     so none is left to it.
     """
     values = _abbreviations(text, path)
-    left = GROWTH * len(text)
+    left = 5 * len(text)
 
     def value(match: re.Match[str]) -> str:
         nonlocal left
         found = values.get(match[1] or "")
         left -= len(found or "")
         if left < 0:
-            raise InputError(f"grows more than {GROWTH} times by the XML entity {shown(match[1])}; write it out", path)
+            raise InputError(f"grows more than 5 times by the XML entity {shown(match[1])}; write it out", path)
         return match[0] if found is None else found
 
     return _REFERENCE.sub(value, text) if values else text
@@ -216,7 +198,7 @@ def _written_out(text: str, path: Path | str) -> str:
 
 def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
     """The entities that the document type declares, escaped for any place in the text."""
-    found: dict[str, str] = {}
+    entities: dict[str, str] = {}
 
     def document_type(_name: str, system: str | None, public: str | None, _internal: bool) -> None:
         if system or public:
@@ -227,7 +209,7 @@ def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
         if parameter or value is None or len(value) > 200 or set(value) & set("&%<"):
             problem = f"declares the XML entity {shown(name)}; only short ones without references may be; write it out"
             raise InputError(problem, path, parser.CurrentLineNumber)
-        found.setdefault(name, re.sub(r"[\"'>\s]", lambda match: f"&#{ord(match[0])};", value))
+        entities.setdefault(name, re.sub(r"[\"'>\s]", lambda match: f"&#{ord(match[0])};", value))
 
     def root(_name: str, _attributes: dict[str, str]) -> None:
         raise _RootReachedError
@@ -239,7 +221,7 @@ def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
             parser.Parse(text, True)
         except expat.ExpatError as error:
             raise InputError(f"is not XML ({expat.ErrorString(error.code)})", path, error.lineno) from None
-    return found
+    return entities
 
 
 class _RootReachedError(Exception):
@@ -273,17 +255,20 @@ def _others(graph: Graph, typed: Container[Node]) -> set[Node]:
     Only concepts are broader, narrower, related or top concepts. Resources without a type that are in a scheme or have
     a prefLabel are concepts too, unless all that is known of them is which concept they match.
     """
-    groups = {node for each in _GROUPS for node in graph.subjects(RDF.type, each)}
+    kinds = (SKOS.ConceptScheme, SKOS.Collection, SKOS.OrderedCollection)
+    of_concepts = (SKOS.broader, SKOS.narrower, SKOS.related, SKOS.topConceptOf)
+    matches = (SKOS.exactMatch, SKOS.closeMatch, SKOS.broadMatch, SKOS.narrowMatch, SKOS.relatedMatch)
+    groups = {node for each in kinds for node in graph.subjects(RDF.type, each)}
     for each in (SKOS.hasTopConcept, SKOS.member, SKOS.memberList):
         groups.update(graph.subjects(each, None))
     for each in (SKOS.inScheme, SKOS.topConceptOf):
         groups.update(graph.objects(None, each))
-    found = {node for each in _OF_CONCEPTS for node in graph.subjects(each, None)}
-    matched = {node for each in _MATCHES for node in graph.objects(None, each)}
+    concepts = {node for each in of_concepts for node in graph.subjects(each, None)}
+    matched = {node for each in matches for node in graph.objects(None, each)}
     for each in (SKOS.inScheme, SKOS.prefLabel):
         untyped = (node for node in graph.subjects(each, None) if (node, RDF.type, None) not in graph)
-        found.update(node for node in untyped if each == SKOS.inScheme or node not in matched)
-    return {node for node in found if node not in typed and node not in groups}
+        concepts.update(node for node in untyped if each == SKOS.inScheme or node not in matched)
+    return {node for node in concepts if node not in typed and node not in groups}
 
 
 def _deprecated(graph: Graph) -> set[Node]:
@@ -292,15 +277,19 @@ def _deprecated(graph: Graph) -> set[Node]:
     Signs of it are a property called deprecated (owl:deprecated), a status (euvoc:status, adms:status, vs:term_status)
     or a type (owl:DeprecatedClass, madsrdf:DeprecatedAuthority) that says so, and dct:isReplacedBy.
     """
-    found = set(graph.subjects(DCTERMS.isReplacedBy, None))
-    for each in graph.predicates(unique=True):
-        name = _local(each).casefold()
+    nodes = set(graph.subjects(DCTERMS.isReplacedBy, None))
+    for predicate in graph.predicates(unique=True):
+        name = _local(predicate).casefold()
         if name == "deprecated":
-            found.update(node for node, value in graph.subject_objects(each) if str(value).lower() in ("true", "1"))
-        elif name.endswith("status") or each == RDF.type:
-            pattern = _DEPRECATED if each == RDF.type else _OUT_OF_USE
-            found.update(node for node, value in graph.subject_objects(each) if pattern.match(_local(value)))
-    return found
+            nodes.update(
+                node for node, value in graph.subject_objects(predicate) if str(value).lower() in ("true", "1")
+            )
+        elif name.endswith("status") or predicate == RDF.type:
+            begins = ["deprecated", "obsolete"]
+            begins += [] if predicate == RDF.type else ["retired", "withdrawn", "superseded", "archaic"]
+            pairs = graph.subject_objects(predicate)
+            nodes.update(node for node, value in pairs if _local(value).lower().startswith(tuple(begins)))
+    return nodes
 
 
 def _local(node: Node) -> str:
@@ -319,7 +308,9 @@ def _label(graph: Graph, concept: URIRef, languages: Sequence[str]) -> Label | N
         names += sorted_(_texts(graph, concept, kind))
     if not names:
         return None
-    notes = list(dict.fromkeys(each for kind in _NOTES for each in sorted_(_texts(graph, concept, kind))))
+    notes = list(
+        dict.fromkeys(each for kind in ("definition", "scopeNote") for each in sorted_(_texts(graph, concept, kind)))
+    )
     wanted = {"", *map(main, languages), main(names[0].language)}
     return Label(
         _clean(concept),

@@ -10,6 +10,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -20,22 +21,13 @@ from tagwright.readers.documents.columns import listed
 from tagwright.readers.headers import DOCUMENT, LABEL, among, language_of, recognised
 from tagwright.readers.labels.jsonl import LISTS, by_code
 from tagwright.readers.labels.languages import by_language, chosen_names
-from tagwright.readers.labels.parents import with_parents
 from tagwright.readers.labels.term_lists import read_names
 from tagwright.readers.lines import ENDS, Place, csv_rows, text_field, tsv_rows
 from tagwright.text.words import clean
 from tagwright.types import Label
 
-_NAMES_ALONE = frozenset({"name", "names", "label", "labels", "term", "terms", "category", "subject", "tag", "title"})
-"Names of the only column of a table; any other first line is itself a label."
-
-_DOCUMENTS = ("abstract", "labels", "subjects", "subject headings", "subject uris", "keywords")
-"Names of columns beside titles that tell documents from labels."
-
 _ONE = frozenset({"id", "name", "notation"})
 "Parts of a label that are one text."
-
-_URI = re.compile(r"<.+>$|[A-Za-z][\w+.-]*://")
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +43,8 @@ def read_label_table(
     header = [cell.strip().casefold() for cell in first[1]]
     while len(header) > 1 and not header[-1]:  # separators may end a row
         header.pop()
-    if len(header) == 1 and header[0] not in _NAMES_ALONE:
+    usual = ("name", "names", "label", "labels", "term", "terms", "category", "subject", "tag", "title")
+    if len(header) == 1 and header[0] not in usual:  # the line is itself a label
         if file_format == "tsv":
             return read_names(path)
         header, rows = ["name"], itertools.chain([first], rows)
@@ -132,8 +125,9 @@ def _columns(header: Sequence[str], given: Mapping[str, str], place: Place) -> _
         words["name"] = ("name", "label")
     if own & {"description", "descriptions"}:
         words["description"] = ("description",)
+    together = {"id": ("id", "uri"), "name": ("name", "label")}  # columns that may stand beside each other
     for part, column in recognised(plain, {part: words[part] for part in words if part not in found}).items():
-        also = [other for other in _TOGETHER.get(part, ()) if other in plain and other != column]
+        also = [other for other in together.get(part, ()) if other in plain and other != column]
         found[part] = [(each, "") for each in (column, *also)]
     for column, (part, tag) in tagged.items():
         found.setdefault(part, []).append((column, tag))
@@ -142,10 +136,6 @@ def _columns(header: Sequence[str], given: Mapping[str, str], place: Place) -> _
     if left := [column for column in header if column and column not in used]:
         _log.warning("%s: columns left out: %s", place.path, ", ".join(left))
     return found
-
-
-_TOGETHER: Mapping[str, tuple[str, ...]] = {"id": ("id", "uri"), "name": ("name", "label")}
-"Columns of a part that may stand beside each other."
 
 
 def _language(column: str) -> tuple[str, str]:
@@ -166,7 +156,8 @@ def _check(found: _Columns, header: Sequence[str], given: Mapping[str, str], pla
     """Raise InputError unless the columns are those of labels."""
     names = [column for part in ("name", "names") for column, _ in found.get(part, ())]
     titles = [column for column in names if among(column, DOCUMENT["title"]) and not among(column, ["name"])]
-    documents = [column for column in header if among(column, _DOCUMENTS)]
+    beside_titles = ("abstract", "labels", "subjects", "subject headings", "subject uris", "keywords")
+    documents = [column for column in header if among(column, beside_titles)]
     if documents and not given and titles == names:
         raise place.error(f"the columns are those of documents ({', '.join(header)}), expected labels")
     if len(set(header)) < len(header) or (not names and place.line is not None):
@@ -213,7 +204,7 @@ def _label(row: Mapping[str, Any], columns: _Columns, place: Place) -> Label:
     }
     named, raw_id = [*texts.get("name", ()), *texts.get("names", ())], next((id_ for _, id_ in texts.get("id", ())), "")
     label_id = bare_id(raw_id) if "id" in columns else "".join(name for _, name in named[:1])
-    if not label_id or not (named or _URI.match(raw_id)):
+    if not label_id or not (named or re.match(r"<.+>$|[A-Za-z][\w+.-]*://", raw_id)):
         missing = ["id"] if named else ["name", "names"]
         fitting = [shown(column) for part in missing for column, _ in columns.get(part, ())]
         whose = f"label {shown(label_id)} " if label_id else ""
@@ -226,7 +217,7 @@ def _label(row: Mapping[str, Any], columns: _Columns, place: Place) -> Label:
         one = [text for _, text in described]
     return Label(
         label_id,
-        distinct_names(name for tag, name in named if not tag),
+        tuple(dict.fromkeys(name for tag, name in named if name and not tag)),
         "".join(one[:1]),
         languages=by_language((tag, name) for tag, name in named if tag),
         notation="".join(text for _, text in texts.get("notation", ())[:1]),
@@ -245,15 +236,10 @@ def _values(row: Mapping[str, Any], column: str, tag: str, part: str, place: Pla
         return
     if part in _ONE or not isinstance(value, list | tuple):
         text = text_field(row, column, place)
-        found = [text] if part in _ONE else split_texts(text, None if part in ("description", "descriptions") else "|;")
+        texts = [text] if part in _ONE else split_texts(text, None if part in ("description", "descriptions") else "|;")
     else:
-        found = [text_field({column: each}, column, place) for each in value]
-    yield from ((tag, text) for text in found if text)
-
-
-def distinct_names(texts: Iterable[str]) -> tuple[str, ...]:
-    """Names without empty and repeated ones."""
-    return tuple(dict.fromkeys(text for text in texts if text))
+        texts = [text_field({column: each}, column, place) for each in value]
+    yield from ((tag, text) for text in texts if text)
 
 
 def bare_id(label_id: str) -> str:
@@ -267,10 +253,10 @@ def split_texts(cell: str, separators: str | None = "|;") -> list[str]:
     >>> split_texts("Birds; Aves"), split_texts("a;b|c"), split_texts("['Birds', 'Aves']")
     (['Birds', 'Aves'], ['a;b', 'c'], ['Birds', 'Aves'])
     """
-    if (found := listed(cell)) is None:
+    if (texts := listed(cell)) is None:
         mark = next((each for each in separators or "" if each in cell), None)
-        found = cell.split(mark) if mark else [cell]
-    return [text for each in found if (text := clean(each).strip())]
+        texts = cell.split(mark) if mark else [cell]
+    return [text for each in texts if (text := clean(each).strip())]
 
 
 def _row(label: Label, one_line: bool) -> dict[str, str]:
@@ -297,3 +283,41 @@ def _cell(texts: Sequence[str], one_line: bool, separators: str | None = "|;") -
         plain += "|"
     is_plain = split_texts(plain, separators) == [*texts] and not (one_line and ENDS.search(plain))
     return plain if is_plain else json.dumps(texts, ensure_ascii=False)
+
+
+def with_parents(labels: Iterable[tuple[int, Label]], path: Path | str) -> Iterator[tuple[int, Label]]:
+    """The labels, each with its line, with the ids of their parents where these are given by notation or name.
+
+    A notation or name counts if one label alone has it. Parents that are no label are kept, counted and logged.
+
+    >>> zoo = [Label("Birds", ("Birds",), notation="59"), Label("Owls", ("Owls",), broader=("59",))]
+    >>> [label.broader for _, label in with_parents(enumerate(zoo), "zoo.csv")]
+    [(), ('Birds',)]
+    """
+    every = list(labels)
+    ids = {label.id for _, label in every}
+    if all(parent in ids for _, label in every for parent in label.broader):
+        return iter(every)
+    known = _one_of(
+        (name, label.id) for _, label in every for name in (*label.names[:1], *(text for _, text in label.languages))
+    )
+    known |= _one_of((label.notation, label.id) for _, label in every if label.notation)
+    missing, count, resolved = list[str](), 0, list[tuple[int, Label]]()
+    for line, label in every:
+        others = ((parent, known.get(parent, "")) for parent in label.broader)
+        named = [parent if parent in ids else other if other != label.id else "" for parent, other in others]
+        missing += [parent for parent, name in zip(label.broader, named, strict=True) if not name]
+        count += len(named)
+        broader = tuple(name or parent for parent, name in zip(label.broader, named, strict=True))
+        resolved.append((line, label if broader == label.broader else replace(label, broader=broader)))
+    if missing:
+        _log.warning("%s: %d of %d parents are no label: %s", path, len(missing), count, few([*dict.fromkeys(missing)]))
+    return iter(resolved)
+
+
+def _one_of(named: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Text -> id, without the texts of several labels."""
+    ids = dict[str, str]()
+    for text, label_id in named:
+        ids[text] = label_id if ids.get(text, label_id) == label_id else ""
+    return ids

@@ -16,10 +16,6 @@ from tagwright.types import Label
 ARROW = " > "
 "The separator of the names in a path."
 
-SENTENCE = 48
-"The least characters a line, on average, of running text."
-
-_SENTENCE_END = re.compile(r"(?<=\w\w\w)[.!?…][\"'”’»)]?(?:$| +\W?[A-ZÄÖÜÅÉ0-9])|[。！？]")
 _log = logging.getLogger(__name__)
 
 _NUMBERED = re.compile(r"(\d+) - (?=\S)")
@@ -72,8 +68,9 @@ def read_names(path: Path) -> Iterator[tuple[int, Label]]:
 
 def _is_running_text(names: Sequence[str]) -> bool:
     """Whether the lines are long, and in a third of them or more a sentence ends, as in a text of several lines."""
-    sentences = sum(bool(_SENTENCE_END.search(name)) for name in names)
-    return sum(map(len, names)) >= SENTENCE * len(names) > 0 and 3 * sentences >= len(names)
+    end = r"(?<=\w\w\w)[.!?…][\"'”’»)]?(?:$| +\W?[A-ZÄÖÜÅÉ0-9])|[。！？]"
+    sentences = sum(bool(re.search(end, name)) for name in names)
+    return sum(map(len, names)) >= 48 * len(names) > 0 and 3 * sentences >= len(names)
 
 
 class _Term(NamedTuple):

@@ -4,43 +4,28 @@ Every form has a token of its session. Templates escape all texts.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, get_args
+from typing import Any, get_args
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.monitoring import Watch
 from tagwright.review.current import Decision, Step
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
-from tagwright.server.access import OPEN, Access, Role, check_origin
-from tagwright.server.entrance import Entrance
-from tagwright.server.error_texts import translated
+from tagwright.server.access import OPEN, Access, Session, check_origin
+from tagwright.server.entrance import Entrance, Sessions
 from tagwright.server.follower import Follower
-from tagwright.server.languages import _, number
-from tagwright.server.monitoring import overview
-from tagwright.server.pages import render, show, show_problem
-from tagwright.server.problems import Busy, Problem, bad_request, not_stored
-from tagwright.server.request_bodies import Form, read_form, text_of
+from tagwright.server.languages import Text, _, number, translated, translated_error
+from tagwright.server.pages import render, show
+from tagwright.server.problems import Busy, Problem, bad_request
+from tagwright.server.request_bodies import Form, Upload, read_documents, read_form, text_of
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.session import Review
 from tagwright.server.rows import Row
-from tagwright.server.sessions import Session, Sessions
-from tagwright.server.uploads import Upload, UploadReader
 from tagwright.text.words import clean
-
-LISTED = 500
-"Documents that the overview lists."
-
-LONGEST_QUERY = 200
-LONGEST_NOTE = 2000
-_LONGEST_NUMBER = 18
-
-Page: TypeAlias = Callable[[Request, Session], Awaitable[Response]]
 
 
 @dataclass
@@ -51,26 +36,25 @@ class ReviewPages:
     access: Access = OPEN
     refitter: Refitter | None = None
     follower: Follower | None = None
-    watch: Watch | None = None
 
     def __post_init__(self) -> None:
-        self.sessions, self.read = Sessions(self.access, self.review.file.secret()), UploadReader()
-        self._entrance = Entrance(self.sessions, "/review/enter", "/review", "review", named=True)
+        self.sessions = Sessions(self.access, self.review.file.secret())
+        self._entrance = Entrance(self.sessions, "/review/enter", "/review", "review", named=True, beside=self._beside)
 
     def routes(self) -> list[Route]:
         """The pages below /review."""
-        number = "/review/documents/{number}"
+        number, page = "/review/documents/{number}", self._entrance.page
         return [
             self._entrance.route(),
-            *(Route(f"/review{end}", self._for_reviewers(self.next), methods=["GET"]) for end in ("", "/")),
-            Route("/review/overview", self._for_reviewers(self.overview), methods=["GET"]),
-            Route("/review/differences", self._for_reviewers(self.differences), methods=["GET"]),
-            Route("/review/upload", self._for_reviewers(self.upload), methods=["POST"]),
-            Route("/review/refit", self._for_reviewers(self.refit, "admin"), methods=["POST"]),
-            Route("/review/follow", self._for_reviewers(self.follow, "admin"), methods=["POST"]),
-            Route(f"{number}/labels", self._for_reviewers(self.labels), methods=["GET"]),
-            Route(number, self._for_reviewers(self.document), methods=["GET"]),
-            Route(number, self._for_reviewers(self.decide), methods=["POST"]),
+            *(Route(f"/review{end}", page(self.next), methods=["GET"]) for end in ("", "/")),
+            Route("/review/overview", page(self.overview), methods=["GET"]),
+            Route("/review/differences", page(self.differences), methods=["GET"]),
+            Route("/review/upload", page(self.upload), methods=["POST"]),
+            Route("/review/refit", page(self.refit, "admin"), methods=["POST"]),
+            Route("/review/follow", page(self.follow, "admin"), methods=["POST"]),
+            Route(f"{number}/labels", page(self.labels), methods=["GET"]),
+            Route(number, page(self.document), methods=["GET"]),
+            Route(number, page(self.decide), methods=["POST"]),
         ]
 
     async def next(self, __: Request, session: Session) -> Response:
@@ -117,11 +101,10 @@ class ReviewPages:
         entries = await asyncio.to_thread(review.documents.entries)
         states = await asyncio.to_thread(review.decisions.states)
         statistics = await asyncio.to_thread(review.decisions.statistics)
-        monitored = await asyncio.to_thread(overview, self.watch, review) if self.watch else None
         return await self._page(
-            request, "overview.html", session, entries=entries[:LISTED], more=max(0, len(entries) - LISTED),
+            request, "overview.html", session, entries=entries[:500], more=max(0, len(entries) - 500),
             done={id_ for id_, state in states.items() if state.done_by}, refitter=self.refitter,
-            monitored=monitored, version=review.model.version, follows=self.follower is not None,
+            version=review.model.version, follows=self.follower is not None,
             statistics=statistics, depth=DEPTH, here="/review/overview", message=message, problem=problem,
         )  # fmt: skip
 
@@ -137,15 +120,15 @@ class ReviewPages:
         for file in form.getlist("files"):
             if isinstance(file, Upload):
                 try:
-                    documents = await self.read(file)
+                    documents = await read_documents(request, file)
                     outcome = await asyncio.to_thread(self.review.documents.add, documents)
                     added, changed = added + outcome.new, changed + outcome.changed
                 except StorageError:
                     raise
                 except InputError as error:
-                    problems.append(translated(str(error)))
+                    problems.append(translated_error(error))
                 except Busy as error:
-                    problems.append(f"{clean(file.name)}: {translated(str(error))}")
+                    problems.append(f"{clean(file.name)}: {translated(error.detail)}")
         message = _("Documents added: %(count)s") % {"count": number(f"{added:,}")}
         if changed:
             known = _("ids known with another text, each text now a document of its own: %(count)s (first: %(first)s)")
@@ -187,28 +170,12 @@ class ReviewPages:
             if each.document in entries and each.label in vocabulary.index
         ]
 
+    def _beside(self) -> dict[str, Any]:
+        return {"progress": self.review.progress(), "here": "/review/overview"}
+
     async def _page(self, request: Request, template: str, session: Session, **content: Any) -> Response:
         progress = await asyncio.to_thread(self.review.progress)
         return show(request, template, session, csrf=self.sessions.csrf(session), progress=progress, **content)
-
-    def _for_reviewers(self, page: Page, role: Role = "review") -> Callable[[Request], Awaitable[Response]]:
-        """Require a session with this role for a page; without one, ask for a name. Show problems on a page."""
-
-        async def answer(request: Request) -> Response:
-            session = None
-            try:
-                session = self._entrance.session(request)
-                if session is None:
-                    return RedirectResponse(self._entrance.path, 303)
-                if not session.holder.may(role):
-                    raise Problem(403, _("This needs a token with the role %(role)s") % {"role": role})
-                return await page(request, session)
-            except (Problem, StorageError) as error:
-                problem = not_stored(error) if isinstance(error, StorageError) else error
-                progress = await asyncio.to_thread(self.review.progress)
-                return show_problem(request, problem, session, progress=progress, here="/review/overview")
-
-        return answer
 
     async def _checked_form(self, request: Request, session: Session) -> Form:
         """Return the form. Raises Problem unless it comes from a page of this session."""
@@ -231,10 +198,10 @@ def _decision(form: Form, reviewer: str) -> Decision:
             reviewer=reviewer,
             action=action,
             label=(text_of(form, "label") or None) if judges else None,
-            note=clean(text_of(form, "note"))[:LONGEST_NOTE] if action == "note" else "",
+            note=clean(text_of(form, "note"))[:2000] if action == "note" else "",
         )
     except ConfigError as error:
-        raise bad_request(f"The form is not valid: {error}") from None
+        raise bad_request(Text("The form is not valid: %(reason)s", reason=str(error))) from None
 
 
 def _number(request: Request) -> int:
@@ -246,8 +213,8 @@ def _number(request: Request) -> int:
 
 def _digits(text: str) -> int | None:
     """Return the number that an address holds; None for anything else, and for one that is too long."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else None
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
 
 
 def _query(request: Request) -> str:
-    return clean(request.query_params.get("q", ""))[:LONGEST_QUERY].strip()
+    return clean(request.query_params.get("q", ""))[:200].strip()

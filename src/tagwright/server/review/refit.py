@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tagwright.api.job import Job
-from tagwright.api.options import COMBINE, configuration
-from tagwright.combining.learned_combiner import LearnedCombiner
-from tagwright.core.atomic import replace_folder, saved_version
-from tagwright.core.display import many
-from tagwright.core.owned import ChangedError
+from tagwright.auto import Config
+from tagwright.core.atomic import ChangedError, replace_folder, saved_version
 from tagwright.core.versions import in_use
 from tagwright.errors import TagwrightError
 from tagwright.models import Models
+from tagwright.server.languages import Text
 from tagwright.server.review.session import Labelled, Review
 from tagwright.tagger import KIND, Tagger
 from tagwright.types import Run
@@ -52,8 +50,7 @@ def refit_combiner(tagger: Tagger, reviewed: Labelled) -> Tagger:
     labelled = [replace(each, labels=tuple(ids)) for each, ids in zip(reviewed.documents, reviewed.labels, strict=True)]
     index = tagger.vocabulary.index
     judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in reviewed.judged])
-    config = configuration(COMBINE, {})
-    job = Job(method=COMBINE, config=config, documents=labelled, model=tagger, judged=judged, unknown="ignore")
+    job = Job(method="auto", config=Config(), documents=labelled, model=tagger, judged=judged, unknown="ignore")
     found = job.run()
     if found.combiner is tagger.combiner:  # nothing was learned
         return found
@@ -65,8 +62,8 @@ def without_reviews(tagger: Tagger) -> Tagger:
     """Return the tagger as it was before `refit_combiner`; itself, if it was not trained by that."""
     if REVIEWS not in tagger.training.get("combined", {}):
         return tagger
-    combiner = tagger.combiner
-    before = combiner.described.first if isinstance(combiner, LearnedCombiner) else combiner
+    features = tagger.combiner.learned_features
+    before = features.first if features else tagger.combiner
     return replace(tagger, combiner=before, parents=None, training=tagger.training.get("before", {}))
 
 
@@ -76,14 +73,14 @@ class Refitter:
 
     folder: where the trained tagger is saved, in place of the one that is there; None: it is in use until the server
     ends. there: what the folder held when the server read it, see `found_in`; nothing else is replaced. outcome: the
-    result of the last training, in sentences.
+    result of the last training, a text for each sentence.
     """
 
     review: Review
     refit: Refit
     folder: Path | None = None
     there: str | None = None
-    outcome: str = ""
+    outcome: tuple[Text, ...] = ()
     _base: Tagger = field(init=False)
     _served: Tagger | None = field(default=None, init=False)
     _task: asyncio.Task[None] | None = field(default=None, init=False)
@@ -101,7 +98,7 @@ class Refitter:
         """Begin a training; False if one is under way."""
         if self.is_running:
             return False
-        self.outcome = ""
+        self.outcome = ()
         self._task = asyncio.get_running_loop().create_task(self._run())
         return True
 
@@ -115,49 +112,56 @@ class Refitter:
             labelled = await asyncio.to_thread(self.review.labelled)
             self.outcome = await asyncio.to_thread(self._train, labelled)
         except TagwrightError as error:
-            self.outcome = f"The model was not trained: {error}"
+            self.outcome = (Text("The model was not trained: %(reason)s", reason=error),)
         except Exception:
             _log.exception("the training on decisions failed")
-            self.outcome = "The model was not trained: internal error; see the server's log."
+            self.outcome = (Text("The model was not trained: internal error; see the server's log."),)
 
-    def _train(self, labelled: Labelled) -> str:
+    def _train(self, labelled: Labelled) -> tuple[Text, Text]:
         """Train; use and save the result if it is better on documents that it has not seen. Return what was done."""
         model = self.review.model.now()
         if model.tagger is not self._served:  # the first training, or another version was promoted
             self._served, self._base = model.tagger, without_reviews(model.tagger)
-        found, now = self.refit(self._base, labelled), datetime.now(UTC)
-        measured, count = found.training["combined"]["nDCG@5"], sum(map(bool, labelled.labels))
-        documents = many(count, "document")
-        figures = (
-            f"nDCG@5, cross-validated on reviewed documents: {100 * measured['before']:.1f} without the decisions, "
-            f"{100 * measured['after']:.1f} with them."
-        )
+        trained, now = self.refit(self._base, labelled), datetime.now(UTC)
+        measured = trained.training["combined"]["nDCG@5"]
+        when = {"count": f"{sum(map(bool, labelled.labels)):,}", "time": f"{now:%H:%M}"}
+        form = "nDCG@5, cross-validated on reviewed documents: %(before)s without the decisions, %(after)s with them."
+        figures = Text(form, **{name: f"{100 * measured[name]:.1f}" for name in ("before", "after")})
         if measured["after"] <= measured["before"]:
-            return f"Trained on {documents} at {now:%H:%M} UTC, without a gain: the model stays as it is. {figures}"
+            form = "Trained on %(count)s documents at %(time)s UTC, without a gain: the model stays as it is."
+            return Text(form, **when), figures
         try:
             if model.history is not None and in_use(model.history).name != model.number:
                 raise ChangedError(f"{model.history}: another version than {model.number} was promoted meanwhile")
-            kept, number = self._save(found, model.number if self.folder == model.history else self.there)
+            outcome, number = self._save(trained, model.number if self.folder == model.history else self.there, when)
         except ChangedError as error:
             _log.warning("the trained model is neither saved nor used: %s", error)
-            happened = "version was promoted" if self.folder and Models(self.folder).exist else "model was saved"
-            return f"Another {happened} meanwhile, so nothing is changed: load it and train again. {figures}"
-        self.review.model.swap(found, now, **({"number": number} if self.folder == model.history else {}))
-        self._served = found
-        return f"Trained on {documents} at {now:%H:%M} UTC; it is in use, and {kept}. {figures}"
+            if self.folder and Models(self.folder).exist:
+                form = "Another version was promoted meanwhile, so nothing is changed: load it and train again."
+            else:
+                form = "Another model was saved meanwhile, so nothing is changed: load it and train again."
+            return Text(form), figures
+        self.review.model.swap(trained, now, **({"number": number} if self.folder == model.history else {}))
+        self._served = trained
+        return outcome, figures
 
-    def _save(self, tagger: Tagger, there: str | None) -> tuple[str, str]:
+    def _save(self, tagger: Tagger, there: str | None, when: dict[str, str]) -> tuple[Text, str]:
         """Save the tagger if there is a folder for it, as a new version in use if that has versions.
 
-        Return what became of it, the end of a sentence, and the number of the version or "". Raises ChangedError where
-        the folder holds something else than `there`.
+        Return what became of it, and the number of the version or "". when: on how many documents it was trained, and
+        the time. Raises ChangedError where the folder holds something else than `there`.
         """
         if self.folder is None:
-            return "gone when the server ends", ""
+            form = "Trained on %(count)s documents at %(time)s UTC; it is in use, and gone when the server ends."
+            return Text(form, **when), ""
         try:
             if (models := Models(self.folder)).exist:
                 self.there = models.add(tagger, after=there or "").name
-                return f"saved as version {self.there} of {self.folder.name}", self.there
+                form = (
+                    "Trained on %(count)s documents at %(time)s UTC; it is in use, and saved as version %(version)s of "
+                    "%(name)s."
+                )
+                return Text(form, **when, version=self.there, name=self.folder.name), self.there
             with replace_folder(self.folder, KIND, read=there) as target:
                 tagger.write(target)
                 written = saved_version(target)
@@ -166,5 +170,10 @@ class Refitter:
             raise
         except TagwrightError as error:
             _log.warning("the trained model is not saved: %s", error)
-            return f"not saved, so gone when the server ends ({error})", ""
-        return f"saved as {self.folder.name}", ""
+            form = (
+                "Trained on %(count)s documents at %(time)s UTC; it is in use, and not saved, so gone when the server "
+                "ends (%(reason)s)."
+            )
+            return Text(form, **when, reason=error), ""
+        form = "Trained on %(count)s documents at %(time)s UTC; it is in use, and saved as %(name)s."
+        return Text(form, **when, name=self.folder.name), ""

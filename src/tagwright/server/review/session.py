@@ -14,18 +14,12 @@ from tagwright.review.documents import Entry, ReviewedDocuments
 from tagwright.review.file import ReviewFile
 from tagwright.review.queue import ReviewQueue
 from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, drawn_place
-from tagwright.server import current_request
-from tagwright.server.highlighting import Highlighted, highlight
+from tagwright.server.current_request import current
 from tagwright.server.predictor import SuggestRequest
-from tagwright.server.rows import Row, label_row, strongest_spans, suggested_row
+from tagwright.server.rows import Block, Row, highlight, label_row, strongest_spans, suggested_row
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.types import Document
-
-MINUTES = 30
-"Other reviewers are given other documents for this long after a reviewer has opened one."
-
-_KEPT = 256
 
 
 class Candidate(NamedTuple):
@@ -36,20 +30,12 @@ class Candidate(NamedTuple):
     drawn_from: int | None = None
 
 
-class Progress(NamedTuple):
-    """Progress of a review. done: number of finished documents. agreement: share of judged suggestions accepted."""
-
-    done: int
-    documents: int
-    agreement: float | None
-
-
 class ReviewView(NamedTuple):
     """One document as a reviewer sees it. marked: rank of the suggestion whose evidence is marked. model: its name."""
 
     number: int
     document: Document
-    text: Highlighted
+    text: tuple[list[Block], int]
     rows: list[Row]
     marked: int
     model: str
@@ -106,7 +92,7 @@ class Review:
 
         def order(entry: Entry) -> tuple[bool, bool, bool, int]:
             who, when = self._opened.get(entry.number, (reviewer, 0.0))
-            taken = who != reviewer and time.monotonic() - when < 60 * MINUTES  # another one has it open
+            taken = who != reviewer and time.monotonic() - when < 1800  # another one has opened it within half an hour
             return entry.id in done, entry.id in skipped, taken, places[entry.number]
 
         open_ = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
@@ -121,15 +107,15 @@ class Review:
         version = model.version
         self._opened[number] = reviewer, time.monotonic()
         candidates = await self._candidates(model, number, document)
-        await current_request.current().answered([document], [[each.suggestion for each in candidates]])
+        await current().answered([document], [[each.suggestion for each in candidates]])
         shown = [
             Decision(document=document.id, reviewer=reviewer, action="shown", label=each.suggestion.id, rank=each.rank,
                      confidence=each.suggestion.confidence, drawn_from=each.drawn_from, model=version)
             for each in candidates
         ]  # fmt: skip
         await asyncio.to_thread(self.decisions.add_shown, shown)
-        current = self.decisions.current(document.id)
-        own = [event for event in current if event.reviewer == reviewer]
+        events = self.decisions.current(document.id)
+        own = [event for event in events if event.reviewer == reviewer]
         rows = self._rows(model.tagger, document, candidates, own)
         spans = {each.rank: strongest_spans(each.suggestion.evidence) for each in candidates}
         return ReviewView(
@@ -142,7 +128,7 @@ class Review:
             note=next((event.note for event in own if event.action == "note"), ""),
             done=any(event.action == "done" for event in own),
             can_undo=bool(own),
-            others=tuple(sorted({event.reviewer for event in current if event.action == "done"} - {reviewer})),
+            others=tuple(sorted({event.reviewer for event in events if event.action == "done"} - {reviewer})),
         )
 
     def search(self, query: str, k: int = 10) -> list[Row]:
@@ -168,10 +154,10 @@ class Review:
             replace(decision, document=document, rank=rank, confidence=confidence, drawn_from=drawn_from, model=model)
         )
 
-    def progress(self) -> Progress:
-        """Return progress."""
+    def progress(self) -> dict[str, float | None]:
+        """Return the number of finished documents, that of all, and the share of judged suggestions accepted."""
         done, agreement = self.decisions.totals()
-        return Progress(done, len(self.documents), agreement)
+        return {"done": done, "documents": len(self.documents), "agreement": agreement}
 
     def labelled(self) -> Labelled:
         """Return all documents with their labels so far, to train on."""
@@ -194,7 +180,7 @@ class Review:
                 Candidate(each, place + 1, below if place == drawn else None)
                 for place, each in zip(places, explained, strict=True)
             ]
-            if len(self._found) > _KEPT:
+            if len(self._found) > 256:
                 self._found.popitem(last=False)
         return self._found[key]
 

@@ -1,15 +1,5 @@
 """Stages that find labels by the vectors of an encoder."""
 
-from tagwright.stages.dense.retriever import (
-    BEGINNING,
-    PAYS,
-    SENTENCES,
-    SPANS,
-    Dense,
-    DenseOptions,
-    LabelText,
-    TextEncoder,
-    Texts,
-)
+from tagwright.stages.dense.retriever import PAYS, Dense, DenseOptions, LabelText, TextEncoder, Texts
 
-__all__ = ["BEGINNING", "PAYS", "SENTENCES", "SPANS", "Dense", "DenseOptions", "LabelText", "TextEncoder", "Texts"]
+__all__ = ["PAYS", "Dense", "DenseOptions", "LabelText", "TextEncoder", "Texts"]

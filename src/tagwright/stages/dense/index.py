@@ -1,4 +1,7 @@
-"""Find the label vectors nearest to a query: exactly, or by a FAISS index with a measured recall."""
+"""Find the label vectors nearest to a query: exactly, or by a FAISS index with a measured recall.
+
+Below: labels that are encoded when their vectors are needed. Rough vectors propose candidates; only these are encoded.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -15,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.core.extras import require
-from tagwright.core.saved import digest, read_array, read_number, write_arrays
+from tagwright.core.saved import digest, read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.data.sparse_arrays import largest_cells
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.layers import unit
 from tagwright.errors import ModelError
-from tagwright.types import Floats, Longs, Run
+from tagwright.types import Floats, Label, Longs, Run
 
 T = TypeVar("T", bound=Hashable)
 
@@ -84,7 +89,7 @@ class Vectors:
 
     def cosines(self, queries: Floats, pairs: Longs, rows: NDArray[np.integer]) -> Floats:
         """(pairs,) cosine of queries[pairs[i]] and vector rows[i]; fastest if those of a query follow each other."""
-        found = np.empty(len(rows), np.float32)
+        cosines = np.empty(len(rows), np.float32)
         every = self[:] if len(self) <= min(BLOCK, len(rows)) else None
         for start in range(0, len(rows), BLOCK):
             part = slice(start, start + BLOCK)
@@ -96,8 +101,8 @@ class Vectors:
             changes = np.flatnonzero(np.diff(pairs[part])) + 1
             for first, end in pairwise([0, *changes.tolist(), len(place)]):
                 query = queries[pairs[start + first]]
-                found[start + first : start + end] = np.einsum("ij,j->i", vectors[place[first:end]], query)
-        return found
+                cosines[start + first : start + end] = np.einsum("ij,j->i", vectors[place[first:end]], query)
+        return cosines
 
     def nearest(self, queries: Floats, k: int) -> Run:
         """The k vectors of largest cosine for each query (m, dim), every vector compared.
@@ -176,9 +181,9 @@ class Index:
     def nearest(self, vectors: Vectors, queries: Floats, k: int) -> Run:
         """The k nearest of `vectors` for each query (m, dim), as far as the index finds them, with their cosines."""
         proposed = self.faiss.search(queries, min(2 * k, k + MORE, len(vectors)))[1]
-        found = proposed >= 0
-        pairs, rows = np.nonzero(found)[0], proposed[found]
-        indptr = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
+        is_found = proposed >= 0
+        pairs, rows = np.nonzero(is_found)[0], proposed[is_found]
+        indptr = np.concatenate([[0], np.cumsum(is_found.sum(axis=1))])
         return Run.of(indptr, rows, vectors.cosines(queries, pairs, rows)).top(k)
 
     def save(self, folder: Path) -> None:
@@ -211,18 +216,6 @@ class Index:
             return cls(index, name, effort)
         except RuntimeError as error:  # also if the file holds an index of another kind
             raise ModelError(f"{path}: cannot be read ({str(error).splitlines()[-1]}); save the model again") from None
-
-    @classmethod
-    def read(cls, folder: Path, described: object, shape: tuple[int, int]) -> Index | None:
-        """The index that a manifest describes, if there is one. Raises ModelError as `load` does."""
-        if described is None:
-            return None
-        if not isinstance(described, dict):
-            raise ModelError(f"{folder}: manifest cannot be read (the index has no name); save the model again")
-        name = str(described.get("name"))
-        if not re.fullmatch(r"(IVF\d{1,7}|HNSW32),SQ8", name):
-            raise ModelError(f"{folder}: manifest cannot be read (an index {name[:100]!r}); save the model again")
-        return cls.load(folder, name, read_number(folder, described, "effort"), shape)
 
     def __post_init__(self) -> None:
         import faiss
@@ -265,7 +258,13 @@ class Search:
     @classmethod
     def load(cls, folder: Path, described: object, storage: Storage, kind: Kind, shape: tuple[int, int]) -> Search:
         """Memory-map what `save` wrote; described: what it returned. Raises ModelError when that is damaged."""
-        return cls(Vectors.load(folder, storage, shape), kind, Index.read(folder, described, shape))
+        vectors, index = Vectors.load(folder, storage, shape), None
+        if described is not None:
+            name = str(described.get("name")) if isinstance(described, dict) else ""
+            if not isinstance(described, dict) or not re.fullmatch(r"(IVF\d{1,7}|HNSW32),SQ8", name):
+                raise ModelError(f"{folder}: manifest cannot be read (an index {name[:100]!r}); save the model again")
+            index = Index.load(folder, name, read_number(folder, described, "effort"), shape)
+        return cls(vectors, kind, index)
 
 
 def index_name(kind: Kind, size: int) -> str | None:
@@ -336,3 +335,102 @@ def recall(approximate: Run, exact: Run) -> float:
 
 def _parameter(name: str) -> str:
     return "nprobe" if name.startswith("IVF") else "efSearch"
+
+
+Sketch: TypeAlias = Callable[[Sequence[str]], Floats]
+"Turns texts into (texts, dim) rough vectors of norm 1, or zero, without delay. `static.read_sketch` makes one."
+
+
+class RoughLabels:
+    """Propose the labels whose rough vectors are nearest to the rough vector of a text. Threads may share them.
+
+    make_sketch: called once, when the first text comes; a saved tagger loads faster without it.
+    """
+
+    def __init__(self, search: Search, make_sketch: Callable[[], Sketch | None]) -> None:
+        self.search, self._make_sketch, self._lock = search, make_sketch, threading.Lock()
+        self._sketch: Sketch | None = None
+
+    @classmethod
+    def of(cls, views: Sequence[tuple[str, ...]], sketch: Sketch, kind: Kind) -> RoughLabels:
+        """views: the texts of each label, whose vectors are averaged. kind: of the index where labels are many."""
+        rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may share a name
+        place = {text: i for i, text in enumerate(dict.fromkeys(chain.from_iterable(rows)))}  # and have no other text
+        parts = sketch(list(place))[[place[text] for texts in rows for text in texts]]
+        rough = unit(parts.reshape(len(rows), len(views[0]), -1).mean(axis=1))
+        own = np.fromiter(map(rows.__getitem__, views), np.int64, len(views))
+        return cls(Search(Vectors.of(rough[own], "float16"), kind), lambda: sketch)
+
+    def propose(self, texts: Sequence[str], count: int) -> Run:
+        """The `count` labels whose rough vectors are nearest to those of the texts."""
+        with self._lock:
+            if self._sketch is None:
+                self._sketch = self._make_sketch()
+        if self._sketch is None:
+            raise ModelError("the encoder has no table of input embeddings, which propose labels; save the model again")
+        return self.search.nearest(self._sketch(texts), count)
+
+    def save(self, folder: Path) -> None:
+        """Write the rough vectors of the labels and their index into an existing folder."""
+        write_manifest(folder, "rough labels", {"index": self.search.save(folder)})
+
+    @classmethod
+    def load(
+        cls, folder: Path, shape: tuple[int, int], kind: Kind, make_sketch: Callable[[], Sketch | None]
+    ) -> RoughLabels:
+        """Memory-map what `save` wrote. Raises ModelError when it is damaged or not of this shape (labels, dim)."""
+        described = read_manifest(folder, "rough labels").get("index")
+        return cls(Search.load(folder, described, "float16", kind, shape), make_sketch)
+
+
+Views: TypeAlias = Callable[[Sequence[Label]], list[tuple[str, ...]]]
+"The texts of each label, the same number for all. The vector of a label is the mean of theirs, of norm 1."
+
+
+class PendingLabels:
+    """The vectors of labels, each encoded when it is first needed. Threads may share them.
+
+    Labels in the encoder's cache are read from there at once.
+    """
+
+    def __init__(self, labels: Sequence[Label], views: Views, encoder: BiEncoder, storage: Storage) -> None:
+        self.labels, self.views, self.encoder = labels, views, encoder
+        vectors, known = encoder.known([text for texts in views(labels) for text in texts], "document")
+        views_known = known.reshape(len(labels), -1)
+        whole = views_known.all(axis=1)
+        self._vectors, self._missing = Vectors(np.zeros((len(labels), encoder.dim), storage)), np.asarray(~whole)
+        of_whole = vectors[np.repeat(whole, views_known.shape[1])[known]]
+        self._vectors.codes[whole] = mean_of_views(of_whole, int(whole.sum()))
+        self._lock = threading.Lock()
+
+    @property
+    def missing(self) -> int:
+        """Labels that are not encoded yet."""
+        return int(self._missing.sum())
+
+    def all(self) -> Vectors:
+        """The vectors of all labels, as they are stored."""
+        self._encode(np.arange(len(self.labels)))
+        return self._vectors
+
+    def __getitem__(self, labels: NDArray[np.integer]) -> Floats:
+        """(labels, dim) float32, rounded as they are stored."""
+        self._encode(labels)
+        return self._vectors[labels]
+
+    def _encode(self, labels: NDArray[np.integer]) -> None:
+        if not self._missing[labels].any():
+            return
+        with self._lock:  # what is missing is asked again: another thread may just have encoded it
+            new = np.unique(labels[self._missing[labels]])
+            views = self.views([self.labels[label] for label in new.tolist()])
+            texts = [text for of_label in views for text in of_label]
+            vectors = self.encoder.encode(texts, role="document", progress="labels")
+            self._vectors.codes[new] = mean_of_views(vectors, len(new))
+            self._missing[new] = False  # only now: others read without the lock
+
+
+def mean_of_views(vectors: Floats, labels: int) -> Floats:
+    """(labels, dim) of norm 1, from the vectors of their texts, those of a label one after the other."""
+    mean: Floats = vectors.reshape(labels, -1, vectors.shape[-1]).mean(axis=1) if labels else vectors
+    return unit(mean)

@@ -1,15 +1,19 @@
-"""Find the labels nearest in meaning to a document, by the cosine of embeddings."""
+"""Find the labels nearest in meaning to a document, by the cosine of embeddings.
+
+Below: how far an encoder is trusted with each document, by how well its tokenizer knows the language of the text.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
@@ -17,15 +21,26 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.prompts import Role
-from tagwright.errors import ModelError
-from tagwright.stages.dense.index import Index, Kind, Search, Storage, Vectors
-from tagwright.stages.dense.pending import PendingLabels, RoughLabels, mean_of_views
-from tagwright.stages.dense.trust import report, trust
+from tagwright.errors import ModelError, setting
+from tagwright.stages.dense.index import (
+    Index,
+    Kind,
+    PendingLabels,
+    RoughLabels,
+    Search,
+    Storage,
+    Vectors,
+    mean_of_views,
+)
+from tagwright.stages.evidence import Span, strongest, text_of
+from tagwright.text import language
 from tagwright.text.batch import Batch
 from tagwright.text.words import sentence_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Mask, Retriever, Run, TextField
 
 LabelText: TypeAlias = Literal["name", "names", "text", "described", "both"]
+
+_log = logging.getLogger(__name__)
 
 PAYS = 5
 """Labels for each proposed one from which on proposing pays: those that other stages find are encoded too, so that with
@@ -214,19 +229,13 @@ class Dense(Retriever):
         """For each label the up to 3 sentences nearest to it, of the first 100, weighted by their cosine to it."""
         return self.nearest_pieces(document.text, sentence_spans(document.text)[:SENTENCES], labels)
 
-    def nearest_pieces(
-        self, text: str, spans: Sequence[tuple[int, int]], labels: Sequence[int]
-    ) -> list[tuple[EvidenceSpan, ...]]:
+    def nearest_pieces(self, text: str, spans: Sequence[Span], labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """For each label the up to 3 given spans nearest to it, weighted by their cosine to it."""
         if not spans:
             return [()] * len(labels)
         pieces = self.encoder.encode([text[start:end] for start, end in spans], role="query", keep=keeps_documents())
-        nearest = list[tuple[EvidenceSpan, ...]]()
-        for label in labels:
-            cosines = pieces @ self._some(np.array([label]))[0]
-            found = [EvidenceSpan(*span, cosine) for span, cosine in zip(spans, cosines.tolist(), strict=True)]
-            nearest.append(tuple(sorted(found, key=lambda span: -span.weight)[:SPANS]))
-        return nearest
+        cosines = [(pieces @ self._some(np.array([label]))[0]).tolist() for label in labels]
+        return [strongest(((*span, x) for span, x in zip(spans, of_label, strict=True)), SPANS) for of_label in cosines]
 
     def with_labels(self, labels: Sequence[Label]) -> Dense:
         """Return a copy for other labels: encode new texts, and copy the vectors of the others.
@@ -301,16 +310,63 @@ class Dense(Retriever):
 
     def _views(self, labels: Sequence[Label]) -> list[tuple[str, ...]]:
         """The texts of each label whose vectors are averaged, the same number for all."""
-        view: Mapping[LabelText, Callable[[Label], tuple[str, ...]]] = {
-            "name": lambda label: (label.name,),
-            "names": lambda label: ("; ".join(label.searched),),
-            "text": lambda label: (label.text,),
-            "described": lambda label: (label.described,),
-            "both": lambda label: (label.searched[0], label.text),
-        }
-        return list(map(view[self.options.label_text], labels))
+        if self.options.label_text == "both":
+            return [(label.searched[0], label.text) for label in labels]
+        return [(text_of(label, self.options.label_text),) for label in labels]
 
     def _encode_labels(self, views: Sequence[tuple[str, ...]]) -> Vectors:
         texts = [text for texts in views for text in texts]
         vectors = self.encoder.encode(texts, role="document", progress="labels")
         return Vectors.of(mean_of_views(vectors, len(views)), self.options.storage)
+
+
+UNKNOWN, FLUENT = 2.0, 4.5
+"""Letters per token in a language unknown to the encoder, and from which on a language counts as known. With MiniLM's
+tokenizer: Russian 1.1, Finnish 2.5, German 3.7, nearly all English texts more than 4.5."""
+
+MULTILINGUAL = "intfloat/multilingual-e5-small"
+"An encoder of the Hugging Face Hub that reads a hundred languages, and is of MiniLM's size."
+
+LEAST = 0.01
+"The trust that remains for an unknown language, so that labels without other evidence have an order."
+
+TELLING = 5
+"The fewest words of a text whose language is named: the language of shorter ones is often misrecognised."
+
+FEW = 0.3
+"Below this mean trust in a batch of documents, a warning is logged."
+
+_warned = set[str]()
+"Encoders that were warned of already: every batch has another mean, and perhaps other languages."
+
+
+def trust(fertility: ArrayLike) -> Floats:
+    """(n,) from nearly 0, the language is not known, to 1: it is. fertility: letters per token (`tokens.Fertility`).
+
+    A text without a known fertility (NaN) is trusted. 3.25 is half way from 2 to 4.5.
+
+    >>> [round(share, 2) for share in trust([1.0, 3.25, 6.0, float("nan")]).tolist()]
+    [0.01, 0.5, 1.0, 1.0]
+    """
+    share = (np.asarray(fertility, np.float32) - UNKNOWN) / (FLUENT - UNKNOWN)
+    trusted: Floats = np.nan_to_num(np.clip(share, LEAST, 1.0), nan=1.0).astype(np.float32)
+    return trusted
+
+
+def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -> None:
+    """Warn once for each encoder that the encoder does not know the language of a batch."""
+    if encoder in _warned or not len(texts) or (mean := float(trusted.mean())) >= FEW:
+        return
+    _warned.add(encoder)
+    long = [text for text in texts[:100] if len(text.split()) >= TELLING]
+    languages = " and ".join(str(main) for main in language.main_languages(language.recognise(long))) if long else ""
+    _warn(encoder, languages, f"{weight * mean:.2g}", f"{weight:.2g}")
+
+
+def _warn(encoder: str, languages: str, weight: str, usual: str) -> None:
+    problem = f"does not know the language of these texts{languages and f' ({languages})'}"
+    remedy = f"{setting('encoder', 'FOLDER')} names another"
+    if encoder == PACKAGED:
+        problem = f"reads English; these texts are {languages or 'in another language'}"
+        remedy = f"{setting('encoder', MULTILINGUAL)} would read them"
+    _log.warning("the encoder %s %s: its weight is %s, not %s; %s", encoder, problem, weight, usual, remedy)

@@ -105,10 +105,10 @@ def solve(
                 sets[batch[row]] = np.concatenate([sets[batch[row]], joining])
                 lacking.append(batch[row])
         active = lacking
-    found = _rows([chosen for chosen, _ in weights], [values for _, values in weights], words)
-    found.data[np.abs(found.data) < prune] = 0
-    found.eliminate_zeros()
-    return found, bias
+    trained = _rows([chosen for chosen, _ in weights], [values for _, values in weights], words)
+    trained.data[np.abs(trained.data) < prune] = 0
+    trained.eliminate_zeros()
+    return trained, bias
 
 
 def _first_sets(features: Matrix, postings: Postings, positives: Sequence[Ints], seed: int) -> list[Ints]:
@@ -140,8 +140,8 @@ def _fit(svm: Any, features: Matrix, positives: int) -> tuple[Weights, float]:
         return _NOTHING, 1.0
     with config_context(assume_finite=True, skip_parameter_validation=True):  # a fit is faster than its checks
         svm.fit(features, np.arange(features.shape[0]) < positives)
-    found = np.flatnonzero(svm.coef_[0])
-    return (found.astype(np.int32), svm.coef_[0][found].astype(np.float32)), float(svm.intercept_[0])
+    words = np.flatnonzero(svm.coef_[0])
+    return (words.astype(np.int32), svm.coef_[0][words].astype(np.float32)), float(svm.intercept_[0])
 
 
 def _joining(features: Matrix, columns: Floats, sets: Sequence[Ints], limits: Floats) -> Iterator[tuple[int, Ints]]:
@@ -167,10 +167,10 @@ def _exceeding(features: Matrix, columns: Floats, limits: Floats) -> tuple[Ints,
     documents, labels, scores = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
     for start, block in blocks(features, max(1, PART // columns.shape[1])):
         products = block @ columns
-        rows, found = np.nonzero(products > limits)
+        rows, columns_above = np.nonzero(products > limits)
         documents.append((rows + start).astype(np.int32))
-        labels.append(found.astype(np.int32))
-        scores.append(products[rows, found])
+        labels.append(columns_above.astype(np.int32))
+        scores.append(products[rows, columns_above])
     return np.concatenate(documents), np.concatenate(labels), np.concatenate(scores)
 
 

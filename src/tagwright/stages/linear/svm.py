@@ -7,18 +7,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastZero, Checked, NotNegative, Positive
 from tagwright.core.progress import bar
-from tagwright.core.scratch import scratch_folder
 from tagwright.core.steps import State, Steps
 from tagwright.core.workers import usable_cores
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ConfigError
-from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.linear.hinge import CELLS, TOGETHER, Loss, Postings, solve
 from tagwright.stages.linear.mapped_matrix import release, write_parts
-from tagwright.stages.linear.weights import LinearModel
+from tagwright.stages.linear.stage import Linear, LinearModel
 from tagwright.types import Document, Floats, Ints, Label, Run
 
 Block: TypeAlias = tuple[Matrix, Floats]
@@ -77,11 +76,7 @@ def train_linear(
 
 
 def fit_svm(
-    features: Matrix,
-    gold: Run,
-    labels: int,
-    options: SvmOptions = SvmOptions(),
-    steps: Steps = Steps(),
+    features: Matrix, gold: Run, labels: int, options: SvmOptions = SvmOptions(), steps: Steps = Steps()
 ) -> LinearModel:
     """One SVM against the rest for each label that a document has (DEPL 3.2), as described in stages/linear/hinge.py.
 
@@ -139,8 +134,8 @@ def _solved(
 
     missing = [block for number, block in enumerate(blocks) if not steps.has(str(number))]
     workers = min(options.workers or usable_cores(), max(1, len(missing)))
-    given = {name: getattr(options, name) for name in ("loss", "cost", "tolerance", "prune", "seed")}
-    calls = (delayed(solve)(features, postings, block, **given) for block in missing)
+    settings = {name: getattr(options, name) for name in ("loss", "cost", "tolerance", "prune", "seed")}
+    calls = (delayed(solve)(features, postings, block, **settings) for block in missing)
     learnt = Parallel(n_jobs=workers, return_as="generator")(calls)
 
     def learn() -> State:
@@ -148,9 +143,9 @@ def _solved(
         return State({"data": weights.data, "indices": weights.indices, "indptr": weights.indptr, "bias": bias})
 
     for number in range(len(blocks)):
-        found = steps.once(str(number), learn, config).arrays
-        weights = tuple(found[name] for name in ("data", "indices", "indptr"))
-        yield csr_matrix(weights, shape=(len(found["bias"]), features.shape[1])), found["bias"]
+        arrays = steps.once(str(number), learn, config).arrays
+        weights = tuple(arrays[name] for name in ("data", "indices", "indptr"))
+        yield csr_matrix(weights, shape=(len(arrays["bias"]), features.shape[1])), arrays["bias"]
     if workers > 1:
         get_reusable_executor().shutdown()  # they would keep their memory for minutes
 

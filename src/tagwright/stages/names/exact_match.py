@@ -1,4 +1,4 @@
-"""Find labels one of whose names occurs in the text (MICoL, section 3.2).
+"""Find labels one of whose names occurs in the text (MICoL, section 3.2), and those that a title names.
 
 Whole words are compared, by their stems: see `patterns` and `trie`.
 """
@@ -6,8 +6,9 @@ Whole words are compared, by their stems: see `patterns` and `trie`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Self, TypeAlias
 
@@ -16,12 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
-from tagwright.data.string_table import positions
+from tagwright.stages.evidence import ScoresAtOnce, strongest
 from tagwright.stages.names.patterns import NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, parse_all, resolve, stemmer
 from tagwright.text.words import ANALYSIS, Analysis, fold, known_form, word_spans
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Retriever, Run, TextField
+from tagwright.types import Distribution, Document, EvidenceSpan, Label, Longs, Mask, Retriever, Run, Stage, TextField
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +56,12 @@ class ExactMatchOptions(Checked):
 SPANS = 100
 "The most evidence spans of a label: more would mark the whole text, and one word may fill a book."
 
+EVERYDAY = 10.0
+"""Bits up to which a name in a title is no stronger evidence than elsewhere: at least one label in a thousand has the
+words of such a name. Chosen on training documents of three corpora."""
 
-class ExactMatch(Retriever):
+
+class ExactMatch(ScoresAtOnce, Retriever):
     """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
 
     A form that is the name of several labels makes all of them candidates, up to SHARED of them. A short name in
@@ -96,10 +101,6 @@ class ExactMatch(Retriever):
         """The k best of the labels found in each document."""
         return reading if self.options.k is None else reading.top(self.options.k)
 
-    def score(self, reading: Run, candidates: Run) -> Floats:
-        """(suggestions,) the score of each candidate, 0 where no name of it is found."""
-        return reading.scores_of(candidates)
-
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """For each label the up to 100 occurrences of its names that weigh most, largest weight first.
 
@@ -108,16 +109,14 @@ class ExactMatch(Retriever):
         (mentions,) = self._mentions([document])
         places = word_spans(self._text(document), self.options.analysis, self._is_known)
         early, owners = earliness(mentions.position), self._names.specificities[mentions.form][:, labels].tocsc()
-        found = list[tuple[EvidenceSpan, ...]]()
+        evidence = list[tuple[EvidenceSpan, ...]]()
         for first, last in zip(owners.indptr[:-1], owners.indptr[1:], strict=True):
             rows, bits = owners.indices[first:last], owners.data[first:last]
             rows, most = rows[bits > 0], bits.max(initial=0)
             weights = score(most, early[rows].sum()) * early[rows] / early[rows].sum()
-            best = np.argsort(-weights, kind="stable")[:SPANS]
-            begin, end = mentions.start[rows[best]].tolist(), mentions.end[rows[best]].tolist()
-            triples = zip(begin, end, weights[best].tolist(), strict=True)
-            found.append(tuple(EvidenceSpan(places[i][0], places[j - 1][1], weight) for i, j, weight in triples))
-        return found
+            triples = zip(mentions.start[rows].tolist(), mentions.end[rows].tolist(), weights.tolist(), strict=True)
+            evidence.append(strongest(((places[i][0], places[j - 1][1], weight) for i, j, weight in triples), SPANS))
+        return evidence
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
         """Return a copy for another vocabulary. It is built from scratch: one or two seconds for 130,000 names."""
@@ -145,29 +144,28 @@ class ExactMatch(Retriever):
 
         def numbers(new: Sequence[str]) -> list[int]:
             forms = (known_form(fold(word, analysis), analysis, known) for word in new)
-            found: list[int] = positions(words, list(map(stem, forms))).tolist()
-            return found
+            return [words.get(stem(form), -1) for form in forms]
 
         self._names, self._numbers = names, WordCache(numbers)
         self._is_known = lambda word: known(fold(word, analysis))
 
     def _find_in(self, documents: Sequence[Document], score: _Score) -> Run:
-        found = Run.concat([self._found(mentions, score) for mentions in self._mentions(documents)])
-        return replace(found, indptr=found.indptr[: len(documents) + 1])
+        run = Run.concat([self._found(mentions, score) for mentions in self._mentions(documents)])
+        return replace(run, indptr=run.indptr[: len(documents) + 1])
 
     def _found(self, mentions: _Mentions, score: _Score) -> Run:
         """The labels of the next `_BATCH` documents."""
         from scipy.sparse import coo_array
 
         shape = _BATCH, len(self._names.spelled)
-        found = coo_array((earliness(mentions.position), (mentions.document, mentions.form)), shape)
-        found.sum_duplicates()
-        owners = self._names.specificities[found.col]  # (found, labels)
+        forms = coo_array((earliness(mentions.position), (mentions.document, mentions.form)), shape)
+        forms.sum_duplicates()
+        owners = self._names.specificities[forms.col]  # (forms, labels)
         source = np.repeat(np.arange(owners.shape[0]), np.diff(owners.indptr))
-        cell = found.row[source].astype(np.int64) * owners.shape[1] + owners.indices
+        cell = forms.row[source].astype(np.int64) * owners.shape[1] + owners.indices
         order = np.argsort(cell, kind="stable")
         first = np.flatnonzero(np.diff(cell[order], prepend=-1))
-        early = np.add.reduceat(found.data[source][order], first)
+        early = np.add.reduceat(forms.data[source][order], first)
         bits = np.maximum.reduceat(owners.data[order], first)
         row, label = np.divmod(cell[order][first], owners.shape[1])
         return Run.of_distinct(np.searchsorted(row, np.arange(_BATCH + 1)), label, score(bits, early))
@@ -175,8 +173,8 @@ class ExactMatch(Retriever):
     def _mentions(self, documents: Sequence[Document]) -> Iterator[_Mentions]:
         """The mentions in each `_BATCH` of the documents."""
         batch = Batch.of(documents)
-        read = (map(self._text, batch), [each.title for each in batch])
-        texts, titles = (batch.words(each, self.options.analysis, self._is_known) for each in read)
+        read = (map(self._text, batch), [document.title for document in batch])
+        texts, titles = (batch.words(part, self.options.analysis, self._is_known) for part in read)
         known, in_title = np.array(self._numbers(texts.words), np.int32), np.diff(titles.ends, prepend=0)
         for first in range(0, len(batch), _BATCH):
             part = texts.between(first, first + _BATCH)
@@ -199,6 +197,66 @@ class ExactMatch(Retriever):
         pairs = zip(spelled[cased].tolist(), written.tolist(), strict=True)
         kept[cased] = [texts.words[word].startswith(spellings[spelling]) for spelling, word in pairs]
         return kept
+
+
+class TitleMatch(ScoresAtOnce):
+    """The labels that a title names, scored by the information content of the name beyond `EVERYDAY`. A re-ranker.
+
+    A name inside a longer one does not count: "breast" in "breast cancer". names: the stage that searches names
+    everywhere, over the same labels with the same stemming; its trie is reused.
+    """
+
+    distribution: Distribution = "information_content"
+    meaning = "its name in the title"
+
+    def __init__(
+        self, labels: Sequence[Label], options: ExactMatchOptions = ExactMatchOptions(), names: ExactMatch | None = None
+    ) -> None:
+        self.labels, self.options, self._shared = labels, replace(options, longest=True, k=None), names
+
+    @cached_property
+    def _names(self) -> ExactMatch:
+        return self._shared.alike(self.options) if self._shared else ExactMatch(self.labels, self.options)
+
+    def read(self, documents: Sequence[Document]) -> Run:
+        """The labels that each title names with more than everyday words, best first."""
+        run = self._names.information(list(map(_title, documents)))
+        kept = run.keep(run.scores > EVERYDAY)
+        return Run(kept.indptr, kept.labels, kept.scores - np.float32(EVERYDAY))
+
+    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """For each label the up to 100 occurrences of its names in the title; their weights add up to its score."""
+        labelled, scores = self.read([document])[0]
+        score_of = dict(zip(labelled.tolist(), scores.tolist(), strict=True))
+        spans = dict(zip(score_of, self._names.spans(_title(document), list(score_of)), strict=True))
+        return [_adding_up(spans.get(label, ()), score_of.get(label, 0.0)) for label in labels]
+
+    def with_labels(self, labels: Sequence[Label]) -> Self:
+        """Return a copy for another vocabulary."""
+        return type(self)(labels, self.options)
+
+    def save(self, folder: Path) -> None:
+        """Write the options; the rest comes from the labels."""
+        write_manifest(folder, "title_match", {"options": asdict(self.options)})
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
+        """Build again with the saved options. Raises ModelError when they are missing or invalid."""
+        manifest = read_manifest(folder, "title_match")
+        return cls(labels, read_options(folder, ExactMatchOptions, manifest.get("options"), analysis=1))
+
+
+def share(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> dict[str, Stage]:
+    """The re-rankers; a title match shares the trie of a retriever over the same labels."""
+    names = [stage for stage in retrievers.values() if isinstance(stage, ExactMatch)]
+
+    def shared(stage: Stage) -> Stage:
+        if not isinstance(stage, TitleMatch):
+            return stage
+        trie_holder = next((one for one in names if one.fits(stage.options)), None)
+        return TitleMatch(stage.labels, stage.options, trie_holder)
+
+    return {name: shared(stage) for name, stage in rerankers.items()}
 
 
 def score(bits: ArrayLike, early: ArrayLike) -> NDArray[np.float64]:
@@ -260,3 +318,13 @@ def _outside_longer(mentions: _Mentions) -> Mask:
     end = -spans % beyond  # by start, longest first: a span is inside a longer one if an earlier one reaches as far
     reached = np.maximum.accumulate(np.concatenate([np.zeros(1, np.int64), end]))[:-1]
     return np.asarray((reached < end)[inverse])
+
+
+def _title(document: Document) -> Document:
+    return Document(document.id, title=document.title)
+
+
+def _adding_up(spans: Sequence[EvidenceSpan], score: float) -> tuple[EvidenceSpan, ...]:
+    """Scale the weights of the spans to add up to the score."""
+    total = sum(span.weight for span in spans)
+    return tuple(replace(span, weight=score * span.weight / total) for span in spans)

@@ -73,7 +73,7 @@ class NamePatterns:
         numbers = [words.setdefault(word, len(words)) for own, _ in patterns for word in own]
         ends = np.cumsum(np.fromiter((len(own) for own, _ in patterns), np.int64, len(patterns)))
         spellings = dict[str, int]()
-        spelled = [spellings.setdefault(each, len(spellings)) if each else -1 for _, each in patterns]
+        spelled = [spellings.setdefault(form, len(spellings)) if form else -1 for _, form in patterns]
         trie = WordTrie.of(np.array(numbers, np.int64), ends, words_in_all=len(words))
         bits = _specificities(patterns, forms, ids, described, len(labels))
         return cls(words, trie, np.array(spelled, np.int32), list(spellings), bits)

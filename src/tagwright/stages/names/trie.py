@@ -64,9 +64,9 @@ class WordTrie:
         """All occurrences of all patterns. words: (words of a text,), -1 for a word of no pattern."""
         node: Longs = self.first[words].astype(np.int64)  # -1 reads the last, which is -1
         start: Longs = np.flatnonzero(node >= 0)
-        node, following, depth, found = node[start], np.append(words, -1), 1, list[Matches]()
+        node, following, depth, matches = node[start], np.append(words, -1), 1, list[Matches]()
         while len(start):
-            found.append(self._patterns_of(node, start, start + depth))
+            matches.append(self._patterns_of(node, start, start + depth))
             word = following[np.minimum(start + depth, len(words))]
             going = np.flatnonzero((word >= 0) & self._inner[node])
             keys = node[going] * self._words + word[going]
@@ -74,9 +74,9 @@ class WordTrie:
             right = self.keys[np.minimum(place, len(self.keys) - 1)] == keys if len(keys) else np.zeros(0, np.bool_)
             start, node, depth = start[going][right], self._roots + place[right], depth + 1
         none = np.zeros(0, np.int64)
-        every = Matches(*(np.concatenate([none, *(each[part] for each in found)]) for part in range(3)))
+        every = Matches(*(np.concatenate([none, *(of_length[part] for of_length in matches)]) for part in range(3)))
         order = np.lexsort(every)
-        return Matches(*(each[order] for each in every))
+        return Matches(*(values[order] for values in every))
 
     def save(self, folder: Path) -> None:
         """Write four arrays."""

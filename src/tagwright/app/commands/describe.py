@@ -1,0 +1,62 @@
+"""The command `describe`: what the data hold, what the network joins, what the candidate stages can find."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from tagwright.app.arguments import Chosen, Docs, Json, Quiet, Reading, Scoring
+from tagwright.errors import ConfigError
+
+
+def describe(
+    docs: Docs,
+    reading: Reading,
+    chosen: Chosen,
+    scoring: Scoring,
+    test: Annotated[list[str], typer.Option(help="Test documents: report which of DOCS are among them.")] = [],  # noqa: B006
+    every: Annotated[bool, typer.Option("--all", help="Print every column and every warning.")] = False,
+    candidates: Annotated[
+        bool,
+        typer.Option("--candidates", help="Show how many gold labels each candidate stage finds at most: the ceiling."),
+    ] = False,
+    graph: Annotated[
+        bool, typer.Option("--graph", help="Show how many documents each usual meta-path joins, and its hubs.")
+    ] = False,
+    path: Annotated[
+        list[str], typer.Option(metavar="EXPR", help='--graph: a meta-path, such as "P-A-P" or "P->P<-P".')
+    ] = [],  # noqa: B006
+    list_: Annotated[
+        bool, typer.Option("--list", help="--graph: print the neighbours of each document: JSON lines.")
+    ] = False,
+    as_json: Json = False,
+    _quiet: Quiet = False,
+) -> None:
+    """Describe the data: contents, problems, and applicable methods. Or their network, or candidates of a tagger.
+
+    Options of a tagger (--model, --set) and of what is scored (--only to --qrels) are those of --candidates.
+    """
+    from tagwright.app import inputs, render
+    from tagwright.data.vocabulary import to_vocabulary
+    from tagwright.evaluation import dataset, description
+    from tagwright.graph.network import Graph
+
+    if graph and list_ and len(path) != 1:
+        raise ConfigError(f"--list prints the neighbours over one meta-path, got {len(path)}: give one --path EXPR")
+    if not candidates and (chosen.model or chosen.settings):
+        raise ConfigError("--model and --set name the tagger of --candidates; add --candidates, or leave them out")
+    corpus = inputs.read(docs, reading)
+    if graph and list_:
+        neighbours = ({"id": id_, "neighbours": ids} for id_, ids in Graph.of(corpus).neighbour_ids(path[0]))
+        render.print_lines(json.dumps(each, ensure_ascii=False) for each in neighbours)
+    elif graph:
+        render.print_coverages(Graph.of(corpus).coverages(path), as_json=as_json)
+    elif candidates:
+        tagger = inputs.tagger(chosen, corpus)
+        task = dataset.task(corpus, inputs.in_languages_of(corpus, chosen, tagger.vocabulary), **vars(scoring))
+        render.print_ceilings(dataset.ceilings(tagger, task), tagger.vocabulary, as_json=as_json)
+    else:
+        others = inputs.read(test, reading) if test else None
+        labels = to_vocabulary(chosen.labels, chosen.language, corpus) if chosen.labels else None
+        described = description.describe(corpus, labels, others, brief=not (every or as_json))
+        render.print_description(described, as_json=as_json)

@@ -1,0 +1,128 @@
+"""The commands `evaluate` and `compare`: suggestions of taggers and run files against gold labels."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tagwright.app.arguments import (
+    Arranged,
+    Chosen,
+    Docs,
+    Json,
+    LabelFile,
+    Language,
+    Quiet,
+    Reading,
+    Report,
+    Scoring,
+    Train,
+)
+from tagwright.core.outputs import Written
+from tagwright.core.versions import in_use
+from tagwright.errors import TagwrightError
+
+if TYPE_CHECKING:
+    from tagwright.evaluation.dataset import EvaluationSet
+
+
+def evaluate(
+    docs: Docs,
+    reading: Reading,
+    chosen: Chosen,
+    scoring: Scoring,
+    arranged: Arranged,
+    run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.")] = None,
+    train: Train = [],  # noqa: B006
+    per_label: Annotated[
+        Path | None, Written(), typer.Option(help="Write a TSV with the scores of every label.")
+    ] = None,
+    report: Report = None,
+    as_json: Json = False,
+    _quiet: Quiet = False,
+) -> None:
+    """Score suggestions against gold labels, with 95% intervals."""
+    from tagwright.app import inputs, render
+    from tagwright.evaluation import dataset, scores
+    from tagwright.evaluation.report import page
+
+    if run and (chosen.model or chosen.settings):
+        raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
+    corpus = inputs.read(docs, reading)
+    seen = inputs.read(train, reading) if train else None
+    tagger = None if run else inputs.tagger(chosen, corpus)
+    labels = inputs.vocabulary(chosen) if tagger is None else tagger.vocabulary
+    shown = inputs.in_languages_of(corpus, chosen, labels)
+    task = dataset.task(corpus, shown, seen, **vars(scoring), **vars(arranged))
+    if run:
+        suggested = dataset.read_run(run, task)
+    else:
+        assert tagger is not None
+        suggested = dataset.tag(tagger, task)
+    if per_label:
+        scores.write_per_label(scores.per_label(suggested, task.gold, train=task.train), task.vocabulary, per_label)
+    measured = dataset.score(suggested, task)
+    if report:
+        origin = run or chosen.model or "the zero-shot method"
+        notes = {"suggestions from": str(origin), **page.settings_of(tagger, chosen.settings)}
+        notes |= _origin(task, docs, chosen.labels or chosen.model)
+        page.write_page(page.scores_page(measured, notes, *page.run_sections(task, suggested, tagger)), report)
+    render.print_scores(measured, as_json=as_json)
+
+
+def compare(
+    docs: Docs,
+    reading: Reading,
+    scoring: Scoring,
+    arranged: Arranged,
+    labels: LabelFile = None,
+    run: Annotated[list[Path], typer.Option(help="A run file; give two or more, or taggers.")] = [],  # noqa: B006
+    model: Annotated[list[Path], typer.Option(help="A saved tagger beside others or runs.")] = [],  # noqa: B006
+    language: Language = "",
+    train: Train = [],  # noqa: B006
+    report: Report = None,
+    as_json: Json = False,
+    _quiet: Quiet = False,
+) -> None:
+    """Compare runs and taggers over the same documents, every two of them: differences, intervals, paired tests."""
+    from tagwright.app import inputs, render
+    from tagwright.evaluation import dataset
+    from tagwright.evaluation.report import page
+    from tagwright.evaluation.significance import run_names
+    from tagwright.models.history import union
+
+    files = [*run, *map(in_use, model)]
+    if len(files) < 2:
+        raise TagwrightError(
+            f"compare needs at least two runs or taggers, got {len(files)}: --run A.jsonl --run B.jsonl --model DIR"
+        )
+    corpus = inputs.read(docs, reading)
+    seen = inputs.read(train, reading) if train else None
+    taggers = [inputs.tagger(Chosen(labels, language, each)) for each in files[len(run) :]]
+    if labels or not taggers:
+        chosen = Chosen(labels, language)
+        vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
+    else:
+        vocabulary = union([each.vocabulary for each in taggers])
+    task = dataset.task(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
+    suggested = [dataset.read_run(file, task) for file in run]
+    suggested += [dataset.tag_by_own_labels(each, task) for each in taggers]
+    names = run_names(len(files))
+    runs, sources = dict(zip(names, suggested, strict=True)), dict(zip(names, files, strict=True))
+    comparison = dataset.compare(runs, task)
+    if report:
+        notes = {**{name: str(file) for name, file in sources.items()}, **_origin(task, docs, labels or files[-1])}
+        page.write_page(page.comparison_page(comparison, notes, page.curves_section(task, runs)), report)
+    render.print_comparison(comparison, sources, as_json=as_json)
+
+
+def _origin(task: EvaluationSet, docs: Sequence[str], labels: Path | None) -> dict[str, str]:
+    """Where the numbers of a report come from, with the command that writes it."""
+    from tagwright.evaluation.report.page import origin
+
+    return {**origin(task, ", ".join(docs), str(labels)), "command": shlex.join(["tagwright", *sys.argv[1:]])}

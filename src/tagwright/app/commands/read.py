@@ -1,0 +1,38 @@
+"""The command `read`: documents as they are read."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from tagwright.app.arguments import Docs, LabelFile, Quiet, Reading
+from tagwright.errors import ConfigError
+
+
+def read(
+    docs: Docs,
+    reading: Reading,
+    output: Annotated[
+        Literal["json", "jsonl", "qrels"],
+        typer.Option("--format", help="How to print; jsonl can be read again; qrels are the gold labels, as in TREC."),
+    ] = "json",
+    labels: LabelFile = None,
+    _quiet: Quiet = False,
+) -> None:
+    """Print documents as they were read, as JSON: title, abstract, nested sections, metadata.
+
+    With --format jsonl, print a line for each, which gives the same document when it is read again. With --format
+    qrels, print their gold labels that are in --labels instead, to evaluate runs with other programs.
+    """
+    from tagwright.app import inputs, render
+    from tagwright.data.trec import qrels_lines
+    from tagwright.data.vocabulary import to_vocabulary
+
+    if output != "qrels":
+        for document in inputs.documents_to_tag(docs, reading):
+            render.print_document(document, line=output == "jsonl")
+        return
+    corpus = inputs.read(docs, reading)
+    if labels is None:
+        raise ConfigError("qrels hold the ids of labels; give their vocabulary: --labels FILE")
+    known = to_vocabulary(labels, "", corpus)
+    render.print_lines(qrels_lines(known.gold(corpus, unknown="warn"), corpus.ids, known.ids))

@@ -1,0 +1,82 @@
+"""The command `suggest`: labels for documents, a batch after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import tee
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tagwright.app.arguments import FORMATS, Chosen, Cut, Docs, Format, MonitorLog, Quiet, Reading
+from tagwright.errors import ConfigError
+
+if TYPE_CHECKING:
+    from tagwright.data.corpus import Corpus
+    from tagwright.tagger import Suggestion, Tagger
+    from tagwright.tagger.acceptance import SuggestOptions
+    from tagwright.types import Document
+
+
+def suggest(
+    docs: Docs,
+    reading: Reading,
+    chosen: Chosen,
+    cut: Cut,
+    output: Annotated[Format, typer.Option("--format", help=FORMATS)] = "text",
+    explain: Annotated[bool, typer.Option(help="Show the evidence for each label: spans of the document.")] = False,
+    path: Annotated[
+        list[str],
+        typer.Option(
+            metavar="EXPR", help="A meta-path, such as P->P<-P: show neighbours with the same label as evidence."
+        ),
+    ] = [],  # noqa: B006
+    paths: Annotated[
+        bool, typer.Option("--paths", help="Print names with their broader labels: Animals > Birds.")
+    ] = False,
+    monitor: MonitorLog = None,
+    _quiet: Quiet = False,
+) -> None:
+    """Suggest labels for documents."""
+    from tagwright.app import inputs
+    from tagwright.app.suggestions import suggestion_lines
+    from tagwright.data.corpus import Corpus
+    from tagwright.tagger.acceptance import SuggestOptions
+
+    if path and not explain:
+        raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
+    options = SuggestOptions(**vars(cut))
+    documents, ahead = tee(inputs.documents_to_tag(docs, reading))
+    tagger = inputs.tagger(chosen, ahead)
+    del ahead  # it would keep all documents
+    if path:
+        suggested = explained_by_neighbours(tagger, Corpus.of(documents), options, path)
+    else:
+        suggested = tagger.suggestions(documents, options, explain=explain)
+    if monitor:
+        suggested = inputs.recorded(suggested, monitor, chosen.model, tagger)
+    for line in suggestion_lines(suggested, tagger, output, inputs.names_for(chosen, tagger.vocabulary), paths=paths):
+        print(line)
+
+
+def explained_by_neighbours(
+    tagger: Tagger, corpus: Corpus, options: SuggestOptions, paths: Sequence[str]
+) -> Iterator[tuple[Document, list[Suggestion]]]:
+    """Each document with its suggestions, their evidence, and of each meta-path the neighbours that share the label.
+
+    All documents are tagged before the first is passed on. Raises ConfigError for a meta-path that the data lack, and
+    as `Tagger.check` does.
+    """
+    from tagwright.graph.neighbours import network_evidence
+    from tagwright.graph.network import Graph
+    from tagwright.tagger import batches
+    from tagwright.types import Run
+
+    graph = Graph.of(corpus)
+    joined, ids = [graph.follow(path) for path in paths], corpus.ids
+    tagger.check(options)
+    whole = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
+    for row, (document, labels) in enumerate(tagger.suggestions(corpus, options, explain=True)):
+        near = (network_evidence(joined, ids, whole, row, label) for label in whole[row][0].tolist())
+        yield document, [replace(one, neighbours=shared) for one, shared in zip(labels, near, strict=True)]

@@ -1,0 +1,191 @@
+"""Graphs of transformers for OpenVINO: BERT's from its weights, others from an exported file; torch is not needed.
+
+OpenVINO parses an exported file, runs no code of it, and reads no other file than its weights beside it. Only to export
+one takes torch.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.core.progress import unlogged
+from tagwright.encoders.compiled import openvino
+from tagwright.types import Floats
+
+if TYPE_CHECKING:
+    from openvino import Model, Node
+
+
+def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Floats], pooling: str, *, int8: bool = False) -> Model:
+    """BERT (Devlin et al., 2019, section 3) from token ids to one vector a text.
+
+    config: the transformer's own. weights: its tensors by their names in model.safetensors. int8: whether the weights
+    of products are rounded to 8 bits, for each output by its largest one.
+
+    Inputs: "ids" and "types", both (texts, tokens): all texts have the same number of tokens, so there is no mask;
+    "skipped": tokens at the start that pooling leaves out. Output: (texts, dim), not normalised.
+    Raises KeyError for a missing tensor and ValueError for one of another shape.
+    """
+    ov = openvino()
+    ops = ov.opset13
+    dim, heads = int(config["hidden_size"]), int(config["num_attention_heads"])
+
+    def constant(values: NDArray[Any] | Sequence[int] | int) -> Node:
+        return ops.constant(np.asarray(values, None if isinstance(values, np.ndarray) else np.int64))
+
+    def tensor(name: str, *shape: int | None) -> Floats:
+        found = weights[name]
+        if len(found.shape) != len(shape) or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
+            raise ValueError(f"{name} is {found.shape}, expected {shape}")
+        if found.dtype != np.float32:
+            raise ValueError(f"{name} holds {found.dtype}, expected numbers with a point")
+        return found
+
+    def linear(x: Node, name: str, outputs: int, inputs: int) -> Node:
+        weight, bias = tensor(f"{name}.weight", outputs, inputs), tensor(f"{name}.bias", outputs)
+        return ops.add(ops.matmul(x, factors(weight, int8=int8), False, True), constant(bias[None, None]))
+
+    def norm(x: Node, name: str) -> Node:
+        scale, shift = tensor(f"{name}.weight", dim), tensor(f"{name}.bias", dim)
+        standard = ops.mvn(x, constant([-1]), True, config["layer_norm_eps"], "INSIDE_SQRT")
+        return ops.add(ops.multiply(standard, constant(scale)), constant(shift))
+
+    def by_head(x: Node) -> Node:
+        """(texts, tokens, dim) -> (texts, heads, tokens, dim of a head)."""
+        return ops.transpose(ops.reshape(x, constant([0, 0, heads, dim // heads]), True), constant([0, 2, 1, 3]))
+
+    def tokens(x: Node, start: Node, stop: Node, axis: int) -> Node:
+        return ops.slice(x, start, stop, constant([1]), constant([axis]))
+
+    ids, types = (ops.parameter([-1, -1], ov.Type.i64, name=name) for name in ("ids", "types"))
+    skipped = ops.parameter([1], ov.Type.i64, name="skipped")
+    one, end = constant([1]), constant([np.iinfo(np.int64).max])
+    embeddings = "embeddings.{}_embeddings.weight".format
+    positions = tensor(embeddings("position"), None, dim)
+    length = ops.gather(ops.shape_of(ids), constant([1]), constant(0))
+    x = ops.gather(constant(tensor(embeddings("word"), None, dim)), ids, constant(0))
+    x = ops.add(x, ops.gather(constant(tensor(embeddings("token_type"), None, dim)), types, constant(0)))
+    x = norm(ops.add(x, tokens(constant(positions[None]), constant([0]), length, 1)), "embeddings.LayerNorm")
+    for number in range(config["num_hidden_layers"]):
+        layer = f"encoder.layer.{number}"
+        q, k, v = (by_head(linear(x, f"{layer}.attention.self.{part}", dim, dim)) for part in ("query", "key", "value"))
+        if pooling == "cls" and number == config["num_hidden_layers"] - 1:  # its other tokens are not used
+            first = ops.add(skipped, one)
+            x, q = tokens(x, skipped, first, 1), tokens(q, skipped, first, 2)
+        attended = ops.transpose(ops.scaled_dot_product_attention(q, k, v), constant([0, 2, 1, 3]))
+        attended = ops.reshape(attended, constant([0, 0, dim]), True)
+        x = ops.add(x, linear(attended, f"{layer}.attention.output.dense", dim, dim))
+        x = norm(x, f"{layer}.attention.output.LayerNorm")
+        inner = len(weights[f"{layer}.intermediate.dense.weight"])
+        up = ops.gelu(linear(x, f"{layer}.intermediate.dense", inner, dim), "erf")
+        x = norm(ops.add(x, linear(up, f"{layer}.output.dense", dim, inner)), f"{layer}.output.LayerNorm")
+    pooled = ops.squeeze(x, one) if pooling == "cls" else ops.reduce_mean(tokens(x, skipped, end, 1), one, False)
+    return ov.Model([pooled], [ids, types, skipped], "bert")
+
+
+def factors(weight: Floats, *, int8: bool) -> Node:
+    """The weights (outputs, inputs) of a product; in int8 as 8 bits times a scale for each output."""
+    ov = openvino()
+    ops = ov.opset13
+    if not int8:
+        return ops.constant(weight)
+    scales = np.maximum(np.abs(weight).max(1, keepdims=True), 1e-30) / 127
+    rounded = ops.constant(np.round(weight / scales).astype(np.int8))
+    return ops.multiply(ops.convert(rounded, ov.Type.f32), ops.constant(scales.astype(np.float32)))
+
+
+def read_graph(file: Path, pooling: str) -> tuple[Model, bool]:
+    """The graph in a file, with the inputs and the output of `bert_graph`, and whether it pools by itself.
+
+    One that does has the layers after pooling too, and cannot skip tokens. Raises ValueError for a graph with other
+    inputs than token ids, attention mask and token types, or without such vectors; RuntimeError when it is damaged.
+    """
+    ov = openvino()
+    ops = ov.opset13
+    model = ov.Core().read_model(file)
+    ids, types = (ops.parameter([-1, -1], ov.Type.i64, name=name) for name in ("ids", "types"))
+    skipped = ops.parameter([1], ov.Type.i64, name="skipped")
+    every_token = ops.broadcast(ops.constant(np.int64(1)), ops.shape_of(ids))
+    _feed(model, {"input_ids": ids, "attention_mask": every_token, "token_type_ids": types})
+    outputs = {name: port.get_node().input_value(0) for port in model.outputs for name in port.get_names()}
+    tokens = outputs.get("last_hidden_state", outputs.get("token_embeddings"))  # (texts, tokens, dim)
+    found = outputs.get("sentence_embedding") if tokens is None else tokens  # (texts, dim)
+    if found is None:
+        expected = "last_hidden_state, sentence_embedding, token_embeddings"
+        raise ValueError(f"its outputs are {_listed(outputs)}, expected one of {expected}")
+    sizes: Any = found.get_partial_shape()
+    if sizes.rank.is_dynamic or len(sizes) != (2 if tokens is None else 3) or sizes[len(sizes) - 1].is_dynamic:
+        raise ValueError(f"its output is {sizes}, expected vectors of a known length")
+    vectors = found if tokens is None else _pooled(tokens, skipped, pooling)
+    return ov.Model([vectors], [ids, types, skipped], "exported"), tokens is None
+
+
+def _pooled(tokens: Node, skipped: Node, pooling: str) -> Node:
+    """(texts, tokens, dim) -> (texts, dim), without the skipped tokens at the start."""
+    ops = openvino().opset13
+    axis = ops.constant(np.array([1]))
+    if pooling == "cls":
+        return ops.squeeze(ops.gather(tokens, skipped, axis), axis)
+    end = ops.constant(np.array([np.iinfo(np.int64).max]))
+    return ops.reduce_mean(ops.slice(tokens, skipped, end, axis, axis), axis, False)
+
+
+def write_graph(transformer: Any, file: Path) -> None:
+    """Write the graph of a model of the transformers library, as other tools export it: see `read_graph`.
+
+    Raises any error of three libraries where it cannot be traced. It is done by OpenVINO's reader of PyTorch itself, as
+    the usual converter loads a telemetry.
+    """
+    import torch
+
+    ov = openvino()
+    from openvino.frontend import FrontEndManager
+    from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
+
+    class LastHiddenState(torch.nn.Module):
+        def __init__(self, model: Any) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+            found: torch.Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask)[0]
+            return found
+
+    model = LastHiddenState(copy.deepcopy(transformer).cpu().float()).eval()
+    ids = torch.tensor([[2, 5, 6, 3], [2, 7, 8, 3]])
+    with warnings.catch_warnings(), unlogged("transformers"):
+        warnings.simplefilter("ignore")  # about what tracing makes constant
+        traced = TorchScriptPythonDecoder(model, example_input=(ids, torch.ones_like(ids)))
+    reader = FrontEndManager().load_by_framework("pytorch")
+    graph = reader.convert(reader.load(traced))
+    graph.outputs[0].set_names({"last_hidden_state"})
+    file.parent.mkdir(parents=True, exist_ok=True)
+    ov.save_model(graph, file, compress_to_fp16=False)
+
+
+def _feed(model: Model, values: Mapping[str, Node]) -> None:
+    """Replace the inputs of a model by these values. Raises ValueError if it has others, or fixed sizes."""
+    ops = openvino().opset13
+    fed = set()
+    for port in model.inputs:
+        name = next((name for name in values if name in port.get_names()), None)
+        if name is None:
+            raise ValueError(f"it has the input {_listed(port.get_names())}, expected only {_listed(values)}")
+        sizes: Any = port.partial_shape
+        if sizes.rank.is_dynamic or [side.is_dynamic for side in sizes] != [True, True]:
+            raise ValueError(f"its input {name} is {sizes}, expected any number of texts and of tokens")
+        fed.add(name)
+        port.replace(ops.convert(values[name], port.element_type).output(0))
+    if "input_ids" not in fed:
+        raise ValueError("it has no input input_ids")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))[:200]

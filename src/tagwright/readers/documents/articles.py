@@ -1,0 +1,247 @@
+"""Read articles in XML: JATS or NLM (PubMed Central, publishers), citations of PubMed, TEI as GROBID makes it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
+
+from tagwright.errors import InputError
+from tagwright.readers.documents.records import Located
+from tagwright.readers.documents.sections import Block, numbered_depth, present, to_sections, work_id, years
+from tagwright.readers.documents.xml import Prose, read_elements
+from tagwright.types import Document, Section
+
+_PLAIN = Prose()
+
+
+def read_jats(path: Path) -> Iterator[Located]:
+    """Read every `article` of a file. Its id is its PubMed id, DOI or PMC id, or blank if it has none.
+
+    Sections are those of body and appendices. Captions become paragraphs. Tables, formulas in TeX, responses,
+    acknowledgements and notes are left out. Metadata: author, venue (the journal), year, keyword, reference (PubMed
+    ids, or else DOIs). Raises InputError with path and line.
+    """
+    for number, article in read_elements(path, "article"):
+        if article.find("front") is None and article.find("body") is None:
+            raise InputError("is an article without front and body, expected JATS", path, number)
+        yield number, _document(article)
+
+
+def read_pubmed(path: Path) -> Iterator[Located]:
+    """Read every `PubmedArticle` of a file. Its id is its PubMed id, its labels are the names of its MeSH headings.
+
+    Metadata: author, venue, year, keyword, language, reference (PubMed ids). Raises InputError with path and line.
+    """
+    for number, article in read_elements(path, "PubmedArticle"):
+        yield number, _citation(article)
+
+
+def _citation(article: Element) -> Document:
+    cited = _find(article, "MedlineCitation")
+    paper = _find(cited, "Article")
+    parts_of_names = ("ForeName", "LastName", "Suffix", "CollectiveName")
+    return Document(
+        _PLAIN.line(cited.find("PMID")),
+        title=_PLAIN.line(paper.find("ArticleTitle")),
+        abstract="\n\n".join(
+            "\n".join(filter(None, (part.get("Label", ""), _PLAIN.line(part))))
+            for part in paper.iterfind("Abstract/AbstractText")
+        ),
+        labels=tuple(dict.fromkeys(_PLAIN.lines(cited.iterfind("MeshHeadingList//DescriptorName")))),
+        metadata=present(
+            author=[
+                " ".join(" ".join(_PLAIN.line(author.find(part)) for part in parts_of_names).split())
+                for author in paper.iterfind("AuthorList/Author")
+            ],
+            venue=[_PLAIN.line(paper.find("Journal/Title"))],
+            year=years(_PLAIN.lines(paper.findall("Journal/JournalIssue/PubDate")[:1])),
+            keyword=_PLAIN.lines(cited.iterfind("KeywordList/Keyword")),
+            language=_PLAIN.lines(paper.iterfind("Language")),
+            reference=_PLAIN.lines(article.iterfind("PubmedData//Reference//ArticleId[@IdType='pubmed']")),
+        ),
+    )
+
+
+def _document(article: Element) -> Document:
+    meta = _find(article, "front/article-meta")
+    abstracts = meta.findall("abstract")
+    plain = [abstract for abstract in abstracts if "abstract-type" not in abstract.attrib]
+    persons = meta.findall("contrib-group/contrib")
+    authors = [person for person in persons if person.get("contrib-type", "author") == "author"]
+    return Document(
+        work_id({element.get("pub-id-type", ""): _PLAIN.line(element) for element in meta.findall("article-id")}),
+        title=_PROSE.line(meta.find("title-group/article-title")),
+        abstract="\n\n".join(map(_abstract, (plain or abstracts)[:1])),
+        sections=tuple(_sections(article)),
+        metadata=present(
+            author=list(map(_name, authors)),
+            venue=_PLAIN.lines(article.findall("front/journal-meta//journal-title")[:1]),
+            year=_PLAIN.lines(meta.findall("pub-date/year")[:1]),
+            keyword=[word for group in meta.findall("kwd-group") for word in _PLAIN.lines(_keywords(group))],
+            reference=[_reference(work) for ref in article.iterfind("back//ref-list//ref") for work in _works(ref)],
+        ),
+    )
+
+
+def _abstract(abstract: Element) -> str:
+    """Return a paragraph for each section, with its heading on a line before the text."""
+    own, sections = _parted(abstract)
+    parts = [text for child in own if child.tag != "title" for text in _PROSE.paragraphs(child)]
+    return "\n\n".join([*parts, *("\n".join(_PROSE.paragraphs(section)) for section in sections)])
+
+
+def _sections(article: Element) -> Iterator[Section]:
+    body, floating = article.find("body"), article.find("floats-group")
+    if body is not None:
+        yield from to_sections(_inside(body, 0))
+    for appendix in article.iterfind("back/app-group/app"):
+        yield from to_sections(_blocks(appendix, 1))
+    if captions := _PROSE.paragraphs(floating):
+        yield Section("", 1, tuple(captions))
+
+
+def _blocks(section: Element, depth: int) -> Iterator[Block]:
+    yield depth, _PROSE.line(section.find("title"))
+    yield from _inside(section, depth)
+
+
+def _inside(section: Element, depth: int) -> Iterator[Block]:
+    own, sections = _parted(section)
+    yield from ((0, text) for child in own if child.tag != "title" for text in _PROSE.paragraphs(child))
+    for part in sections:
+        yield from _blocks(part, depth + 1)
+
+
+def _parted(element: Element) -> tuple[list[Element], list[Element]]:
+    """Split the children into other elements and sections."""
+    sections = element.findall("sec")
+    return [child for child in element if child.tag != "sec"], sections
+
+
+def _is_skipped(element: Element) -> bool:
+    """Whether it is not text, or a superscript reference number, which would stick to the word before."""
+    if element.tag == "xref":
+        return element.get("ref-type") in {"fn", "table-fn", "aff", "corresp"} or element.find("sup") is not None
+    if element.tag == "sup":
+        return element.find("xref") is not None
+    return element.tag in [
+        "alt-text",
+        "graphic",
+        "label",
+        "long-desc",
+        "object-id",
+        "permissions",
+        "ref-list",
+        "table",
+        "tex-math",
+    ]
+
+
+_PROSE = Prose(
+    "app boxed-text break caption def-item disp-quote fig fn list-item p sec table-wrap title".split(),  # noqa: SIM905
+    _is_skipped,
+)
+
+
+def _name(contributor: Element) -> str:
+    places = map(contributor.find, ("name", ".//string-name", ".//name"))
+    name = next((place for place in places if place is not None), None)
+    if name is None:
+        return Prose(("contrib-group",)).line(contributor.find(".//collab"))
+    parts = " ".join(_PLAIN.line(name.find(part)) for part in ("given-names", "surname", "suffix")).split()
+    return " ".join(parts) or _PLAIN.line(name)
+
+
+def _keywords(group: Element) -> list[Element]:
+    """Return the keywords of a group; none if it explains abbreviations."""
+    return [] if group.get("kwd-group-type", "").startswith("abbr") else group.findall(".//kwd")
+
+
+def _works(reference: Element) -> list[Element]:
+    """Return the cited works of one entry: some entries list several (a, b, c), or the same work twice."""
+    citations = ("element-citation", "mixed-citation", "nlm-citation", "citation")
+    return [work for work in reference if work.tag in citations] or [reference]
+
+
+def _reference(reference: Element) -> str:
+    ids = {element.get("pub-id-type", ""): _PLAIN.line(element) for element in reference.iter("pub-id")}
+    links = (element.get("href", "") for element in reference.iter("ext-link"))
+    return work_id({"doi": next((link for link in links if "doi.org/" in link), ""), **ids})
+
+
+def _find(element: Element, path: str) -> Element:
+    child = element.find(path)
+    return Element("nothing") if child is None else child
+
+
+_TEI = Prose(
+    ("ab", "div", "figDesc", "figure", "head", "item", "lb", "list", "note", "p"),
+    lambda element: element.tag in ("formula", "graphic", "label", "listBibl", "table"),
+)
+
+
+def read_tei(path: Path) -> Iterator[Located]:
+    """Every `TEI` element in the file. Its id is its PubMed id or DOI, or blank when it has none.
+
+    GROBID writes sections one after the other: their level follows from their numbers ("2.1"), and from their nesting
+    where they are nested. Captions of figures are kept; formulas, tables and acknowledgements are left out. Metadata:
+    author, venue, year, keyword, reference (PubMed ids, or else DOIs). Raises InputError with path and line.
+    """
+    for number, tei in read_elements(path, "TEI"):
+        header = tei.find("teiHeader")
+        if header is None:
+            raise InputError("is TEI without teiHeader, expected what GROBID writes", path, number)
+        yield number, _of_tei(tei, header)
+
+
+def _of_tei(tei: Element, header: Element) -> Document:
+    source = header.find("fileDesc/sourceDesc/biblStruct")
+    source = Element("biblStruct") if source is None else source
+    keywords = header.find("profileDesc/textClass/keywords")
+    terms = [] if keywords is None else keywords.findall(".//term") or [keywords]
+    return Document(
+        _work_of_tei(source),
+        title=_TEI.line(header.find("fileDesc/titleStmt/title")),
+        abstract="\n\n".join(_TEI.paragraphs(header.find("profileDesc/abstract"))),
+        sections=tuple(to_sections(_body_of_tei(tei))),
+        metadata=present(
+            author=[_name_of_tei(element) for element in source.iter("author")],
+            venue=_TEI.lines(source.findall("monogr/title")[:1]),
+            year=[element.get("when", "")[:4] for element in source.findall(".//imprint/date")[:1]],
+            keyword=_TEI.lines(terms),
+            reference=[_work_of_tei(element) for element in tei.iterfind("text//listBibl/biblStruct")],
+        ),
+    )
+
+
+def _body_of_tei(tei: Element) -> Iterator[Block]:
+    floating = list[str]()
+    for part in (*tei.findall("text/body"), *tei.findall("text/back/div[@type='annex']")):
+        for child in part:
+            if child.tag == "div":
+                yield from _blocks_of_tei(child, 0)
+            else:
+                floating += _TEI.paragraphs(child)
+    if floating:
+        yield from [(1, ""), *((0, text) for text in floating)]
+
+
+def _blocks_of_tei(division: Element, above: int) -> Iterator[Block]:
+    """A division; one without a heading continues the section before it."""
+    head = division.find("head")
+    depth = above + (0 if head is None else numbered_depth(head.get("n", "")))
+    if head is not None:
+        yield depth, _TEI.line(head)
+    own = (child for child in division if child.tag not in {"head", "div"})
+    yield from ((0, text) for child in own for text in _TEI.paragraphs(child))
+    for part in division.findall("div"):
+        yield from _blocks_of_tei(part, depth)
+
+
+def _name_of_tei(author: Element) -> str:
+    name = author.find("persName")
+    parts = [] if name is None else [*name.findall("forename"), *name.findall("surname")]
+    return " ".join(filter(None, map(_TEI.line, parts)))
+
+
+def _work_of_tei(source: Element) -> str:
+    return work_id({element.get("type", ""): _TEI.line(element) for element in source.iter("idno")})

@@ -1,0 +1,182 @@
+"""Linear classifiers as a stage: labels by the words of their training documents, with these words as evidence.
+
+The classifiers are trained by stages/linear/svm.py.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from tagwright.core.saved import read_array, read_manifest, read_number, write_arrays, write_manifest
+from tagwright.data.bags import BagOfWords
+from tagwright.data.sparse_arrays import Matrix, largest_products, read_matrix, write_matrix
+from tagwright.errors import ModelError
+from tagwright.stages.evidence import first_places, strongest
+from tagwright.text.words import word_spans, words
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run, places_of
+
+SPANS = 5
+"The most evidence spans of a label."
+
+BOUNDARY = 1.0
+"The score of a label whose decision value is 0."
+
+CELLS = 1 << 23
+"The most scores in memory at a time."
+
+
+class Linear(Retriever):
+    """Candidates by a linear SVM. A types.Retriever.
+
+    model: over these labels, in their order. A score is the decision value plus 1, at least 0: 0 for a clear negative,
+    1 at the decision boundary, 2 and more for a confident positive.
+    """
+
+    distribution: Distribution = "sparse"
+    meaning = "words typical of its labelled documents"
+
+    def __init__(self, labels: Sequence[Label], bag: BagOfWords, model: "LinearModel", k: int = 100) -> None:
+        self.labels, self.bag, self.model, self.k = labels, bag, model, k
+
+    def read(self, documents: Sequence[Document]) -> Matrix:
+        """(documents, words) the TF-IDF vector of each document."""
+        return self.bag.transform(document.text for document in documents)
+
+    def find(self, reading: Matrix) -> Run:
+        """The k labels of largest score that had training documents; none for a document without known words."""
+        run = self.model.scores(reading, self.k)
+        kept = run.keep((run.scores > -1) & (np.diff(reading.indptr) > 0)[run.rows])
+        return kept.rescored(kept.scores + BOUNDARY)
+
+    def score(self, reading: Matrix, candidates: Run) -> Floats:
+        """(suggestions,) the score of each candidate; 0 for a label that no training document had."""
+        scores: Floats = np.maximum(self.model.score(reading, candidates) + BOUNDARY, 0)
+        return scores
+
+    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """For each label the first occurrence of the up to 5 words that add most to the score, with what they add."""
+        reading, text, analysis = self.read([document]), document.text, self.bag.options.analysis
+        first = first_places(words(text, analysis), word_spans(text, analysis))
+        evidence = list[tuple[EvidenceSpan, ...]]()
+        for label in labels:
+            added = reading.multiply(self.model.weights[[label]]).tocsr()
+            parts = zip(added.indices.tolist(), added.data.tolist(), strict=True)
+            spans = ((*first[self.bag.words[word]], part) for word, part in parts if part > 0)
+            evidence.append(strongest(spans, SPANS))
+        return evidence
+
+    def keywords(self, count: int) -> dict[str, tuple[str, ...]]:
+        """The `count` words of largest weight of each label, by its id (DEPL 3.2)."""
+        return {
+            label.id: tuple(self.bag.words[word] for word in self.model.keywords(place, count))
+            for place, label in enumerate(self.labels)
+        }
+
+    def with_labels(self, labels: Sequence[Label]) -> "Linear":
+        """Return a copy for another vocabulary: weights are kept by id; new labels score 0."""
+        return Linear(labels, self.bag, self.model.take(places_of(labels, self.labels)), self.k)
+
+    def save(self, folder: Path) -> None:
+        """Write the words and the weights."""
+        write_manifest(folder, "linear stage", {"k": self.k})
+        save_parts(folder, self.bag, self.model.save)
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
+        """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
+        k = read_number(folder, read_manifest(folder, "linear stage"), "k")
+        bag, model = BagOfWords.load(folder / "words"), LinearModel.load(folder / "model")
+        if model.weights.shape != (len(labels), len(bag.words)):
+            raise ModelError(
+                f"{folder}: weights for {model.weights.shape} labels and words, expected "
+                f"({len(labels)}, {len(bag.words)}); save the model again"
+            )
+        return cls(labels, bag, model, k)
+
+
+class LinearModel:
+    """One weight per label and word, most of them 0: the score of a label is weights @ words + bias.
+
+    weights: (labels, words) float32 CSR. bias: (labels,) float32, -inf for a label without training documents.
+    """
+
+    def __init__(self, weights: Matrix, bias: Floats) -> None:
+        self.weights, self.bias = weights, bias
+
+    @cached_property
+    def known(self) -> Longs:
+        """The labels with training documents."""
+        return np.flatnonzero(np.isfinite(self.bias))
+
+    def scores(self, features: Matrix, k: int) -> Run:
+        """The k labels of largest score for each row of features (documents, words).
+
+        Only labels with training documents. A score above 0 means yes, one below -1 a clear no; labels are returned
+        whatever their score.
+        """
+        from scipy.sparse import csr_matrix, hstack
+
+        ones = csr_matrix(np.ones((features.shape[0], 1), np.float32))
+        queries, k = hstack([features, ones], format="csr"), max(1, min(k, len(self.known)))
+        best = largest_products(queries, self._known_words, k, float(np.finfo(np.float32).min))
+        return Run.of(best.indptr, self.known[best.labels], best.scores)
+
+    def score(self, features: Matrix, candidates: Run) -> Floats:
+        """(suggestions,) the score of each candidate; -inf for a label without training documents."""
+        parts, step = [np.zeros(0, np.float32)], max(1, CELLS // max(1, len(self.bias)))
+        for start in range(0, len(candidates), step):
+            some = candidates.take(np.arange(start, min(start + step, len(candidates))))
+            products = (features[start : start + step] @ self._words).toarray()
+            parts.append(products[some.rows, some.labels] + self.bias[some.labels])
+        return np.concatenate(parts)
+
+    def keywords(self, label: int, k: int) -> list[int]:
+        """DEPL 3.2: the k words of largest weight above 0, the largest first; fewer if there are fewer."""
+        start, end = self.weights.indptr[label], self.weights.indptr[label + 1]
+        words, weights = self.weights.indices[start:end], self.weights.data[start:end]
+        order = np.lexsort((words, -weights))[:k]
+        return [int(word) for word in words[order[weights[order] > 0]]]
+
+    def take(self, labels: Longs) -> "LinearModel":
+        """The model of these labels, in this order; -1: a label without training documents."""
+        chosen = self.weights[np.maximum(labels, 0)]
+        chosen.data[np.repeat(labels < 0, np.diff(chosen.indptr))] = 0
+        chosen.eliminate_zeros()
+        return LinearModel(chosen, np.where(labels < 0, np.float32(-np.inf), self.bias[labels]))
+
+    def save(self, folder: Path) -> None:
+        """Write into an existing folder."""
+        write_manifest(folder, "linear model", {"words": self.weights.shape[1]})
+        write_matrix(folder, self.weights)
+        write_arrays(folder, {"bias": self.bias})
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Memory-map what `save` wrote. Raises ModelError when it is missing or damaged."""
+        words = read_number(folder, read_manifest(folder, "linear model"), "words")
+        bias: Floats = read_array(folder, "bias", np.float32, (None,), finite=False)
+        if np.isnan(bias).any() or (bias == np.inf).any():
+            raise ModelError(f"{folder / 'bias.npy'}: cannot be read (holds no numbers); save the model again")
+        return cls(read_matrix(folder, (len(bias), words)), bias)
+
+    @cached_property
+    def _words(self) -> Matrix:
+        return self.weights.T.tocsr()
+
+    @cached_property
+    def _known_words(self) -> Matrix:
+        """(words + 1, known labels) the weights of the labels that have any, and their biases as one more word."""
+        from scipy.sparse import csr_matrix, hstack
+
+        biases = csr_matrix(self.bias[self.known][:, None])
+        return hstack([self.weights[self.known], biases], format="csr").T.tocsr()
+
+
+def save_parts(folder: Path, bag: BagOfWords, save_model: Callable[[Path], None]) -> None:
+    """Write the words and a model over them, each into a folder of its own."""
+    for name, save in (("words", bag.save), ("model", save_model)):
+        (folder / name).mkdir()
+        save(folder / name)

@@ -1,0 +1,142 @@
+"""The benchmarks of labelled documents: what their rows say, their drawing, and two states of `train auto` compared."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from benchmarks import corpora, curve, figures, quality_tables
+from benchmarks.auto_draws import compared, compared_means, main
+from benchmarks.curve import MEASURES
+from benchmarks.curve_plot import ABOVE, HEIGHT, LEFT, STEP, drawing
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.tagger import Tagger
+from tagwright.tagger import zero_shot as zeroshot
+from tagwright.types import Run
+
+NAMES = ("honey", "wasp", "flower", "market", "money", "river", "water", "stone")
+GOLD = Run.from_rows([[0]] * 40)
+
+
+def draw(zero_shot: float, auto: float, p: float) -> dict[str, Any]:
+    values = {"zero_shot": dict.fromkeys(MEASURES, zero_shot), "auto": dict.fromkeys(MEASURES, auto)}
+    return {**values, "p": p, "learned": 0.5, "seconds": 1.0, "processor seconds": 1.0}
+
+
+def test_significant_differences_are_counted_in_both_directions() -> None:
+    row = curve.summary([draw(0.4, 0.5, 0.01), draw(0.4, 0.5, 0.2), draw(0.4, 0.3, 0.04), draw(0.4, 0.6, 0.0)])
+    assert (row["above"], row["below"], row["draws"]) == (2, 1, 4)
+    assert row["auto"]["nDCG@5"] == pytest.approx(0.475)  # (0.5 + 0.5 + 0.3 + 0.6) / 4
+    assert json.loads(json.dumps(row)) == row
+
+
+def test_a_difference_on_every_document_is_significant_and_none_is_not() -> None:
+    right, wrong = Run.from_rows([[0]] * 40), Run.from_rows([[1]] * 40)
+    assert curve.significance(right, wrong, GOLD) < 0.001
+    assert curve.significance(right, right, GOLD) == 1.0
+
+
+def write(file: Path, rows: list[dict[str, Any]]) -> None:
+    with gzip.open(file, "wt", encoding="utf-8") as lines:
+        lines.writelines(f"{json.dumps(row)}\n" for row in rows)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick_auto")
+@pytest.mark.parametrize("labelled", [True, False], ids=["train has labels", "train has none"])
+def test_any_folder_of_the_shared_shape_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, labelled: bool
+) -> None:
+    def plain(labels: Vocabulary, documents: object) -> Tagger:
+        return fit(labels, zeroshot.Config(stages=("exact_match", "tfidf"), language="english"))
+
+    def document(number: int, *, known: bool) -> dict[str, Any]:
+        first, right = (NAMES[place] for place in np.random.default_rng(number).permutation(len(NAMES))[:2])
+        return {"id": f"d{number}", "title": first, "abstract": f"About {right}", "labels": [right] * known}
+
+    fit = zeroshot.fit
+    monkeypatch.setattr(zeroshot, "fit", plain)
+    folder, output = tmp_path, tmp_path / "curve.json"
+    monkeypatch.setattr(corpora, "FOLDER", folder)
+    write(folder / "labels.jsonl.gz", [{"id": name, "names": [name]} for name in NAMES])
+    write(folder / "train.jsonl.gz", [document(number, known=labelled) for number in range(30)])
+    write(folder / "dev.jsonl.gz", [document(number, known=True) for number in range(100, 130)])
+    curve.main(["--corpora", "mdn", "--sizes", "10", "--draws", "2", "--output", str(output)])
+    row = json.loads(output.read_text(encoding="utf-8"))["mdn"]["10"]
+    assert row["draws"] == 2
+    assert row["auto"]["nDCG@5"] >= row["zero_shot"]["nDCG@5"] - 0.2
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def places(line: ElementTree.Element) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in (each.split(",") for each in line.attrib["points"].split())]
+
+
+def test_every_size_has_a_step_and_the_best_value_is_at_the_top() -> None:
+    found = {"svm": {"50": 0.2, "all": 0.4}, "zero_shot": {"0": 0.1}}
+    tree = ElementTree.fromstring(drawing("mdn", found))
+    svm, untrained = (places(each) for each in tree.iter(f"{SVG}polyline"))
+    # sizes in order are 0, 50, all; 0.4 is the most, 0.2 half of it, 0.1 a quarter
+    assert svm == [(LEFT + STEP, ABOVE + HEIGHT / 2), (LEFT + 2 * STEP, ABOVE)]
+    assert untrained == [(LEFT + STEP * step, ABOVE + 0.75 * HEIGHT) for step in range(3)]
+    texts = [each.text for each in tree.iter(f"{SVG}text")]
+    assert texts == ["mdn: nDCG@5, %, over labelled documents", "40", "0", "0", "50", "all", "svm", "zero_shot"]
+
+
+def kept(folder: Path, name: str, scores: list[float]) -> None:
+    folder.mkdir(exist_ok=True)
+    row = {"nDCG@5": float(np.mean(scores)), "ECE@5": 0.02}
+    np.savez(folder / name, np.array(json.dumps(row)), *(np.array(scores) for _ in MEASURES))
+
+
+def test_draws_stand_beside_those_of_the_former_state(tmp_path: Path) -> None:
+    kept(tmp_path / "now", "mdn-50-0.npz", [1.0] * 30)
+    kept(tmp_path / "now", "mdn-50-1.npz", [0.5] * 30)
+    kept(tmp_path / "before", "mdn-50-0.npz", [0.0] * 30)
+    rows = compared(tmp_path / "now", tmp_path / "before")
+    assert rows.keys() == {"mdn 50"}
+    first, second = rows["mdn 50"]["0"], rows["mdn 50"]["1"]
+    assert first["now"]["nDCG@5"] == 1.0
+    assert first["before"]["nDCG@5"] == 0.0
+    assert first["p"] < 0.001
+    assert second.keys() == {"now"}
+
+
+def test_the_means_of_draws_are_tested_document_by_document(tmp_path: Path) -> None:
+    for draw, (now, before) in enumerate([([1.0, 0.0] * 15, [0.0, 0.5] * 15), ([0.0, 1.0] * 15, [0.5, 0.0] * 15)]):
+        kept(tmp_path / "now", f"mdn-50-{draw}.npz", now)
+        kept(tmp_path / "before", f"mdn-50-{draw}.npz", before)
+        kept(tmp_path / "now", f"epmc-50-{draw}.npz", now)
+        kept(tmp_path / "before", f"epmc-50-{draw}.npz", before)
+    # each document has .5 now and .25 before: 30 equal differences
+    assert compared_means(tmp_path / "now", tmp_path / "before") == {
+        "mdn 50": {"draws": 2, "p": {"randomisation": 0.0001}}
+    }
+    assert compared_means(tmp_path / "now", None) == {}
+
+
+def test_draws_that_are_not_measured_again_stay_and_all_have_a_mean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpora, "require", print)
+    monkeypatch.setattr(figures, "RESULTS", tmp_path)
+    folders = ["--work", str(tmp_path / "now"), "--before", str(tmp_path / "before")]
+    for draw, (now, before) in {"0": (1.0, 0.0), "1": (0.25, 0.75)}.items():
+        for former in (tmp_path / "now").glob("*"):
+            former.unlink()
+        kept(tmp_path / "now", f"mdn-50-{draw}.npz", [now] * 30)
+        kept(tmp_path / "before", f"mdn-50-{draw}.npz", [before] * 30)
+        cell = ["--corpora", "mdn", "--sizes", "50", "--draws", draw]
+        main([*cell, *folders, "--output", str(tmp_path / "auto-draws.json")])
+    assert figures.read(tmp_path / "auto-draws.json")["rows"]["mdn 50"].keys() == {"0", "1"}
+    # means of 0 and .75, and of 1 and .25; one draw is significantly above the former state and one below it.
+    # The folder has the scores of the last draw alone.
+    assert [*quality_tables.auto_means()][2:] == ["| mdn 50 | 37.5 | 62.5 | 1 / 1 of 2 | p < 0.001 (1) | 2.0 |"]

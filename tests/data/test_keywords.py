@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tagwright.data.keywords import read_keywords, with_keywords, write_keywords
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import InputError
+from tagwright.types import Label
+
+BEES, OAK = Label("1", ("Bees", "Apoidea"), "Flying insects."), Label("2", ("Oak",))
+LABELS = Vocabulary([BEES, OAK])
+
+
+def test_keywords_can_be_written_edited_and_read(tmp_path: Path) -> None:
+    path = tmp_path / "keywords.jsonl"
+    write_keywords(LABELS, {"1": ("honey", "wing"), "2": ()}, path)
+    assert json.loads(path.read_text()) == {"id": "1", "name": "Bees", "keywords": ["honey", "wing"]}
+    path.write_text('{"id": "2", "keywords": ["acorn", " "]}\n\n{"id": 1, "keywords": null}\n')
+    assert read_keywords(path) == {"2": ("acorn",), "1": ()}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"id": "1", "keywords": "honey, wing"}', r"keywords.jsonl:1: keywords is .*expected a list"),
+        ('{"keywords": []}', "id is missing"),
+        (
+            '{"id": "1", "keyword": ["honey"]}',
+            ":1: keywords is missing, expected a list of words; there are id, keyword",
+        ),
+        ('{"id": "3", "keywords": ["honey"]}', ":1: no label has the id"),
+        ('{"id": "1", "keywords": []}\n{"id": "1", "keywords": []}', r":2: the id 1 is on an earlier line"),
+    ],
+)
+def test_a_file_of_keywords_that_cannot_be_read_is_refused(text: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "keywords.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError, match=problem):
+        read_keywords(path, LABELS.index)
+
+
+def test_a_vocabulary_can_carry_the_keywords_in_its_descriptions() -> None:
+    richer = with_keywords(LABELS, {"1": ("honey",), "2": ("acorn", "leaf")})
+    assert [label.text for label in richer] == ["Bees; Apoidea. Flying insects. honey", "Oak. acorn leaf"]
+    assert with_keywords(LABELS, {})[0] == BEES

@@ -1,0 +1,193 @@
+"""Arrow and Parquet files are tables; damaged ones are refused, and bombs before they are unpacked."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.readers.reading import outcome, read, refusal, written
+
+from tagwright.readers.limits import document_limit
+from tagwright.types import Document, Section
+
+SECTION = pa.struct([("heading", pa.string()), ("level", pa.int16()), ("paragraphs", pa.list_(pa.string()))])
+SCHEMA = pa.schema(
+    {
+        "id": pa.string(),
+        "title": pa.large_string(),
+        "abstract": pa.string(),
+        "sections": pa.list_(SECTION),
+        "metadata": pa.map_(pa.string(), pa.list_(pa.string())),
+        "labels": pa.list_(pa.string()),
+        "year": pa.int32(),
+    }
+)
+BEES: dict[str, Any] = {
+    "id": "bees",
+    "title": "Bees",
+    "abstract": "They fly.",
+    "sections": [{"heading": "Wings", "level": 1, "paragraphs": ["Four."]}],
+    "metadata": {"author": ["Ann"]},
+    "labels": ["D1"],
+    "year": 2020,
+}
+
+
+def by_pyarrow(folder: Path, *rows: dict[str, Any], name: str = "x.arrow", compression: str | None = None) -> Path:
+    path, options = folder / name, pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA, options=options) as writer:
+        writer.write_table(pa.Table.from_pylist(list(rows), SCHEMA))
+    return path
+
+
+@pytest.mark.parametrize("name", ["x.arrow", "x.feather", "x"])
+def test_a_row_is_a_document(tmp_path: Path, name: str) -> None:
+    rows = BEES, {**dict.fromkeys(BEES), "id": " ants\x1b[31m", "title": "cafe\u0301"}
+    assert read(by_pyarrow(tmp_path, *rows, name=name)) == [
+        Document(
+            *("bees", "Bees", "They fly."),
+            (Section("Wings", 1, ("Four.",)),),
+            {"year": ("2020",), "author": ("Ann",)},
+            ("D1",),
+        ),
+        Document("ants [31m", "caf\xe9"),
+    ]
+
+
+def test_a_column_of_views_is_texts(tmp_path: Path) -> None:
+    """Polars writes texts as views."""
+    table = pa.table({"text": pa.array(["In spirals, slowly.", "b"], pa.string_view())})
+    with pa.ipc.new_file(tmp_path / "x.arrow", table.schema) as writer:
+        writer.write_table(table)
+    assert [document.text for document in read(tmp_path / "x.arrow")] == ["In spirals, slowly.", "b"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": None}, "x.arrow:2: id is null, expected a text"),
+        ({"id": " "}, 'x.arrow:2: id is " ", expected a text'),
+        ({"sections": [{"heading": "", "level": -1, "paragraphs": []}]}, "x.arrow:2: sections[0].level is -1"),
+        ({"sections": [{"heading": "", "level": 1, "paragraphs": [None]}]}, "x.arrow:2: paragraphs holds null"),
+        ({"sections": [None]}, "x.arrow:2: sections[0] is null, expected an object with heading, level, paragraphs"),
+        ({"labels": ["D1", None]}, "x.arrow:2: labels holds null, expected a list of label ids"),
+        (
+            {"metadata": [("a", ["b"]), ("a", [])]},
+            "x.arrow: is no Arrow file, or a damaged one (a map has a key twice)",
+        ),
+    ],
+)
+def test_what_no_other_reader_takes_is_refused_with_its_row(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    assert refusal(by_pyarrow(tmp_path, BEES, {**BEES, "id": "wasps", **change})).startswith(message)
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+def test_a_compressed_file_is_refused_before_it_is_unpacked(tmp_path: Path, compression: str) -> None:
+    path = by_pyarrow(tmp_path, {**BEES, "abstract": "a" * 10_000_000}, compression=compression)
+    before = pa.total_allocated_bytes()
+    assert refusal(path) == "x.arrow: is no Arrow file, or a damaged one (it is compressed; write it uncompressed)"
+    assert pa.total_allocated_bytes() - before < 1_000_000
+
+
+def test_a_dictionary_is_refused_since_one_short_text_could_stand_for_many_long_ones(tmp_path: Path) -> None:
+    table = pa.table({"text": pa.array(["bees", "bees"]).dictionary_encode()})
+    with pa.ipc.new_file(tmp_path / "x.arrow", table.schema) as writer:
+        writer.write_table(table)
+    assert refusal(tmp_path / "x.arrow") == (
+        "x.arrow: is no Arrow file, or a damaged one (it holds a dictionary; write texts as they are)"
+    )
+
+
+def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
+    path = by_pyarrow(tmp_path, BEES)
+    path.write_bytes(path.read_bytes().replace(b"They", b"\xff\xff\xff\xff"))
+    assert "Invalid UTF8" in refusal(path)
+
+
+@pytest.mark.filterwarnings("error")
+def test_damage_anywhere_is_an_input_error_or_harmless(tmp_path: Path) -> None:
+    whole = by_pyarrow(tmp_path, *({**BEES, "id": str(i)} for i in range(20))).read_bytes()
+    rng = random.Random(1)
+    refused = 0
+    for _ in range(300):
+        content = bytearray(whole)
+        for _ in range(rng.choice((1, 4, 32))):
+            content[rng.randrange(8, len(content))] = rng.randrange(256)
+        found = outcome(written(tmp_path, bytes(content), "mutated.arrow"))
+        refused += isinstance(found, str)
+        assert not isinstance(found, str) or "mutated.arrow" in found
+    assert refused > 0
+
+
+TABLE = pa.table({"text": ["bees fly", "banks lend"] * 20, "labels": [["bee", "wasp"], []] * 20, "year": range(40)})
+
+DAMAGE = """
+import sys
+from pathlib import Path
+from tagwright.errors import TagwrightError
+from tagwright.readers.documents.tables import read_parquet
+path, sound = Path(sys.argv[1]), Path(sys.argv[1]).read_bytes()
+footer = len(sound) - 8 - int.from_bytes(sound[-8:-4], "little")
+for place in range(footer, len(sound)):
+    damaged = bytearray(sound)
+    damaged[place] ^= 1
+    path.write_bytes(damaged)
+    try:
+        list(read_parquet(path))
+        print("read")
+    except TagwrightError as error:
+        assert "\\n" not in str(error), error
+        print("refused")
+"""
+
+
+def test_a_damaged_footer_does_not_end_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    pq.write_table(TABLE, path, store_schema=False)
+    done = subprocess.run([sys.executable, "-c", DAMAGE, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {"read", "refused"}
+
+
+def test_a_bomb_in_any_row_group_is_refused(tmp_path: Path) -> None:
+    """The limit of 1,000 bytes and a hundred times the file are both exceeded by the second row group alone."""
+    path = tmp_path / "x.parquet"
+    with pq.ParquetWriter(path, pa.schema({"text": pa.string()}), compression="zstd", use_dictionary=False) as writer:
+        for text in ("bees", "a" * 1_000_000):
+            writer.write_table(pa.table({"text": [text]}))
+    assert path.stat().st_size < 10_000
+    with document_limit(1_000):
+        assert refusal(path).startswith("x.parquet: holds 1,000,")
+
+
+def test_a_large_row_group_that_is_packed_like_text_is_read(tmp_path: Path) -> None:
+    """Sixty times the limit for a document, of many documents."""
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"text": [f"bees fly {row:05}" for row in range(4_000)]}), path, compression="zstd")
+    with document_limit(1_000):
+        assert len(read(path)) == 4_000
+
+
+def test_lists_in_several_row_groups_are_read(tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "x.parquet", row_group_size=10)
+    assert [document.labels for document in read(tmp_path / "x.parquet")] == [("bee", "wasp"), ()] * 20
+
+
+def test_a_column_of_maps_is_read_and_measured_row_by_row(tmp_path: Path) -> None:
+    """Maps of all four rows are stored together; only that of the last one is above the limit."""
+    kind = pa.map_(pa.string(), pa.list_(pa.string()))
+    metadata = pa.array([[("author", ["Ann"])], None, [("author", [400 * "a"])], [("author", [2_000 * "a"])]], kind)
+    pq.write_table(
+        pa.table({"id": ["1", "2", "3", "4"], "title": ["Bees"] * 4, "metadata": metadata}), tmp_path / "x.parquet"
+    )
+    with document_limit(1_000):
+        found = read(tmp_path / "x.parquet")
+    assert [document.metadata for document in found] == [{"author": ("Ann",)}, {}, {"author": (400 * "a",)}]

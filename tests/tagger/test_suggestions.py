@@ -1,0 +1,78 @@
+"""Suggestions for many documents: batch by batch, with their evidence and with neighbours that share a label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tagwright import zero_shot
+from tagwright.app.commands.suggest import explained_by_neighbours
+from tagwright.data.corpus import Corpus
+from tagwright.graph.neighbours import NetworkEvidence
+from tagwright.stages.names.exact_match import ExactMatch
+from tagwright.tagger import Tagger, batches, pipeline
+from tagwright.tagger.acceptance import SuggestOptions
+from tagwright.types import Document, Label
+
+TAGGER = zero_shot(["Bees", "Rain"], stages=["exact_match"], language="en")
+CORPUS = Corpus.of(
+    [
+        Document("a", "Bees in the rain", metadata={"author": ("Ann",)}),
+        Document("b", "Rain", metadata={"author": ("Ann",)}),
+        Document("Bees", "All about bees"),
+    ]
+)
+
+
+def named(*, exclude_self: bool = False) -> list[tuple[str, set[str]]]:
+    found = TAGGER.suggestions(CORPUS, SuggestOptions(exclude_self=exclude_self))
+    return [(document.id, {each.name for each in labels}) for document, labels in found]
+
+
+def test_each_document_comes_with_its_labels() -> None:
+    assert named() == [("a", {"Bees", "Rain"}), ("b", {"Rain"}), ("Bees", {"Bees"})]
+
+
+def test_a_document_that_is_a_label_is_not_tagged_with_itself() -> None:
+    assert named(exclude_self=True) == [("a", {"Bees", "Rain"}), ("b", {"Rain"}), ("Bees", set())]
+
+
+def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = named()
+    monkeypatch.setattr(pipeline, "batches", lambda documents: batches(documents, 2))
+    assert named() == whole
+
+
+def test_evidence_and_neighbours_are_added_when_asked_for() -> None:
+    (_, found), (_, shared), (_, alone) = explained_by_neighbours(TAGGER, CORPUS, SuggestOptions(), ["P-A-P"])
+    near = {each.name: each.neighbours for each in found}
+    assert near == {"Rain": (NetworkEvidence("P-A-P", 1, 1, ("b",)),), "Bees": ()}
+    assert shared[0].neighbours == (NetworkEvidence("P-A-P", 1, 1, ("a",)),)
+    assert alone[0].neighbours == ()
+    assert [each.stage for each in shared[0].evidence] == ["exact_match"]
+    plain = [each for labels in TAGGER.suggest(CORPUS) for each in labels]
+    assert all(not each.evidence and not each.neighbours for each in plain)
+
+
+class Counting(ExactMatch):
+    """Exact match that counts the documents of each batch that it reads."""
+
+    def __init__(self, labels: Sequence[Label]) -> None:
+        super().__init__(labels)
+        self.batches: list[int] = []
+
+    def read(self, documents: Sequence[Document]) -> Any:
+        self.batches.append(len(documents))
+        return super().read(documents)
+
+
+def test_a_document_is_read_once_for_its_labels_and_their_evidence() -> None:
+    stage = Counting(TAGGER.vocabulary)
+    tagger = Tagger(TAGGER.vocabulary, {"exact_match": stage})
+    found = [labels for _, labels in tagger.suggestions(CORPUS, SuggestOptions(), explain=True)]
+    assert stage.batches == [3]
+    assert tagger.explain(CORPUS) == found
+    assert stage.batches == [3, 3]
+    assert [len(each.evidence) for labels in found for each in labels] == [1, 1, 1, 1]
