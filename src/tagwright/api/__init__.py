@@ -155,7 +155,7 @@ def evaluate(
     """
     from tagwright.evaluation import dataset, scores
 
-    scores.check_names(measures or ())
+    scores.check_measures(measures or ())
     if isinstance(gold, Run):
         if not isinstance(found, Run):
             raise ConfigError("a tagger is scored on documents; give them, with their labels")
@@ -190,12 +190,12 @@ def compare(
     (1.0, 1.0, 0.0)
     """
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.scores import check_names
+    from tagwright.evaluation.scores import check_measures
     from tagwright.evaluation.significance import compare_all
 
     *given, gold = found or (None,)
     named = _named(given)
-    check_names(measures or ())
+    check_measures(measures or ())
     if isinstance(gold, Run):
         if not all(isinstance(each, Run) for each in named.values()):
             raise ConfigError("a tagger is compared on documents; give them, with their labels, as the last argument")
@@ -282,7 +282,7 @@ def _tagged(
 ) -> tuple[dataset.EvaluationSet, dict[str, Run]]:
     """The evaluation set, and what each tagger and run suggests for it."""
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.scores import depth
+    from tagwright.evaluation.scores import greatest_k
 
     check_names(rules, dataset.TaskArguments.__annotations__)
     taggers = [each for each in found.values() if isinstance(each, Tagger)]
@@ -297,7 +297,7 @@ def _tagged(
             raise ConfigError("the taggers have different vocabularies; give them one: tagger.with_labels(labels)")
     seen = None if train is None else _corpus(train, None)
     task = dataset.task(_corpus(gold, y), vocabulary, seen, **rules)
-    deepest = max(dataset.DEPTH, depth(measures or ()))
+    deepest = max(dataset.DEPTH, greatest_k(measures or ()))
     runs = {
         name: task.aligned(each) if isinstance(each, Run) else dataset.tag(each, task, deepest)
         for name, each in found.items()

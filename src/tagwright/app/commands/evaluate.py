@@ -65,7 +65,9 @@ def evaluate(
         assert tagger is not None
         suggested = dataset.tag(tagger, task)
     if per_label:
-        scores.write_per_label(scores.per_label(suggested, task.gold, train=task.train), task.vocabulary, per_label)
+        scores.write_label_scores(
+            scores.label_scores(suggested, task.gold, train=task.train), task.vocabulary, per_label
+        )
     measured = dataset.score(suggested, task)
     if report:
         origin = run or chosen.model or "the zero-shot method"

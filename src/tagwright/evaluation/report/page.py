@@ -16,7 +16,7 @@ from tagwright.evaluation.dataset import EvaluationSet
 from tagwright.evaluation.metrics import by_frequency
 from tagwright.evaluation.report.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.scores import LabelScore, Scores, per_label, slice_rows, split
+from tagwright.evaluation.scores import LabelScore, Scores, label_scores, slice_rows, split_measure
 from tagwright.evaluation.significance import MEANING_OF_P, Comparison, Comparisons, comparison_rows
 from tagwright.evaluation.tables import Rows, percent
 from tagwright.tagger import Tagger
@@ -69,7 +69,7 @@ def sentence(name: str) -> str:
     >>> sentence("P@5")
     'Precision: of the first 5 suggestions, the share that is right.'
     """
-    kind, k = split(name)
+    kind, k = split_measure(name)
     if name == "P@1":
         return "Precision: the share of first suggestions that are right."
     return SENTENCES[kind].replace("first k", f"first {k}")
@@ -81,7 +81,7 @@ def explained(names: Iterable[str]) -> dict[str, str]:
     >>> list(explained(["P@1", "P@5", "answered"]))
     ['P@k', 'answered']
     """
-    kinds = dict.fromkeys(split(name)[0] for name in names)
+    kinds = dict.fromkeys(split_measure(name)[0] for name in names)
     without_k = ("answered", "AURC", "AUGRC")
     return {kind if kind in without_k else f"{kind}@k": SENTENCES[kind] for kind in kinds if kind in SENTENCES}
 
@@ -307,7 +307,7 @@ def most_missed(run: Run, gold: Run, count: int) -> list[LabelScore]:
     >>> [(label.label, label.fn) for label in most_missed(run, gold, 9)]
     [(0, 2), (1, 1)]
     """
-    rows = (row for row in per_label(run, gold, k=FIRST) if row.fn)
+    rows = (row for row in label_scores(run, gold, k=FIRST) if row.fn)
     return sorted(rows, key=lambda row: (-row.fn, -row.tp, row.label))[:count]
 
 

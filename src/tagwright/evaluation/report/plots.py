@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
 from tagwright.evaluation.calibration import ReliabilityBin, RiskCoverage
-from tagwright.evaluation.metrics import Bin
+from tagwright.evaluation.metrics import FrequencyBin
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.tables import between, percent
+from tagwright.evaluation.tables import percent, percent_interval
 
 SPAN, _TALL = 1000, 14
 "Size of the drawing of an interval, in SVG units; it is stretched to the available width."
@@ -32,7 +32,7 @@ def interval_table(rows: Mapping[str, Score], sign: str = "") -> str:
 
     body = "\n".join(
         f'<tr><th scope="row">{escape(name)}</th><td class="bar">{_interval(estimate, at)}</td>'
-        f"<td>{percent(estimate.value, sign)}</td><td>{between(estimate)}</td></tr>"
+        f"<td>{percent(estimate.value, sign)}</td><td>{percent_interval(estimate)}</td></tr>"
         for name, estimate in rows.items()
     )
     head = '<tr><th scope="col"></th><th scope="col"></th><th scope="col">%</th><th scope="col">95% interval</th></tr>'
@@ -49,7 +49,7 @@ def _interval(estimate: Score, at: Callable[[float], str]) -> str:
     )
 
 
-def rank_plot(curves: Mapping[str, Sequence[Bin]]) -> str:
+def rank_plot(curves: Mapping[str, Sequence[FrequencyBin]]) -> str:
     """DEPL Fig. 1: macro-F1 of labels from rare to frequent, a line for each run."""
     top = max((bin_.macro_f1 for curve in curves.values() for bin_ in curve), default=0.0) or 1.0
     last = max((curve[-1].last for curve in curves.values() if curve), default=1) or 1
