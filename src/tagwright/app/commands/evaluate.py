@@ -58,7 +58,7 @@ def evaluate(
     tagger = None if run else inputs.tagger(chosen, corpus)
     labels = inputs.vocabulary(chosen) if tagger is None else tagger.vocabulary
     shown = inputs.in_languages_of(corpus, chosen, labels)
-    task = dataset.task(corpus, shown, seen, **vars(scoring), **vars(arranged))
+    task = dataset.evaluation_set(corpus, shown, seen, **vars(scoring), **vars(arranged))
     if run:
         suggested = dataset.read_run(run, task)
     else:
@@ -111,9 +111,9 @@ def compare(
         vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
     else:
         vocabulary = union([each.vocabulary for each in taggers])
-    task = dataset.task(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
+    task = dataset.evaluation_set(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
     suggested = [dataset.read_run(file, task) for file in run]
-    suggested += [dataset.tag_by_own_labels(each, task) for each in taggers]
+    suggested += [dataset.tag_across_vocabularies(each, task) for each in taggers]
     names = run_names(len(files))
     runs, sources = dict(zip(names, suggested, strict=True)), dict(zip(names, files, strict=True))
     comparison = dataset.compare(runs, task)
