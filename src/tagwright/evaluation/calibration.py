@@ -23,7 +23,7 @@ BINS = 10
 "Bins of a calibration error, as in Naeini et al. 2015; with more of them, small samples would measure noise."
 
 SELECTION_DEPTH = 10
-"Suggestions of each document among which AURC, AUGRC and the thresholds for wrong labels select."
+"Suggestions of each document that can be accepted, for AURC, AUGRC and bounds of wrong labels."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +113,7 @@ class Calibration:
     measures: Mapping[str, Score]
     reliability: tuple[ReliabilityBin, ...]
     risk_coverage: RiskCoverage
-    thresholds: tuple[Threshold, ...] = ()
+    thresholds: tuple[Threshold, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form: the measures and the thresholds."""

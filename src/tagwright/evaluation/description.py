@@ -42,7 +42,7 @@ class Description:
     methods: tuple[str, ...]
     fields: Mapping[str, bool]
     advice: Advice
-    best_at: tuple[Advice, ...] = ()
+    best_at: tuple[Advice, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form, the fields by their names."""

@@ -18,8 +18,9 @@ from tagwright.types import Doubles, Mask, Run
 class Score(float):
     """The value of a measure, a number, with its 95% interval; the documents are a random sample of all possible ones.
 
-    value: of the measure, in its own unit; shares are from 0 to 1. low, high: the ends of the interval. A score equals
-    a number of the same value, and another score of the same value and interval.
+    A score equals a number of the same value, and another score of the same value and interval.
+
+    value: of the measure, from 0 to 1, or a difference from -1 to 1. low, high: the ends of the interval.
 
     >>> score = Score(0.5, 0.25, 0.75)
     >>> score, score.value, score.high, score + 1

@@ -3,7 +3,7 @@
 import csv
 import difflib
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -15,31 +15,9 @@ from numpy.typing import NDArray
 from tagwright.core.display import html_table, many
 from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
+from tagwright.evaluation import metrics
 from tagwright.evaluation.calibration import Calibration, Judged, assess
-from tagwright.evaluation.metrics import (
-    AncestorOverlap,
-    Contingency,
-    Gains,
-    Hits,
-    answered,
-    f1,
-    hierarchical_f1,
-    hierarchical_precision,
-    hierarchical_recall,
-    inverse_propensity,
-    known_labels,
-    label_counts,
-    label_coverage,
-    labelled,
-    ndcg,
-    precision,
-    psndcg,
-    psp,
-    recall,
-    sample_f1,
-    success,
-    with_ancestors,
-)
+from tagwright.evaluation.metrics import AncestorOverlap, Contingency, Gains, Hits, label_counts, labelled
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates, to_json
 from tagwright.evaluation.tables import Rows, as_text, percent, score_rows
 from tagwright.types import Doubles, Label, Longs, Mask, Run
@@ -47,9 +25,8 @@ from tagwright.types import Doubles, Label, Longs, Mask, Run
 _log = logging.getLogger(__name__)
 
 STANDARD = (
-    *("P@1", "P@3", "P@5", "F1@5", "nDCG@3", "nDCG@5", "nDCG@10"),
-    *("R@10", "R@20", "R@100", "macro-F1@5", "answered"),
-)
+    "P@1", "P@3", "P@5", "F1@5", "nDCG@3", "nDCG@5", "nDCG@10", "R@10", "R@20", "R@100", "macro-F1@5", "answered",
+)  # fmt: skip
 "The measures of an evaluation that names none."
 
 WITH_TRAIN = ("PSP@1", "PSP@3", "PSP@5", "PSnDCG@3", "PSnDCG@5", "macro-F1-tail@5")
@@ -167,7 +144,7 @@ def evaluate(
         raise ValueError(f"{len(lengths)} lengths for {len(gold)} documents")
     whole = _estimates(inputs, run, gold, samples, seed)
     if labels:
-        share = label_coverage(run, labels, 10)
+        share = metrics.label_coverage(run, labels, 10)
         whole["coverage@10"] = Score(share, share, share)  # a count of this run, not an estimate
     by_document = replace(inputs, names=tuple(name for name in inputs.names if split_measure(name)[0] in _SLICED))
     parts = {
@@ -176,7 +153,7 @@ def evaluate(
     }
     if run.confidences is None:
         return Scores(len(gold), whole, parts)
-    judged = Judged.of(run, run.confidences, with_ancestors(gold, above) if broad else gold)
+    judged = Judged.of(run, run.confidences, metrics.with_ancestors(gold, above) if broad else gold)
     return Scores(len(gold), whole, parts, assess(judged, samples=samples, seed=seed))
 
 
@@ -233,13 +210,7 @@ class MeasureInputs:
     "Sparse (labels, labels), see `metrics.ancestors`."
 
     @classmethod
-    def of(
-        cls,
-        runs: Sequence[Run],
-        names: Sequence[str] | None,
-        train: Run | None,
-        above: Any = None,
-    ) -> Self:
+    def of(cls, runs: Sequence[Run], names: Sequence[str] | None, train: Run | None, above: Any) -> Self:
         """Check the names and count the training labels. Raises ConfigError for a measure that cannot be computed.
 
         runs: they and train hold every label that is counted. names: None for the standard measures.
@@ -252,8 +223,8 @@ class MeasureInputs:
             _check_inputs(name, trained=train is not None, hierarchical=above is not None)
         if train is None:
             return cls(names=tuple(names), above=above)
-        counts = label_counts(train, known_labels(*runs, train))
-        reward = inverse_propensity(counts, len(train))
+        counts = label_counts(train, metrics.known_labels(*runs, train))
+        reward = metrics.inverse_propensity(counts, len(train))
         return cls(names=tuple(names), counts=counts, reward=reward, above=above)
 
 
@@ -347,11 +318,11 @@ def label_scores(run: Run, gold: Run, *, train: Run | None = None, k: int = 5) -
     >>> label_scores(Run.from_rows([[0], [0]]), Run.from_rows([[0], [2]]), k=1)[0]
     LabelScore(label=0, train=None, tp=1, fp=1, fn=0, precision=0.5, recall=1.0, f1=0.6666666666666666)
     """
-    size = known_labels(run, gold, *([] if train is None else [train]))
+    size = metrics.known_labels(run, gold, *([] if train is None else [train]))
     table = Contingency.of(run, gold, size, k)
     tp, fp, fn = table.tp, table.fp, table.fn
     precision_and_recall = (np.divide(tp, whole, out=np.zeros(size), where=whole > 0) for whole in (tp + fp, tp + fn))
-    columns = [tp, fp, fn, *precision_and_recall, f1(tp, fp, fn)]
+    columns = [tp, fp, fn, *precision_and_recall, metrics.f1(tp, fp, fn)]
     rows = zip(*(column.tolist() for column in columns), strict=True)
     counts = [None] * size if train is None else label_counts(train, size).tolist()
     return [LabelScore(label, counts[label], *row) for label, row in enumerate(rows) if sum(row[:3])]
@@ -371,18 +342,10 @@ def write_label_scores(scores: Iterable[LabelScore], labels: Sequence[Label], pa
             writer.writerow([label.id, label.name, row.train, row.tp, row.fp, row.fn, *shares, label.notation])
 
 
-_ON_HITS: dict[str, Callable[[Hits, int], Doubles]] = {
-    "P": precision,
-    "R": recall,
-    "nDCG": ndcg,
-    "success": success,
-}
-_ON_GAINS: dict[str, Callable[[Gains, int], tuple[Doubles, Doubles]]] = {"PSP": psp, "PSnDCG": psndcg}
-_ON_OVERLAP: dict[str, Callable[[AncestorOverlap], tuple[Doubles, Doubles]]] = {
-    "hP": hierarchical_precision,
-    "hR": hierarchical_recall,
-    "hF": hierarchical_f1,
-}
+# Kinds of measures by what they are computed from; "F1" and "answered" also need the number of suggestions.
+_ON_HITS = {"P": metrics.precision, "R": metrics.recall, "nDCG": metrics.ndcg, "success": metrics.success}
+_ON_GAINS = {"PSP": metrics.psp, "PSnDCG": metrics.psndcg}
+_ON_OVERLAP = {"hP": metrics.hierarchical_precision, "hR": metrics.hierarchical_recall, "hF": metrics.hierarchical_f1}
 _MACRO = ("macro-F1", "macro-F1-tail")
 _SLICED = (*_ON_HITS, "F1", "answered", *_ON_GAINS)
 _NEED_TRAIN = {*_ON_GAINS, "macro-F1-tail"}
@@ -443,9 +406,9 @@ def _fractions(inputs: MeasureInputs, names: Sequence[str], run: Run, gold: Run)
         if gains is not None and kind in _ON_GAINS:
             return _ON_GAINS[kind](gains, k)
         if kind == "F1":
-            values = sample_f1(hits, np.diff(run.indptr), k)
+            values = metrics.sample_f1(hits, np.diff(run.indptr), k)
         else:
-            values = _ON_HITS[kind](hits, k) if kind in _ON_HITS else answered(run)
+            values = _ON_HITS[kind](hits, k) if kind in _ON_HITS else metrics.answered(run)
         return values, np.ones(len(values))
 
     return [fraction(name) for name in names]

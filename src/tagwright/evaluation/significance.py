@@ -1,7 +1,7 @@
 """Compare runs over the same documents: the difference of each measure, its 95% interval and its p value."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeVar
 
@@ -83,7 +83,7 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
     """
 
     documents: int
-    pairs: tuple[Comparison, ...] = field(default_factory=tuple)
+    pairs: tuple[Comparison, ...]
 
     def __getitem__(self, key: Any) -> Any:
         """Return one comparison by the names of its runs, or one measure of the only two runs. Raises ConfigError."""
