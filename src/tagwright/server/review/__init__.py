@@ -1,1 +1,1 @@
-"""The review page of the server, and training on what was decided there."""
+"""The review pages of the server, and training on what was decided there. Start at `review.Review`."""
