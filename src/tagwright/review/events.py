@@ -22,7 +22,7 @@ Action = Literal[ReviewerAction, "shown"]
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """One event of a review. Raises ConfigError for an unknown action, and for a label too many or missing.
+    """One event of a review. Raises ConfigError for an unknown action, or a label that is missing or not wanted.
 
     Parameters
     ----------

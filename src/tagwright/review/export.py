@@ -98,8 +98,9 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
     labels, and labels that reviewers disagree about, are removed. The second run has the labels that are known to be
     right or wrong, see `Decisions.judged`; a row without any is learned from as if it had not been reviewed.
 
-    Decisions on other documents are ignored; the log counts those on other texts of these documents and on labels that
-    the vocabulary lacks, which are left out too. Raises InputError if no decision is left.
+    Left out are decisions on other documents, on documents with nothing but labels added by search, on other texts of
+    these documents, and on labels that the vocabulary lacks; the log counts the last two. Raises InputError if no
+    decision is left.
     """
     if not file.is_file():
         raise InputError("no such file", file)

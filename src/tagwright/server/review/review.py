@@ -157,11 +157,13 @@ class Review:
             raise KeyError(decision.label)
         document = self.documents[number].id
         shown = self.decisions.shown(document).get((decision.reviewer, decision.label or ""))
-        rank, confidence, drawn_from = (shown.rank, shown.confidence, shown.drawn_from) if shown else (None, None, None)
-        model = shown.model if shown else self.model.version
-        self.decisions.add(
-            replace(decision, document=document, rank=rank, confidence=confidence, drawn_from=drawn_from, model=model)
-        )
+        if shown:
+            decision = replace(shown, action=decision.action, note=decision.note, time=decision.time)
+        else:
+            decision = replace(
+                decision, document=document, rank=None, confidence=None, drawn_from=None, model=self.model.version
+            )
+        self.decisions.add(decision)
 
     def progress(self) -> dict[str, float | None]:
         """Return what the header of each page shows.
