@@ -32,7 +32,7 @@ class ReviewQueue:
     documents: ReviewedDocuments
     decisions: Decisions
     model: ServedModel
-    order: Order = "given"
+    order: Order
     _key: tuple[object, ...] = field(default=(), init=False)
     "What `_places` was drawn for: numbers of documents, version, batches of finished documents."
     _places: Mapping[int, int] = field(default_factory=dict, init=False)

@@ -30,7 +30,7 @@ class Candidate(NamedTuple):
 
     suggestion: Suggestion
     rank: int
-    drawn_from: int | None = None
+    drawn_from: int | None
 
 
 class Sheet(NamedTuple):
@@ -139,11 +139,11 @@ class Review:
             others=tuple(sorted({event.reviewer for event in events if event.action == "done"} - {reviewer})),
         )
 
-    def search(self, query: str, k: int = 10) -> list[Row]:
-        """Return up to k labels that match a query, the best first, to add to a document."""
+    def search(self, query: str) -> list[Row]:
+        """Return up to ten labels that match a query, the best first, to add to a document."""
         model, uses = self.model.now(), self.decisions.uses()
         vocabulary = model.tagger.vocabulary
-        rows = (label_row(vocabulary, vocabulary.ids[position]) for position in model.search()(query, k))
+        rows = (label_row(vocabulary, vocabulary.ids[position]) for position in model.search()(query, 10))
         return [row._replace(uses=uses.get(row.id, 0)) for row in rows]
 
     def decide(self, number: int, decision: Decision) -> None:
