@@ -13,9 +13,9 @@ from tests.app.conftest import RIGHT, Command, write
 from tests.readers.documents.catalogue_records import marc_record, utf8
 
 from tagwright.data.corpus import Corpus
-from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
+from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
 
 WORDS = ("--set", 'stages=["exact_match", "tfidf"]', "--set", "weights=[0.5, 1.0]", "--quiet")

@@ -59,7 +59,7 @@ def reviews(
     from tagwright.readers.documents.columns import parse_columns
     from tagwright.review.decisions import Decisions
     from tagwright.review.documents import ReviewedDocuments
-    from tagwright.review.export import exported
+    from tagwright.review.export import export_lines
     from tagwright.review.file import ReviewFile
 
     if sample:
@@ -74,14 +74,14 @@ def reviews(
         )
     if not file.is_file():
         raise InputError("no such file; give a file of `tagwright serve --reviews`", file)
-    opened = ReviewFile.to_read(file)
+    opened = ReviewFile.open_existing(file)
     try:
         if export:
             wanted = output or "jsonl"
             if wanted != "csv" and (reading.columns or chosen.labels or chosen.model):
                 raise ConfigError("names (--labels, --model) and headers (--columns) are those of an export as csv")
             names = inputs.vocabulary(chosen) if chosen.labels or chosen.model else None
-            for line in exported(opened, wanted, names, parse_columns(reading.columns)):
+            for line in export_lines(opened, wanted, names, parse_columns(reading.columns)):
                 print(for_programs(line))
             return
         decisions = Decisions(opened)
