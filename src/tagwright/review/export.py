@@ -4,7 +4,7 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain
@@ -44,7 +44,7 @@ def labelled_documents(file: ReviewFile) -> Iterator[Document]:
 
 
 def export_lines(
-    file: ReviewFile, output: ExportFormat, names: Vocabulary | None = None, columns: Mapping[str, str] | None = None
+    file: ReviewFile, wanted: ExportFormat, names: Vocabulary | None = None, columns: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     """Return the lines of an export, without line ends. Raises InputError for a label that the format cannot hold.
 
@@ -54,10 +54,9 @@ def export_lines(
     removes, before cells that a spreadsheet would compute. names: a vocabulary, for a column label_names beside the
     ids. columns: other headers for these columns.
     """
-    if output == "csv":
+    if wanted == "csv":
         return _csv(file, names, columns or {})
-    formats: dict[str, Callable[[ReviewFile], Iterator[str]]] = {"jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv}
-    return formats[output](file)
+    return {"jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv}[wanted](file)
 
 
 def _jsonl(file: ReviewFile) -> Iterator[str]:
