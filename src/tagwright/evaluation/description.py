@@ -203,6 +203,7 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
 
 
 def _methods(survey: Survey, labels: Vocabulary | None, joining: str) -> Iterator[str]:
+    """Yield whether the data allow each kind of method. joining: names of the fields that join documents."""
     documents = len(survey.words)
     yield "zero_shot: yes, nothing is trained" if labels else "zero_shot: needs a vocabulary (--labels)"
     yield f"text pairs (RTS, MACLR): {_availability(survey.titled_texts, documents, 'a title and a text')}"
