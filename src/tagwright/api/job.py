@@ -229,10 +229,10 @@ class Job:
             return {"gold": gold, "judged": self.judged}
         if self.reviews is None:
             return {"gold": gold}
-        from tagwright.review.export import with_reviews
+        from tagwright.review.export import apply_reviews
 
-        reviewed = with_reviews(gold, documents, vocabulary, self.reviews)
-        return {"gold": reviewed.gold, "judged": reviewed.judged}
+        gold, judged = apply_reviews(gold, documents, vocabulary, self.reviews)
+        return {"gold": gold, "judged": judged}
 
     def _unlearnt(self, documents: Sequence[Document], vocabulary: Vocabulary) -> tuple[Run, Longs]:
         """Gold labels that training does not use, and the rows to check on; none without a check."""
