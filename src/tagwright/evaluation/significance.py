@@ -83,7 +83,7 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
     """
 
     documents: int
-    pairs: tuple[Comparison, ...]
+    pairs: tuple[Comparison, ...] = ()
 
     def __getitem__(self, key: Any) -> Any:
         """Return one comparison by the names of its runs, or one measure of the only two runs. Raises ConfigError."""
