@@ -173,12 +173,8 @@ def test_statistics_by_hand(path: Path) -> None:
         {"reviewers": ["Ann", "client"], "kappa": None},
         {"reviewers": ["Ben", "client"], "kappa": None},
     ]
-    assert (statistics["all_documents"], statistics["documents"], statistics["done"], statistics["verdicts"]) == (
-        3,
-        2,
-        1,
-        6,
-    )
+    counts = [statistics[name] for name in ("all_documents", "documents", "done", "verdicts")]
+    assert counts == [3, 2, 1, 6]
     assert statistics["differences"] == 1
     assert statistics["accepted_share"] == pytest.approx(5 / 6)
     text = printed(path)
