@@ -18,11 +18,11 @@ from tagwright.core.versions import in_use
 from tagwright.errors import option
 from tagwright.readers.limits import document_limit, within_limits
 
-Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet"]
+Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet", "xlsx"]
 
 FORMATS = (
     "How to print; jsonl and trec are run files, spreadsheet is tsv with an apostrophe before cells that look like "
-    "formulas."
+    "formulas, xlsx an Excel workbook: > FILE.xlsx."
 )
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.")]
@@ -66,7 +66,7 @@ Encoding = Annotated[
     ),
 ]
 LabelFile = Annotated[
-    Path | None, typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or a name or path per line.")
+    Path | None, typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, XLSX, SKOS, or a name or path per line.")
 ]
 Language = Annotated[
     str,

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -29,6 +28,7 @@ from tagwright.types import Document, Run
 _log = logging.getLogger(__name__)
 
 ExportFormat: TypeAlias = Literal["jsonl", "verdicts", "tsv", "csv"]
+"The formats of text; `table` is a workbook's."
 
 _URI = re.compile(r"[^<>\s]+")
 
@@ -55,6 +55,13 @@ def exported(file: ReviewFile, wanted: ExportFormat) -> Iterator[str]:
     return _FORMATS[wanted](file)
 
 
+def table(file: ReviewFile) -> Iterator[tuple[str, str, str, str]]:
+    """The labelled documents as rows below a header: id, title, text, labels."""
+    yield "id", "title", "text", "labels"
+    for document in labelled_documents(file):
+        yield document.id, document.title, replace(document, title="").text, join_labels(document.labels)
+
+
 def _verdicts(file: ReviewFile) -> Iterator[str]:
     fields = ("document", "label", "reviewer", "time", "rank", "confidence", "drawn_from", "model")
     for event in Decisions(file).current():
@@ -74,12 +81,7 @@ def _tsv(file: ReviewFile) -> Iterator[str]:
 
 
 def _csv(file: ReviewFile) -> Iterator[str]:
-    cells = (
-        (each.id, each.title, replace(each, title="").text, join_labels(each.labels))
-        for each in labelled_documents(file)
-    )
-    rows = chain([("id", "title", "text", "labels")], cells)
-    return table_lines((list(map(escape_formula, row)) for row in rows), "csv")
+    return table_lines((list(map(escape_formula, row)) for row in table(file)), "csv")
 
 
 def _json(content: Mapping[str, object]) -> str:

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
+from tagwright.core.outputs import write_output
 from tagwright.errors import InputError
 
 FORMAT = 1
@@ -64,6 +65,17 @@ class ReviewFile:
         """Release the file."""
         self._database.close()
 
+    def copy_to(self, path: Path) -> None:
+        """Write a copy of all that is stored, in one step, also while others write here.
+
+        Raises OccupiedError for a file that is a database already, StorageError when it cannot be read or written.
+        """
+        with write_output(path) as temporary, self._lock:
+            try:
+                self._database.execute("VACUUM INTO ?", (str(temporary),))
+            except sqlite3.Error as error:
+                raise StorageError(str(error), path) from None
+
     def insert(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[int]:
         """Insert rows together, all of them or none; they are on disk when this returns. Returns their numbers.
 
@@ -109,6 +121,7 @@ class ReviewFile:
         if self._version() not in (None, FORMAT):
             raise InputError("is a database of something else, or of another version of Tagwright", self.path)
         execute("PRAGMA journal_mode = WAL")
+        execute("PRAGMA wal_autocheckpoint = 1")  # what copies this file alone, without its journal, misses nothing
         execute("PRAGMA synchronous = FULL")  # an acknowledged decision survives a power cut, not only a kill
         with self._database:
             execute("BEGIN IMMEDIATE")  # another process may open the file as well

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from tagwright.app.arguments import Chosen, Conditions, Json, Quiet, Reading
+from tagwright.core.outputs import Written
 from tagwright.core.display import escaped, for_programs, print_json
 from tagwright.errors import ConfigError, InputError
 
@@ -32,12 +34,17 @@ def reviews(
     sample: Annotated[
         bool, typer.Option("--sample", help="Choose documents of DOCS without labels to label next; print their ids.")
     ] = False,
+    backup: Annotated[
+        Path | None,
+        Written(),
+        typer.Option(metavar="COPY", help="Copy all of the review to this file, also while a server has it open."),
+    ] = None,
     output: Annotated[
-        Literal["jsonl", "verdicts", "tsv", "csv", "text"] | None,
+        Literal["jsonl", "verdicts", "tsv", "csv", "xlsx", "text"] | None,
         typer.Option(
             "--format",
             help="Of --export; jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; tsv: for "
-            "Annif; csv. Of --sample; text: ids; jsonl: ids and titles.",
+            "Annif; csv; xlsx: an Excel workbook, > FILE.xlsx. Of --sample; text: ids; jsonl: ids and titles.",
             show_default="jsonl; text",
         ),
     ] = None,
@@ -53,10 +60,12 @@ def reviews(
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Show progress of a review and agreement of its reviewers, or export its decisions; choose documents to review."""
+    """Show progress of a review and agreement of its reviewers; export or copy its decisions; choose what to review."""
+    from tagwright.app.render import refuse_terminal
+    from tagwright.readers.workbooks import write_workbook
     from tagwright.review.decisions import Decisions
     from tagwright.review.documents import ReviewedDocuments
-    from tagwright.review.export import exported
+    from tagwright.review.export import exported, table
     from tagwright.review.file import ReviewFile
 
     if sample:
@@ -71,14 +80,20 @@ def reviews(
         )
     if not file.is_file():
         raise InputError("no such file; give a file of `tagwright serve --reviews`", file)
+    if output == "xlsx":
+        refuse_terminal("reviewed.xlsx")
     opened = ReviewFile.to_read(file)
     try:
-        if export:
+        if backup:
+            opened.copy_to(backup)
+        elif output == "xlsx":
+            write_workbook(table(opened), sys.stdout.buffer, "documents")
+        elif export:
             for line in exported(opened, output or "jsonl"):
                 print(for_programs(line))
-            return
-        decisions = Decisions(opened)
-        _show(decisions.statistics(), len(ReviewedDocuments(opened)), len(decisions.differences()), as_json=as_json)
+        else:
+            decisions = Decisions(opened)
+            _show(decisions.statistics(), len(ReviewedDocuments(opened)), len(decisions.differences()), as_json=as_json)
     finally:
         opened.close()
 
