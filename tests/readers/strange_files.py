@@ -176,6 +176,11 @@ def table(columns: Callable[[int], Mapping[str, list[Any]]], arrow: bool = False
     return file
 
 
+_SHARED = "xl/sharedStrings.xml"
+_KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+_SHEETS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
 def sheet(rows: Callable[[int], str], texts: Callable[[int], str] = lambda _: "") -> Shape:
     """An Excel workbook with these rows below a header, and these shared texts."""
 
@@ -190,9 +195,12 @@ def sheet(rows: Callable[[int], str], texts: Callable[[int], str] = lambda _: ""
                 content = old.read(name).decode()
                 if name == "xl/worksheets/sheet1.xml":
                     content = content.replace("</sheetData>", f"{rows(pieces)}</sheetData>")
-                if name == "xl/sharedStrings.xml":
-                    content = content.replace("</sst>", f"{texts(pieces)}</sst>")
+                if name == "[Content_Types].xml":
+                    content = content.replace(
+                        "</Types>", f'<Override PartName="/{_SHARED}" ContentType="{_KIND}"/></Types>'
+                    )
                 new.writestr(name, content)
+            new.writestr(_SHARED, f'<sst xmlns="{_SHEETS}">{texts(pieces)}</sst>')
         return packed.getvalue()
 
     return file

@@ -12,6 +12,7 @@ from typing import Any
 import openpyxl
 import pytest
 from tests.readers.reading import labels_refusal, read, refusal, written
+from tests.readers.strange_files import sheet
 
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
@@ -55,7 +56,9 @@ def test_a_sheet_is_read_as_a_csv_is(tmp_path: Path, name: str) -> None:
 
 
 def test_columns_may_be_named(tmp_path: Path) -> None:
-    path = workbook(tmp_path / "x.xlsx", notes=[["Name", "Title"], ["1", "no"]], books=[["Werk", "Codes"], ["Bees", "x"]])
+    path = workbook(
+        tmp_path / "x.xlsx", notes=[["Name", "Title"], ["1", "no"]], books=[["Werk", "Codes"], ["Bees", "x"]]
+    )
     (document,) = Corpus.read(path, columns={"title": "Werk", "labels": "Codes"})
     assert (document.title, document.labels) == ("Bees", ("x",))
 
@@ -104,7 +107,11 @@ def test_a_wrong_sheet_is_refused_with_its_row(tmp_path: Path, rows: list[list[A
 
 
 def test_labels_are_read_with_the_words_of_other_tables(tmp_path: Path) -> None:
-    rows = [["Notation", "Name", "Broader", "label_de"], [59.5, "Insects", None, "Insekten"], ["595", "Bees", "59.5", "Bienen"]]
+    rows = [
+        ["Notation", "Name", "Broader", "label_de"],
+        [59.5, "Insects", None, "Insekten"],
+        ["595", "Bees", "59.5", "Bienen"],
+    ]
     path = workbook(tmp_path / "x.xlsx", about=[["Ours"]], labels=rows)
     labels = Vocabulary.read(path, language="en")
     assert [(each.name, each.notation, each.broader) for each in labels] == [
@@ -133,15 +140,26 @@ def test_what_is_written_is_text_and_never_a_formula(tmp_path: Path, caplog: pyt
 
 def test_a_hostile_workbook_is_refused_in_a_line(tmp_path: Path) -> None:
     path = workbook(tmp_path / "x.xlsx", records=ROWS)
-    sheet, good = "xl/worksheets/sheet1.xml", path.read_bytes()
+    part, good = "xl/worksheets/sheet1.xml", path.read_bytes()
     entities = '<!DOCTYPE x [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;">]><worksheet'
-    assert "is no Excel workbook" in refusal(changed(path, sheet, "<worksheet", entities))
+    assert "is no Excel workbook" in refusal(changed(path, part, "<worksheet", entities))
     path.write_bytes(good)
-    assert "beyond the last row" in refusal(changed(path, sheet, '<row r="3"', '<row r="99999999999"'))
+    assert "beyond the last row" in refusal(changed(path, part, '<row r="3"', '<row r="99999999999"'))
     path.write_bytes(good)
     with document_limit(2_000):
-        assert "unpacks to" in refusal(changed(path, sheet, "<sheetData>", " " * 30_000 + "<sheetData>"))
-    assert refusal(written(tmp_path, good[:900], "y.xlsx")).startswith("y.xlsx: is no Excel workbook (.xlsx), or a damaged")
+        assert "unpacks to" in refusal(changed(path, part, "<sheetData>", " " * 30_000 + "<sheetData>"))
+    assert refusal(written(tmp_path, good[:900], "y.xlsx")).startswith(
+        "y.xlsx: is no Excel workbook (.xlsx), or a damaged"
+    )
+
+
+def test_texts_that_cells_share_are_read(tmp_path: Path) -> None:
+    """As Excel writes them; with formatted parts."""
+    rows = '<row><c t="s"><v>1</v></c><c t="s"><v>0</v></c></row>'
+    texts = "<si><t>x|y</t></si><si><r><t>Honey </t></r><r><t>bees</t></r></si>"
+    content = sheet(lambda _: rows, lambda _: texts)(1)
+    assert isinstance(content, bytes)
+    assert read(written(tmp_path, content, "x.xlsx")) == [Document("2", "Honey bees", labels=("x", "y"))]
 
 
 def test_a_dimension_that_says_that_all_cells_are_used_costs_nothing(tmp_path: Path) -> None:

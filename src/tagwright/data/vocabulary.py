@@ -35,7 +35,16 @@ from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, say_chosen
 from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table, with_parents
 from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
-from tagwright.readers.lines import NOT_READ, WORKBOOKS, in_encoding, is_missing, open_bytes, replace_bytes, table_lines, write_lines
+from tagwright.readers.lines import (
+    NOT_READ,
+    WORKBOOKS,
+    in_encoding,
+    is_missing,
+    open_bytes,
+    replace_bytes,
+    table_lines,
+    write_lines,
+)
 from tagwright.readers.workbooks import write_workbook
 from tagwright.text.language import ALL, AUTO, check, likely
 from tagwright.text.words import clean
@@ -123,7 +132,7 @@ class Vocabulary(Sequence[Label]):
         names in several languages as `"names": {"en": [preferred, ...], "de": [...]}`, and descriptions as
         `"descriptions": {"en": [...], ...}`; `notation`; the lists `types`, `schemes`, `collections`, `related`,
         `exact`, `close`; or the Extreme Classification repository's `{"uid", "title", "content"}`, where the id is the
-        position. TSV without header: id or `<uri>`, name, notation. TSV, CSV and .xlsx with header: `id` or `uri`; `names`,
+        position. TSV without header: id or `<uri>`, name, notation. TSV, CSV, xlsx with header: `id` or `uri`; `names`,
         several separated by `|` or `;`, or `name`, or one `label_LANGUAGE` per language, or `names_LANGUAGE` for
         several; `description`, `description_LANGUAGE`; `notation`, and the lists, separated likewise; without ids, the
         name is the id; a URI without a name is left out as deprecated. Columns and keys may have the usual other names
@@ -160,10 +169,10 @@ class Vocabulary(Sequence[Label]):
     def write(self, path: Path | str) -> None:
         """Write a file in one step, in the format of its name as for `read`, gzip if it ends in `.gz`.
 
-        Read again, JSON lines, CSV, TSV and Excel workbooks give equal labels. SKOS has what SKOS says: names in their languages and
-        without, and no order of alternative ones; ids that are no URIs become some, which the log says. Raises
-        ConfigError for a format that cannot be written and an id that TSV cannot hold, TagwrightError when the file
-        cannot be written.
+        Read again, JSON lines, CSV, TSV and Excel workbooks give equal labels. SKOS has what SKOS says: names in their
+        languages and without, and no order of alternative ones; ids that are no URIs become some, which the log says.
+        Raises ConfigError for a format that cannot be written and an id that TSV cannot hold, TagwrightError when the
+        file cannot be written.
         """
         if (file_format := _format(Path(path), None)) == "xlsx":
             with replace_bytes(path) as stream:

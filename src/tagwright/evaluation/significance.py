@@ -209,7 +209,7 @@ def _differences(a: Sequence[Measures], b: Sequence[Measures], documents: int, s
     whole = np.ones((1, documents))
     points = values(a, whole)[0], values(b, whole)[0]
     drawn = [values(a, weights) - values(b, weights) for weights in bootstrap(documents, samples, seed)]
-    low, high = interval(points[0] - points[1], np.concatenate(drawn))
+    low, high = np.clip(interval(points[0] - points[1], np.concatenate(drawn)), -1, 1)
     rows = zip(names, *points, points[0] - points[1], low, high, strict=True)
     return {name: (float(in_a), float(in_b), Score(*map(float, estimate))) for name, in_a, in_b, *estimate in rows}
 

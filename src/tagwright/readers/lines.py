@@ -378,7 +378,7 @@ def text_field(record: Mapping[str, Any], key: str, place: Place) -> str:
 
 
 def texts_field(record: Mapping[str, Any], key: str, place: Place, separators: str = "") -> tuple[str, ...]:
-    """A list of clean texts, blank ones and NaN left out; empty when it is missing or null. Raises InputError otherwise.
+    """A list of clean texts without blank ones and NaN; empty when it is missing or null. Raises InputError otherwise.
 
     separators: of ids; what may stand between several in one text, for the remedy in the message.
     """

@@ -121,7 +121,7 @@ class ReviewFile:
         if self._version() not in (None, FORMAT):
             raise InputError("is a database of something else, or of another version of Tagwright", self.path)
         execute("PRAGMA journal_mode = WAL")
-        execute("PRAGMA wal_autocheckpoint = 1")  # what copies this file alone, without its journal, misses nothing
+        execute("PRAGMA wal_autocheckpoint = 1")  # what copies this file alone, without its log, misses nothing
         execute("PRAGMA synchronous = FULL")  # an acknowledged decision survives a power cut, not only a kill
         with self._database:
             execute("BEGIN IMMEDIATE")  # another process may open the file as well

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from tagwright.app.arguments import Chosen, Conditions, Json, Quiet, Reading
-from tagwright.core.outputs import Written
 from tagwright.core.display import escaped, for_programs, print_json
+from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
