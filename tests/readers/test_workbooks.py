@@ -20,7 +20,11 @@ from tagwright.readers.limits import document_limit
 from tagwright.readers.workbooks import write_workbook
 from tagwright.types import Document, Label
 
-ROWS = [["ID", "Title", "Text", "Labels", "Year"], ["a", "Bees", "They fly.", "x; y", 1999], ["b", "Wasps", None, "z"]]
+ROWS: list[list[Any]] = [
+    ["ID", "Title", "Text", "Labels", "Year"],
+    ["a", "Bees", "They fly.", "x; y", 1999],
+    ["b", "Wasps", None, "z"],
+]
 
 
 def workbook(path: Path, **sheets: Sequence[Sequence[Any]]) -> Path:
@@ -66,7 +70,12 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
 def test_the_first_sheet_with_a_header_is_read_which_the_log_says(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sheets = {"about": [["Made in May"], ["by us"]], "empty": [], "books": ROWS, "old": [["title"], ["Flies"]]}
+    sheets: dict[str, list[list[Any]]] = {
+        "about": [["Made in May"], ["by us"]],
+        "empty": [],
+        "books": ROWS,
+        "old": [["title"], ["Flies"]],
+    }
     path = workbook(tmp_path / "x.xlsx", **sheets)
     assert [document.title for document in read(path)] == ["Bees", "Wasps"]
     assert caplog.messages == [f'{path}: the sheet "books" is read; left out: about, old']
@@ -107,7 +116,7 @@ def test_a_wrong_sheet_is_refused_with_its_row(tmp_path: Path, rows: list[list[A
 
 
 def test_labels_are_read_with_the_words_of_other_tables(tmp_path: Path) -> None:
-    rows = [
+    rows: list[list[Any]] = [
         ["Notation", "Name", "Broader", "label_de"],
         [59.5, "Insects", None, "Insekten"],
         ["595", "Bees", "59.5", "Bienen"],

@@ -82,8 +82,8 @@ def read_label_rows(
     named = [column for part in ("name", "names") for column, _ in columns.get(part, ())]
     cells = ((row, [record[column] for column in named if column in record]) for row, record in every)
     if nameless := {row for row, texts in cells if texts and all(map(is_missing, texts))}:
-        rows = few([str(row) for row in sorted(nameless)])
-        _log.warning("labels: %s without a name left out: %s", many(len(nameless), "row"), rows)
+        numbers = few([str(row) for row in sorted(nameless)])
+        _log.warning("labels: %s without a name left out: %s", many(len(nameless), "row"), numbers)
         every = [(row, record) for row, record in every if row not in nameless]
     yield from with_parents(_labels(every, columns, "labels"), "labels")
 
