@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, time
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -55,16 +56,16 @@ def workbook_rows(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Ite
         _log.warning("%s: the sheet %s is read; left out: %s", path, shown(sheet.title), others)
     rows, width = _rows(sheet, path), len(_without_blank_end(header))
     while True:
-        with converting("has a row that cannot be read", "openpyxl", path):
-            row = next(rows, None)
-        if row is None:
+        with converting("has rows that cannot be read", "openpyxl", path):
+            some = list(islice(rows, 100))
+        for number, cells in some:
+            if sum(map(len, cells)) > largest_document():
+                leave_out(InputError(too_large(), path, number))
+            else:
+                cells = _without_blank_end(cells)
+                yield number, cells + [""] * (width - len(cells))
+        if not some:
             return
-        number, cells = row
-        if sum(map(len, cells)) > largest_document():
-            leave_out(InputError(too_large(), path, number))
-        else:
-            cells = _without_blank_end(cells)
-            yield number, cells + [""] * (width - len(cells))
 
 
 def write_workbook(rows: Iterable[Sequence[str | float]], stream: IO[bytes], sheet: str) -> None:
