@@ -65,7 +65,7 @@ def reviews(
     from tagwright.readers.workbooks import write_workbook
     from tagwright.review.decisions import Decisions
     from tagwright.review.documents import ReviewedDocuments
-    from tagwright.review.export import exported, table
+    from tagwright.review.export import export_lines, table
     from tagwright.review.file import ReviewFile
 
     if sample:
@@ -82,14 +82,14 @@ def reviews(
         raise InputError("no such file; give a file of `tagwright serve --reviews`", file)
     if output == "xlsx":
         refuse_terminal("reviewed.xlsx")
-    opened = ReviewFile.to_read(file)
+    opened = ReviewFile.open_existing(file)
     try:
         if backup:
             opened.copy_to(backup)
         elif output == "xlsx":
             write_workbook(table(opened), sys.stdout.buffer, "documents")
         elif export:
-            for line in exported(opened, output or "jsonl"):
+            for line in export_lines(opened, output or "jsonl"):
                 print(for_programs(line))
         else:
             decisions = Decisions(opened)
