@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -18,6 +18,7 @@ from tagwright.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from tagwright.review.decisions import Statistics
+    from tagwright.review.file import ReviewFile
 
 
 By: TypeAlias = Literal["uncertainty", "random", "length"]
@@ -44,7 +45,8 @@ def reviews(
         typer.Option(
             "--format",
             help="Of --export; jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; tsv: for "
-            "Annif; csv; xlsx: an Excel workbook, > FILE.xlsx. Of --sample; text: ids; jsonl: ids and titles.",
+            "Annif; csv: a row a document, with names beside the ids by --labels or --model, and other headers by "
+            "--columns; xlsx: the same as an Excel workbook, > FILE.xlsx. Of --sample; text: ids; jsonl: with titles.",
             show_default="jsonl; text",
         ),
     ] = None,
@@ -62,10 +64,8 @@ def reviews(
 ) -> None:
     """Show progress of a review and agreement of its reviewers; export or copy its decisions; choose what to review."""
     from tagwright.app.render import refuse_terminal
-    from tagwright.readers.workbooks import write_workbook
     from tagwright.review.decisions import Decisions
     from tagwright.review.documents import ReviewedDocuments
-    from tagwright.review.export import export_lines, table
     from tagwright.review.file import ReviewFile
 
     if sample:
@@ -86,16 +86,31 @@ def reviews(
     try:
         if backup:
             opened.copy_to(backup)
-        elif output == "xlsx":
-            write_workbook(table(opened), sys.stdout.buffer, "documents")
         elif export:
-            for line in export_lines(opened, output or "jsonl"):
-                print(for_programs(line))
+            _export(opened, output or "jsonl", reading, chosen)
         else:
             decisions = Decisions(opened)
             _show(decisions.statistics(), len(ReviewedDocuments(opened)), len(decisions.differences()), as_json=as_json)
     finally:
         opened.close()
+
+
+def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Chosen) -> None:
+    """Print an export. Raises ConfigError for names and headers of another format than a table."""
+    from tagwright.app import inputs
+    from tagwright.readers.documents.columns import parse_columns
+    from tagwright.readers.workbooks import write_workbook
+    from tagwright.review.export import export_lines, table
+
+    if wanted not in ("csv", "xlsx") and (reading.columns or chosen.labels or chosen.model):
+        raise ConfigError("names (--labels, --model) and headers (--columns) are those of csv and xlsx")
+    names = inputs.vocabulary(chosen) if chosen.labels or chosen.model else None
+    columns = parse_columns(reading.columns)
+    if wanted == "xlsx":
+        write_workbook(table(opened, names, columns), sys.stdout.buffer, "documents")
+        return
+    for line in export_lines(opened, wanted, names, columns):
+        print(for_programs(line))
 
 
 def _sample(
