@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagwright.core.display import escaped, for_programs, many, print_json
+from tagwright.core.extras import require
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
 from tagwright.errors import ConfigError
@@ -37,8 +38,9 @@ def print_lines(lines: Iterable[str]) -> None:
         print(for_programs(line))
 
 
-def refuse_terminal(name: str) -> None:
-    """Raise ConfigError where a workbook would be printed on a terminal. name: of a file, as an example."""
+def check_workbook_output(name: str) -> None:
+    """Raise ConfigError where a workbook cannot be printed: on a terminal, without openpyxl. name: of an example."""
+    require("writing Excel workbooks", "openpyxl")
     if sys.stdout.isatty():
         raise ConfigError(f"a workbook is no text that a terminal can show; write it to a file: > {name}")
 

@@ -63,7 +63,7 @@ def reviews(
     _quiet: Quiet = False,
 ) -> None:
     """Show progress of a review and agreement of its reviewers; export or copy its decisions; choose what to review."""
-    from tagwright.app.render import refuse_terminal
+    from tagwright.app.render import check_workbook_output
     from tagwright.review.decisions import Decisions
     from tagwright.review.documents import ReviewedDocuments
     from tagwright.review.file import ReviewFile
@@ -81,7 +81,7 @@ def reviews(
     if not file.is_file():
         raise InputError("no such file; give a file of `tagwright serve --reviews`", file)
     if output == "xlsx":
-        refuse_terminal("reviewed.xlsx")
+        check_workbook_output("reviewed.xlsx")
     opened = ReviewFile.open_existing(file)
     try:
         if backup:
@@ -103,7 +103,7 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Chosen) -
     from tagwright.review.export import export_lines, table
 
     if wanted not in ("csv", "xlsx") and (reading.columns or chosen.labels or chosen.model):
-        raise ConfigError("names (--labels, --model) and headers (--columns) are those of csv and xlsx")
+        raise ConfigError("names (--labels, --model) and headers (--columns) are those of an export as csv or xlsx")
     names = inputs.vocabulary(chosen) if chosen.labels or chosen.model else None
     columns = parse_columns(reading.columns)
     if wanted == "xlsx":

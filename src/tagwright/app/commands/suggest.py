@@ -41,13 +41,13 @@ def suggest(
 ) -> None:
     """Suggest labels for documents."""
     from tagwright.app import inputs
-    from tagwright.app.render import refuse_terminal
+    from tagwright.app.render import check_workbook_output
     from tagwright.app.suggestions import suggestion_lines, write_workbook
     from tagwright.data.corpus import Corpus
     from tagwright.tagger.acceptance import SuggestOptions
 
     if output == "xlsx":
-        refuse_terminal("suggestions.xlsx")
+        check_workbook_output("suggestions.xlsx")
     if path and not explain:
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
     options = SuggestOptions(**vars(cut))
