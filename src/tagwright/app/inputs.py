@@ -1,13 +1,14 @@
 """Shared functions of the commands: read documents, make or load a tagger, evaluate and compare."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from tagwright.app.arguments import Chosen, Reading
+from tagwright.core.checked import build
 from tagwright.core.display import many
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
@@ -38,7 +39,7 @@ def tagger(chosen: Chosen, documents: Iterable[Document] = ()) -> Tagger:
     if none is given. Without them, names in all languages are searched in every text, and the tagger can be saved.
     """
     if chosen.model and chosen.settings:
-        raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
+        return _with_language_model(tagger(replace(chosen, settings=[]), documents), chosen.settings)
     if chosen.model and not chosen.labels:
         next(iter(documents), None)
         return Tagger.load(chosen.model)
@@ -59,6 +60,23 @@ def tagger(chosen: Chosen, documents: Iterable[Document] = ()) -> Tagger:
     stages = made.combiner.describe(made.stages)
     hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
     return made
+
+
+def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
+    """The tagger, the first candidates of which a language model ranks again. Raises ConfigError for other settings."""
+    from tagwright.app.options import values_of
+    from tagwright.llm.options import LlmOptions
+    from tagwright.tagger.language_model import with_model
+
+    values = values_of(None, settings)
+    table = values.get("llm")
+    options = build(LlmOptions, table, "llm.") if isinstance(table, Mapping) else LlmOptions()
+    if set(values) != {"llm"} or options.keywords or not options.model:
+        raise ConfigError(
+            "a saved tagger (--model) keeps its configuration; --set can only add a language model that ranks its "
+            "first labels again: --set llm.model=NAME, and other llm options but llm.keywords"
+        )
+    return with_model(loaded, options)
 
 
 def read(docs: Sequence[str], reading: Reading) -> Corpus:

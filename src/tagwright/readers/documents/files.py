@@ -43,9 +43,9 @@ from tagwright.readers.documents.plain_text import (
     read_text,
 )
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv
+from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv, read_xlsx
 from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip, within_limits, within_time
-from tagwright.readers.lines import WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
+from tagwright.readers.lines import NOT_READ, WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -90,6 +90,7 @@ READERS: Mapping[str, Format] = {
     "json": _rows(read_json, ".json", text=True, paper=True),
     "tsv": _rows(read_tsv, ".tsv .tab", text=True),
     "csv": _rows(read_csv, ".csv", text=True),
+    "xlsx": _rows(read_xlsx, ".xlsx .xlsm"),
     "parquet": _rows(read_parquet, ".parquet .pq"),
     "arrow": _rows(read_arrow, ".arrow .feather"),
     "text": Format(read_text, " ".join(SUFFIXES), text=True, paper=True, labelled=True),
@@ -199,8 +200,10 @@ def guess_format(path: Path) -> str:
         return next((name for name, begin in _CONTENTS.items() if begin.match(start)), by_name)
     if not start:
         raise InputError(_EMPTY, path)
-    if _suffix(path) in WORKBOOKS or (start.startswith(b"PK\x03\x04") and b"xl/" in start):
-        raise InputError("is a spreadsheet workbook, which cannot be read; save the sheet as CSV", path)
+    if _suffix(path) in WORKBOOKS:
+        raise InputError(NOT_READ, path)
+    if start.startswith(b"PK\x03\x04") and b"xl/" in start:
+        return "xlsx"
     for sign, by_content in _SIGNS.items():
         if start.startswith(sign):
             return by_content
