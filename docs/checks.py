@@ -93,16 +93,6 @@ def check_transcript(source: str) -> None:
     check_shell("\n".join(line[2:] for line in source.splitlines() if line.startswith("$ ")))
 
 
-def check_yaml(source: str) -> None:
-    """Check a Kubernetes job: its containers run commands."""
-    import yaml
-
-    for container in yaml.safe_load(source)["spec"]["template"]["spec"]["containers"]:
-        assert container["command"] == ["sh", "-c"]
-        for script in container["args"]:
-            check_shell(script)
-
-
 def check_ini(source: str) -> None:
     """Check the form and, of a unit of systemd, the command that it starts and the variable that it sets for it."""
     found = ConfigParser(interpolation=None)
@@ -157,7 +147,6 @@ CHECKS = {
     "sh": check_shell,
     "bash": check_shell,
     "text": check_transcript,
-    "yaml": check_yaml,
     "ini": check_ini,
     "bibtex": check_citation,
     "nginx": check_nginx,
