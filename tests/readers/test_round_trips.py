@@ -21,10 +21,10 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.readers.lines import table_lines, write_lines
-from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
-from tagwright.review.export import exported
+from tagwright.review.events import Decision
+from tagwright.review.export import export_lines
 from tagwright.review.file import ReviewFile
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Run
@@ -45,7 +45,7 @@ def documents_as(wanted: str) -> Trip:
         file = ReviewFile(":memory:")
         ReviewedDocuments(file).add([Document(document, "Bees")])
         Decisions(file).add(Decision(document=document, reviewer="Ann", action="accept", label=label))
-        write_lines(exported(file, wanted), path)  # type: ignore[arg-type]
+        write_lines(export_lines(file, wanted), path)  # type: ignore[arg-type]
         file.close()
         (found,) = read(path)
         return [document if wanted == "tsv" else found.id, *found.labels]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.review.current import Decision, StandingDecisions
 from tagwright.review.decisions import Decisions, Difference
+from tagwright.review.events import CurrentDecisions, Decision
 from tagwright.review.file import ReviewFile
 from tagwright.review.recall import RightLabels
 
@@ -130,7 +130,7 @@ def test_recall_is_estimated_from_random_candidates_by_hand(store: Decisions) ->
     # One right suggestion a document; half of those drawn are right, so two of the four below each are missed.
     assert found.value == pytest.approx(1 / 3)
     assert found.drawn == 2
-    assert store.totals() == (2, 1.0)  # the random candidate is no suggestion
+    assert store.progress() == (2, 1.0)  # the random candidate is no suggestion
 
 
 def test_what_is_stored_is_read_by_another_process(store: Decisions, tmp_path: Path) -> None:
@@ -169,14 +169,14 @@ def test_what_is_kept_up_to_date_is_what_all_events_together_say(drawn: list[tup
         decided(kinds[kind][0], kinds[kind][1], document, reviewer, rank=1 if kinds[kind][1] else None)
         for document, reviewer, kind in drawn
     ]
-    together, one_by_one = StandingDecisions(), StandingDecisions()
+    together, one_by_one = CurrentDecisions(), CurrentDecisions()
     together.apply(events)
     for event in events:
         one_by_one.apply([event])
-    assert list(one_by_one.all()) == list(together.all())
+    assert list(one_by_one.events()) == list(together.events())
     assert one_by_one.states == together.states
     assert +one_by_one.uses == +together.uses == Counter(x for each in together.states.values() for x in each.labels)
     assert one_by_one.done == together.done == sum(bool(state.done_by) for state in together.states.values())
-    verdicts = [event for event in together.all() if event.label is not None]
-    assert one_by_one.judged == len(verdicts)
-    assert one_by_one.accepted == sum(event.action == "accept" for event in verdicts)
+    verdicts = [event for event in together.events() if event.label is not None]
+    assert one_by_one.judged_suggestions == len(verdicts)
+    assert one_by_one.accepted_suggestions == sum(event.action == "accept" for event in verdicts)

@@ -20,10 +20,10 @@ from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import checked
 from tagwright.readers.lines import Place
-from tagwright.review.current import Action, Decision
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
-from tagwright.review.export import exported
+from tagwright.review.events import Action, Decision
+from tagwright.review.export import export_lines
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document, Section
 
@@ -95,7 +95,7 @@ NOT_BLANK = TRICKY.filter(str.strip)
 def test_csv_is_read_back_exactly(
     id_: str, title: str, abstract: str, labels: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    lines = list(exported(decided(id_, title, abstract, labels), "csv"))
+    lines = list(export_lines(decided(id_, title, abstract, labels), "csv"))
     path = tmp_path_factory.mktemp("export") / "out.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
     assert read(path) == [checked(Document(id_, title, abstract, labels=tuple(labels)), Place(path))]
@@ -112,7 +112,7 @@ def decided(id_: str, title: str, abstract: str, labels: list[str]) -> ReviewFil
 @pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t=", "'="])
 def test_no_cell_of_a_csv_is_a_formula(begins: str) -> None:
     cell = f"{begins}1+1"
-    _, row = exported(decided(cell.strip(), cell, cell, [cell]), "csv")
+    _, row = export_lines(decided(cell.strip(), cell, cell, [cell]), "csv")
     for each in next(csv.reader([row])):
         assert each.startswith("'")
 
@@ -120,7 +120,7 @@ def test_no_cell_of_a_csv_is_a_formula(begins: str) -> None:
 def test_ids_that_annif_cannot_read_are_refused() -> None:
     for label in ("honey bees", "a>b", "<a"):
         with pytest.raises(InputError, match="which Annif's TSV cannot hold; export jsonl or csv"):
-            list(exported(decided("d", "Bees", "", [label]), "tsv"))
+            list(export_lines(decided("d", "Bees", "", [label]), "tsv"))
 
 
 def test_verdicts_that_stand_with_all_that_is_known_of_them(path: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_copy_that_was_made_without_its_journal_is_said_to_be_one(tmp_path: Pa
     before = (tmp_path / "copy").read_bytes()
     for _ in range(2):
         with pytest.raises(InputError, match=r"copy: holds no review; .*copy-wal"):
-            ReviewFile.to_read(tmp_path / "copy")
+            ReviewFile.open_existing(tmp_path / "copy")
     with pytest.raises(InputError, match="holds no review"):
         ReviewFile(tmp_path / "copy", read_only=True)
     assert (tmp_path / "copy").read_bytes() == before

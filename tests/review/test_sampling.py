@@ -10,7 +10,7 @@ import pytest
 from tagwright import zero_shot
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
-from tagwright.review.sampling import far_apart, sample, uncertainty
+from tagwright.review.sampling import farthest_first, sample, uncertainty
 from tagwright.types import Document, Run
 
 DOCUMENTS = [Document(str(number), "x" * (number + 1)) for number in range(20)]
@@ -53,8 +53,8 @@ def test_only_labels_that_may_be_suggested_count_for_uncertainty() -> None:
 def test_the_sample_is_far_apart() -> None:
     angles = np.radians([0, 2, 4, 90, 91, 45])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    assert far_apart(vectors, 3) == [0, 4, 5]
-    assert len(set(far_apart(np.ones((4, 1), np.float32), 4))) == 4
+    assert farthest_first(vectors, 3) == [0, 4, 5]
+    assert len(set(farthest_first(np.ones((4, 1), np.float32), 4))) == 4
 
 
 def test_uncertainty_needs_confidences() -> None:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -30,13 +30,11 @@ _log = logging.getLogger(__name__)
 
 ExportFormat: TypeAlias = Literal["jsonl", "verdicts", "tsv", "csv"]
 
-_URI = re.compile(r"[^<>\s]+")
-
 
 def labelled_documents(file: ReviewFile) -> Iterator[Document]:
     """Yield the reviewed documents in order, with their labels.
 
-    Documents without a text in the file are left out; so are unfinished documents without labels.
+    Left out are unfinished documents without labels, and decisions on documents whose texts the file does not hold.
     """
     labels, documents = Decisions(file).labels(), ReviewedDocuments(file)
     for entry in documents.entries():
@@ -44,15 +42,22 @@ def labelled_documents(file: ReviewFile) -> Iterator[Document]:
             yield replace(documents[entry.number], labels=tuple(labels[entry.id]))
 
 
-def exported(file: ReviewFile, wanted: ExportFormat) -> Iterator[str]:
-    """The lines of an export, without line ends. Raises InputError for a label that the format cannot hold.
+def export_lines(file: ReviewFile, output: ExportFormat) -> Iterator[str]:
+    """Return the lines of an export, without line ends. Raises InputError for a label that the format cannot hold.
 
     jsonl: labelled documents, as `train` and `evaluate` read them. verdicts: each current verdict with reviewer,
     time, rank, confidence, model and, for a candidate drawn at random, the number to draw from; and the notes. tsv:
     text and `<id>` of each label, as Annif reads it. csv: id, title, text, labels, with an apostrophe, which our reader
     removes, before cells that a spreadsheet would compute.
     """
-    return _FORMATS[wanted](file)
+    formats: dict[ExportFormat, Callable[[ReviewFile], Iterator[str]]] = {
+        "jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv, "csv": _csv,
+    }  # fmt: skip
+    return formats[output](file)
+
+
+def _jsonl(file: ReviewFile) -> Iterator[str]:
+    return (_json(to_record(document)) for document in labelled_documents(file))
 
 
 def _verdicts(file: ReviewFile) -> Iterator[str]:
@@ -67,92 +72,76 @@ def _verdicts(file: ReviewFile) -> Iterator[str]:
 def _tsv(file: ReviewFile) -> Iterator[str]:
     for document in labelled_documents(file):
         for label in document.labels:
-            if not _URI.fullmatch(label):
+            if not re.fullmatch(r"[^<>\s]+", label):
                 problem = f"label {shown(label)} has a blank or <>, which Annif's TSV cannot hold; export jsonl or csv"
                 raise InputError(problem, file.path)
         yield f"{' '.join(document.text.split())}\t{' '.join(f'<{label}>' for label in document.labels)}"
 
 
 def _csv(file: ReviewFile) -> Iterator[str]:
-    cells = (
-        (each.id, each.title, replace(each, title="").text, join_labels(each.labels))
-        for each in labelled_documents(file)
+    rows = (
+        (document.id, document.title, replace(document, title="").text, join_labels(document.labels))
+        for document in labelled_documents(file)
     )
-    rows = chain([("id", "title", "text", "labels")], cells)
-    return table_lines((list(map(escape_formula, row)) for row in rows), "csv")
+    table = chain([("id", "title", "text", "labels")], rows)
+    return table_lines((list(map(escape_formula, row)) for row in table), "csv")
 
 
 def _json(content: Mapping[str, object]) -> str:
     return json.dumps(content, ensure_ascii=False)
 
 
-_FORMATS: Mapping[ExportFormat, Callable[[ReviewFile], Iterator[str]]] = {
-    "jsonl": lambda file: (_json(to_record(document)) for document in labelled_documents(file)),
-    "verdicts": _verdicts,
-    "tsv": _tsv,
-    "csv": _csv,
-}
+def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, file: Path) -> tuple[Run, Run]:
+    """Apply the decisions in a file of `tagwright serve` to gold labels; return gold labels, and labels to learn from.
 
+    gold: a row for each of the documents, as in both runs that are returned. Accepted labels are added; rejected
+    labels, and labels that reviewers disagree about, are removed. The second run has the labels that are known to be
+    right or wrong, see `Decisions.judged`; a row without any is learned from as if it had not been reviewed.
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """Labels after a review, a row for each document. gold: its labels.
-
-    judged: its labels known to be right or wrong, see `Decisions.judged`; empty if all are known.
-    """
-
-    gold: Run
-    judged: Run
-
-
-def with_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, file: Path) -> Reviewed:
-    """Apply the decisions in a file of `tagwright serve` to gold labels.
-
-    gold: a row for each of the documents. Accepted labels are added; rejected labels, and labels that reviewers
-    disagree about, are removed. A label never shown to a reviewer is unknown. Decisions on other documents are ignored;
-    the log counts those on other texts of these documents and on labels that the vocabulary lacks, which are left out
-    too. Raises InputError if no decision is left.
+    Left out are decisions on other documents, on documents with nothing but labels added by search, on other texts of
+    these documents, and on labels that the vocabulary lacks; the log counts the last two. Raises InputError if no
+    decision is left.
     """
     if not file.is_file():
         raise InputError("no such file", file)
-    with closing(ReviewFile.to_read(file)) as opened:
-        decisions = Decisions(opened)
+    with closing(ReviewFile.open_existing(file)) as review:
+        decisions = Decisions(review)
         verdicts, examples = decisions.verdicts(), decisions.judged()
-        decided = Counter({**dict.fromkeys(examples, 0), **Counter(document for document, _ in verdicts)})
-        rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(opened))
-    known, judged = [set(row_labels.tolist()) for row_labels, _ in gold], [set[int]() for _ in documents]
-    for document, reviewed in rows.items():
-        judged[reviewed] |= {labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index}
+        decided = {**dict.fromkeys(examples, 0), **Counter(document for document, _ in verdicts)}
+        rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(review))
+    right, judged = [set(positions.tolist()) for positions, _ in gold], [set[int]() for _ in documents]
+    for document, row in rows.items():
+        judged[row] |= {labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index}
     has_any = False
-    for (document, label), verdicts_on_it in verdicts.items():
-        row, place = rows.get(document), labels.index.get(label)
-        if row is None or place is None or document not in examples:
+    for (document, label), by_reviewer in verdicts.items():
+        if document not in rows or label not in labels.index or document not in examples:
             continue
-        has_any = True
-        if set(verdicts_on_it.values()) == {"accept"}:
-            known[row].add(place)
+        has_any, row, position = True, rows[document], labels.index[label]
+        if set(by_reviewer.values()) == {"accept"}:
+            right[row].add(position)
         else:
-            known[row].discard(place)
-    mine = [label for document, label in verdicts if document in rows]
-    if lacking := sum(label not in labels.index for label in mine):
-        _log.warning("%d of %d decisions are left out: the vocabulary lacks the labels", lacking, len(mine))
+            right[row].discard(position)
+    decided_here = [label for document, label in verdicts if document in rows]
+    if lacking := sum(label not in labels.index for label in decided_here):
+        _log.warning("%d of %d decisions are left out: the vocabulary lacks the labels", lacking, len(decided_here))
     if not has_any and not any(judged):
         raise InputError("has no decision on any of these documents and labels", file)
-    return Reviewed(Run.from_rows(known), Run.from_rows(judged))
+    return Run.from_rows(right), Run.from_rows(judged)
 
 
 def _rows_of_reviewed(
     documents: Sequence[Document], decided: Mapping[str, int], reviewed: ReviewedDocuments
 ) -> dict[str, int]:
-    """Return document of a review -> row of the document with the same id and text.
+    """Return id in the review -> row in `documents`, for those that the review has with the same text.
 
-    decided: document of the review -> number of decided labels. Documents of which the review has no text are found by
+    decided: id in the review -> number of labels decided on. Documents of which the review has no text are matched by
     their ids alone.
     """
     stored, ids = {entry.id for entry in reviewed.entries()}, ids_of(documents)
-    places = np.array([row for row, id_ in enumerate(ids) if id_ in stored or id_ in decided], np.int64)
+    # of a large corpus on disk, only documents that may have been reviewed are read
+    candidates = np.array([row for row, id_ in enumerate(ids) if id_ in stored or id_ in decided], np.int64)
     rows, changed, unknown = dict[str, int](), list[str](), list[str]()
-    for row, document in zip(places.tolist(), taken(documents, places), strict=True):
+    for row, document in zip(candidates.tolist(), taken(documents, candidates), strict=True):
         if document.id not in stored:
             unknown.append(document.id)
             rows[document.id] = row

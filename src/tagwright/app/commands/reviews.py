@@ -56,7 +56,7 @@ def reviews(
     """Show progress of a review and agreement of its reviewers, or export its decisions; choose documents to review."""
     from tagwright.review.decisions import Decisions
     from tagwright.review.documents import ReviewedDocuments
-    from tagwright.review.export import exported
+    from tagwright.review.export import export_lines
     from tagwright.review.file import ReviewFile
 
     if sample:
@@ -71,10 +71,10 @@ def reviews(
         )
     if not file.is_file():
         raise InputError("no such file; give a file of `tagwright serve --reviews`", file)
-    opened = ReviewFile.to_read(file)
+    opened = ReviewFile.open_existing(file)
     try:
         if export:
-            for line in exported(opened, output or "jsonl"):
+            for line in export_lines(opened, output or "jsonl"):
                 print(for_programs(line))
             return
         decisions = Decisions(opened)

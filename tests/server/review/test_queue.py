@@ -11,11 +11,12 @@ from tests.server.conftest import word_tagger
 
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
-from tagwright.review import Order, queue
-from tagwright.review.current import Decision
+from tagwright.review import Order
+from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
 from tagwright.review.sampling import sample
-from tagwright.server.review.session import Review
+from tagwright.server.review import queue
+from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document
@@ -56,7 +57,7 @@ def test_the_random_order_is_that_of_the_command_sample(tmp_path: Path) -> None:
 
 
 def test_documents_of_all_lengths_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "AT_ONCE", 3)
+    monkeypatch.setattr(queue, "BATCH_SIZE", 3)
     made = review(tmp_path, "length")
 
     def lengths() -> set[int]:
