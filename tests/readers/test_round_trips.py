@@ -171,6 +171,18 @@ def test_each_writer_is_tried() -> None:
     assert found - {"readers/lines.py"} == {*WRITERS}
 
 
+def test_tables_that_people_open_hold_no_formulas() -> None:
+    """Each module that writes rows of cells escapes formulas, but for vocabularies, which programs read."""
+    root, tables = Path(tagwright.__file__).parent, dict[str, bool]()
+    writing = r"csv\.writer|DictWriter|to_csv|\btable_lines\(|\"\\t\"\.join|\}\\t\{"
+    for path in root.rglob("*.py"):
+        text = re.sub(r"^from .* import .*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        if re.search(writing, text):
+            tables[path.relative_to(root).as_posix()] = "escape_formula" in text
+    assert {"review/export.py", "app/suggestions.py", "server/start_pages.py", "evaluation/scores.py"} <= tables.keys()
+    assert [name for name, escapes in tables.items() if not escapes] == ["data/vocabulary.py"]
+
+
 def test_tsv_keeps_what_it_can_hold_and_refuses_the_rest() -> None:
     rows = [["a  b", "=\u2028x"]]
     assert list(table_lines(rows, "tsv")) == ["a  b\t=\u2028x"]

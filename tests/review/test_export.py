@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -107,6 +109,33 @@ def decided(id_: str, title: str, abstract: str, labels: list[str]) -> ReviewFil
     accepted = [Decision(document=id_, reviewer="Ann", action="accept", label=label) for label in labels]
     Decisions(file).add_all([*accepted, Decision(document=id_, reviewer="Ann", action="done")])
     return file
+
+
+def test_csv_has_a_row_a_document_with_names_beside_ids_in_the_columns_that_were_read(path: Path) -> None:
+    labels = path.parent / "labels.csv"
+    labels.write_text("id,name\nhttp://x.org/bee,Bees\ntax,Tax law\n", encoding="utf-8")
+    call = ("--export", "--format", "csv")
+    header, *rows = csv.reader(io.StringIO(printed(path, *call, "--labels", str(labels))))
+    assert header == ["id", "title", "text", "labels", "label_names"]
+    assert [(row[0], *row[3:]) for row in rows] == [("d1", "http://x.org/bee|wasp", "Bees|wasp"), ("d2", "", "")]
+    columns = "id=biblionumber,title=245$a,labels=uri,label_names=650$a"
+    out = printed(path, *call, "--labels", str(labels), "--columns", columns)
+    (copy := path.parent / "koha.csv").write_text(out, encoding="utf-8")
+    assert out.splitlines()[0] == "biblionumber,245$a,text,uri,650$a"
+    assert [(each.id, each.labels) for each in read(copy)] == [("d1", ("Bees", "wasp")), ("d2", ())]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--format", "csv", "--columns", "venue=x"), 'the CSV of a review has no column "venue"; it has id, title'),
+        (("--columns", "id=x"), r"names \(--labels, --model\) and headers \(--columns\) are those of an export as csv"),
+    ],
+)
+def test_columns_that_an_export_lacks(path: Path, options: tuple[str, ...], problem: str) -> None:
+    result = CliRunner().invoke(app, ["reviews", str(path), "--export", *options])
+    assert isinstance(result.exception, ConfigError)
+    assert re.match(problem, str(result.exception))
 
 
 @pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t=", "'="])

@@ -7,7 +7,7 @@ draws documents, not suggestions, since the suggestions of one document are righ
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
@@ -174,6 +174,7 @@ def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
     """
     rows = [["expected at most", "of the first", "accept from confidence", "labels per document"]]
     for rule, bound, first, confidence, accepted in thresholds:
+        rounded: Callable[[float], int]
         if rule == "missed":
             limit, rounded, without = f"{bound:.0%} of labels missed", math.floor, ["more are missed", ""]
         else:

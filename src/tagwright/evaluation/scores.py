@@ -20,6 +20,7 @@ from tagwright.evaluation.calibration import Calibration, Judged, assess
 from tagwright.evaluation.metrics import AncestorOverlap, Contingency, Gains, Hits, label_counts, labelled
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates, to_json
 from tagwright.evaluation.tables import Rows, as_text, percent, score_rows
+from tagwright.readers.lines import escape_formula
 from tagwright.types import Doubles, Label, Longs, Mask, Run
 
 _log = logging.getLogger(__name__)
@@ -331,7 +332,8 @@ def label_scores(run: Run, gold: Run, *, train: Run | None = None, k: int = 5) -
 def write_label_scores(scores: Iterable[LabelScore], labels: Sequence[Label], path: Path | str) -> None:
     """Write one line per label as TSV, under a line that names the columns.
 
-    labels: the vocabulary. Raises TagwrightError when the file cannot be written.
+    labels: the vocabulary. Cells that a spreadsheet would take for formulas have an apostrophe before them. Raises
+    TagwrightError when the file cannot be written.
     """
     with write_output(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
@@ -339,7 +341,8 @@ def write_label_scores(scores: Iterable[LabelScore], labels: Sequence[Label], pa
         for row in scores:
             shares = (f"{share:.4f}" for share in (row.precision, row.recall, row.f1))
             label = labels[row.label]
-            writer.writerow([label.id, label.name, row.train, row.tp, row.fp, row.fn, *shares, label.notation])
+            label_id, name, notation = map(escape_formula, (label.id, label.name, label.notation))
+            writer.writerow([label_id, name, row.train, row.tp, row.fp, row.fn, *shares, notation])
 
 
 # Kinds of measures by what they are computed from; "F1" and "answered" also need the number of suggestions.

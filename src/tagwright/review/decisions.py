@@ -69,10 +69,12 @@ class Decisions:
     def add(self, decision: Decision) -> int:
         """Store an event, and return its number, from 1. It is on disk when this returns.
 
+        Raises StorageError if it cannot be written.
+
         Parameters
         ----------
         decision : Decision
-            The event; without a time it gets the present one. Raises StorageError if it cannot be written.
+            The event; without a time it gets the present one.
         """
         return self.add_all([decision])[-1]
 

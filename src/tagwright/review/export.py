@@ -4,12 +4,12 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,12 +17,13 @@ from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.data.corpus import ids_of, taken
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import InputError
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
 from tagwright.readers.lines import escape_formula, table_lines
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
+from tagwright.review.events import Decision, DocumentState
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document, Run
 
@@ -42,18 +43,20 @@ def labelled_documents(file: ReviewFile) -> Iterator[Document]:
             yield replace(documents[entry.number], labels=tuple(labels[entry.id]))
 
 
-def export_lines(file: ReviewFile, output: ExportFormat) -> Iterator[str]:
+def export_lines(
+    file: ReviewFile, wanted: ExportFormat, names: Vocabulary | None = None, columns: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Return the lines of an export, without line ends. Raises InputError for a label that the format cannot hold.
 
     jsonl: labelled documents, as `train` and `evaluate` read them. verdicts: each current verdict with reviewer,
     time, rank, confidence, model and, for a candidate drawn at random, the number to draw from; and the notes. tsv:
     text and `<id>` of each label, as Annif reads it. csv: id, title, text, labels, with an apostrophe, which our reader
-    removes, before cells that a spreadsheet would compute.
+    removes, before cells that a spreadsheet would compute. names: a vocabulary, for a column label_names beside the
+    ids. columns: other headers for these columns.
     """
-    formats: dict[ExportFormat, Callable[[ReviewFile], Iterator[str]]] = {
-        "jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv, "csv": _csv,
-    }  # fmt: skip
-    return formats[output](file)
+    if wanted == "csv":
+        return _csv(file, names, columns or {})
+    return {"jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv}[wanted](file)
 
 
 def _jsonl(file: ReviewFile) -> Iterator[str]:
@@ -78,13 +81,21 @@ def _tsv(file: ReviewFile) -> Iterator[str]:
         yield f"{' '.join(document.text.split())}\t{' '.join(f'<{label}>' for label in document.labels)}"
 
 
-def _csv(file: ReviewFile) -> Iterator[str]:
-    rows = (
-        (document.id, document.title, replace(document, title="").text, join_labels(document.labels))
-        for document in labelled_documents(file)
-    )
-    table = chain([("id", "title", "text", "labels")], rows)
-    return table_lines((list(map(escape_formula, row)) for row in table), "csv")
+def _csv(file: ReviewFile, names: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[str]:
+    header = ["id", "title", "text", "labels", *(["label_names"] if names else [])]
+    if unknown := [field for field in columns if field not in header]:
+        raise ConfigError(f"the CSV of a review has no column {shown(unknown[0])}; it has {', '.join(header)}")
+
+    def cells(document: Document) -> list[str]:
+        row = [document.id, document.title, replace(document, title="").text, join_labels(document.labels)]
+        if names:
+            known = (names.index.get(label) for label in document.labels)
+            of_labels = zip(document.labels, known, strict=True)
+            row.append(join_labels([label if place is None else names[place].name for label, place in of_labels]))
+        return row
+
+    rows = chain([[columns.get(field, field) for field in header]], map(cells, labelled_documents(file)))
+    return table_lines((list(map(escape_formula, row)) for row in rows), "csv")
 
 
 def _json(content: Mapping[str, object]) -> str:
@@ -127,6 +138,47 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
     if not has_any and not any(judged):
         raise InputError("has no decision on any of these documents and labels", file)
     return Run.from_rows(right), Run.from_rows(judged)
+
+
+class Outcome(NamedTuple):
+    """What was decided on a document. accepted: label -> whether it was suggested, and when it was accepted, YYYYMMDD.
+
+    settled: labels with a verdict, and those that a reviewer saw and left in a document that is finished.
+    """
+
+    accepted: dict[str, tuple[bool, str]]
+    settled: set[str]
+
+
+def outcomes(documents: Sequence[Document], file: Path) -> dict[int, Outcome]:
+    """Return row -> outcome, for the documents that somebody began to review; found by id and text.
+
+    Accepted are labels that more reviewers accept than reject. Raises InputError if none of the documents is there.
+    """
+    if not file.is_file():
+        raise InputError("no such file", file)
+    with closing(ReviewFile.open_existing(file)) as opened:
+        decisions = Decisions(opened)
+        states, judged = decisions.states(), decisions.judged()
+        decided = {document: state.judged_suggestions for document, state in states.items()}
+        rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(opened))
+        found = {
+            row: _outcome(states[document], decisions.current(document), judged.get(document, set()))
+            for document, row in rows.items()
+            if document in states
+        }
+    if not found:
+        raise InputError("has no decision on any of these documents", file)
+    return found
+
+
+def _outcome(state: DocumentState, events: Sequence[Decision], judged: set[str]) -> Outcome:
+    accepted = dict[str, tuple[bool, str]]()
+    for label in state.labels:
+        own = [event for event in events if event.label == label and event.action == "accept"]
+        date = max(event.time for event in own)[:10].replace("-", "")
+        accepted[label] = any(event.rank is not None for event in own), date
+    return Outcome(accepted, judged | {event.label for event in events if event.label is not None})
 
 
 def _rows_of_reviewed(
