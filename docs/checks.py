@@ -104,17 +104,6 @@ def check_ini(source: str) -> None:
         assert service["Environment"].partition("=")[0] in (ROOT / "docs/running.md").read_text(encoding="utf-8")
 
 
-def check_citation(source: str) -> None:
-    """Check that an entry of BibTeX says what CITATION.cff says."""
-    import yaml
-
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    entry = dict(re.findall(r"(\w+) += \{+(.*?)\}+,?$", source, re.MULTILINE))
-    title = f"{cited['title']}: {cited['abstract'].partition(',')[0].lower()}"
-    assert (entry["title"].lower(), entry["author"]) == (title.lower(), cited["authors"][0]["name"])
-    assert entry["license"] == cited["license"]
-
-
 def compose() -> dict[str, Any]:
     """Check that compose.yaml and the Dockerfile agree with each other and with `tagwright serve`; return its options.
 
@@ -148,7 +137,6 @@ CHECKS = {
     "bash": check_shell,
     "text": check_transcript,
     "ini": check_ini,
-    "bibtex": check_citation,
     "nginx": check_nginx,
 }
 "Language of a block that is not run -> how it is checked."
