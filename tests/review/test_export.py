@@ -153,8 +153,8 @@ def test_ids_that_annif_cannot_read_are_refused() -> None:
 
 
 def test_verdicts_that_stand_with_all_that_is_known_of_them(path: Path) -> None:
-    found = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
-    assert [(each["document"], each["reviewer"], each["label"], each["verdict"]) for each in found] == [
+    verdicts = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
+    assert [(each["document"], each["reviewer"], each["label"], each["verdict"]) for each in verdicts] == [
         ("d1", "Ann", "http://x.org/bee", "accept"),
         ("d1", "Ann", "wasp", "accept"),
         ("d1", "Ann", "tax", "reject"),
@@ -162,20 +162,21 @@ def test_verdicts_that_stand_with_all_that_is_known_of_them(path: Path) -> None:
         ("d1", "Ben", "tax", "accept"),
         ("elsewhere", "client", "tax", "accept"),
     ]
-    assert {"time", "rank", "confidence", "model"} <= found[0].keys()
+    assert {"time", "rank", "confidence", "model"} <= verdicts[0].keys()
 
 
 def test_statistics_by_hand(path: Path) -> None:
-    found = json.loads(printed(path, "--json"))
+    statistics = json.loads(printed(path, "--json"))
     # Ann and Ben both judged bee (same) and tax (different): observed 1/2, expected 1/2 * 1 = 1/2.
-    assert found["kappa"] == [
+    assert statistics["kappa"] == [
         {"reviewers": ["Ann", "Ben"], "kappa": 0.0},
         {"reviewers": ["Ann", "client"], "kappa": None},
         {"reviewers": ["Ben", "client"], "kappa": None},
     ]
-    assert (found["all_documents"], found["documents"], found["done"], found["verdicts"]) == (3, 2, 1, 6)
-    assert found["differences"] == 1
-    assert found["accepted_share"] == pytest.approx(5 / 6)
+    counts = [statistics[name] for name in ("all_documents", "documents", "done", "verdicts")]
+    assert counts == [3, 2, 1, 6]
+    assert statistics["differences"] == 1
+    assert statistics["accepted_share"] == pytest.approx(5 / 6)
     text = printed(path)
     assert "3, 2 with verdicts, 1 finished" in text
     assert "83% of the suggestions with a verdict were accepted" in text

@@ -7,7 +7,7 @@ draws documents, not suggestions, since the suggestions of one document are righ
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
@@ -174,12 +174,13 @@ def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
     """
     rows = [["expected at most", "of the first", "accept from confidence", "labels per document"]]
     for rule, bound, first, confidence, accepted in thresholds:
-        rounded: Callable[[float], int]
-        if rule == "missed":
-            limit, rounded, without = f"{bound:.0%} of labels missed", math.floor, ["more are missed", ""]
+        missed = rule == "missed"
+        limit = f"{bound:.0%} of labels missed" if missed else f"{bound} labels wrong per document"
+        if confidence is None:
+            cells = ["more are missed", ""] if missed else ["accept none", "0.0"]
         else:
-            limit, rounded, without = f"{bound} labels wrong per document", math.ceil, ["accept none", "0.0"]
-        cells = without if confidence is None else [f"{rounded(1000 * confidence) / 1000:.3f}", f"{accepted:.1f}"]
+            rounded = math.floor(1000 * confidence) if missed else math.ceil(1000 * confidence)
+            cells = [f"{rounded / 1000:.3f}", f"{accepted:.1f}"]
         rows.append([limit, str(first), *cells])
     return rows
 

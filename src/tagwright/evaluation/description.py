@@ -24,9 +24,6 @@ FREQUENT = 10
 SHOWN_FIELDS = 5
 "Metadata fields that a brief description names."
 
-LINKS = frozenset({"reference", "citation"})
-"Metadata fields whose values are documents."
-
 
 @dataclass(frozen=True, slots=True)
 class Description:
@@ -147,7 +144,7 @@ class Survey:
 
     def joins(self, name: str) -> bool:
         """Return whether the values of a metadata field are documents, or two documents share one."""
-        return name in LINKS or max(self.values[name].values(), default=0) > 1
+        return name in ("reference", "citation") or max(self.values[name].values(), default=0) > 1
 
     def warnings(self) -> Iterator[str]:
         """Yield a warning for documents without text, and one for duplicates."""
@@ -203,6 +200,7 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
 
 
 def _methods(survey: Survey, labels: Vocabulary | None, joining: str) -> Iterator[str]:
+    """Yield whether the data allow each kind of method. joining: names of the fields that join documents."""
     documents = len(survey.words)
     yield "zero_shot: yes, nothing is trained" if labels else "zero_shot: needs a vocabulary (--labels)"
     yield f"text pairs (RTS, MACLR): {_availability(survey.titled_texts, documents, 'a title and a text')}"

@@ -13,10 +13,9 @@ from tagwright.types import Document, Doubles, Longs, Run
 
 
 def validation_rows(gold: Run, *, supervised: bool, seed: int = 0) -> Longs:
-    """Draw the rows of the documents to validate on from the labelled ones: all up to 200, or none if under 20.
+    """Draw rows of labelled documents to validate on: at most 200, and none where there would be fewer than 20.
 
-    supervised: whether training uses the labels. Then a tenth of the labelled documents is drawn, and to be left out of
-    training.
+    supervised: whether training uses the labels. If so, at most a tenth is drawn, which must be left out of training.
 
     >>> gold = Run.from_rows([[0]] * 300)
     >>> len(validation_rows(gold, supervised=True)), len(validation_rows(gold, supervised=False))

@@ -386,7 +386,7 @@ def _folded(kind: str) -> str:
 
 
 def _check_inputs(name: str, *, trained: bool, hierarchical: bool) -> None:
-    """Raise ConfigError for a measure that needs the training documents or a hierarchy which are not there."""
+    """Raise ConfigError where a measure needs training documents or a hierarchy, and there are none."""
     kind, _ = split_measure(name)
     if kind in _NEED_TRAIN and not trained:
         remedy = f"give the documents to train on: {option('train')}"

@@ -34,10 +34,10 @@ MEANING_OF_P = (
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One measure of two runs, both scores and their difference from 0 to 1.
+    """One measure of two runs.
 
-    a, b: the value of either run. difference: a - b with its interval. p, adjusted: of the randomisation test, before
-    and after Holm's correction.
+    a, b: the values of the runs, from 0 to 1. difference: a - b with its interval. p, adjusted: of the randomisation
+    test, before and after Holm's correction.
     """
 
     a: float
@@ -83,7 +83,7 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
     """
 
     documents: int
-    pairs: tuple[Comparison, ...]
+    pairs: tuple[Comparison, ...] = ()
 
     def __getitem__(self, key: Any) -> Any:
         """Return one comparison by the names of its runs, or one measure of the only two runs. Raises ConfigError."""

@@ -44,19 +44,22 @@ def labelled_documents(file: ReviewFile) -> Iterator[Document]:
 
 
 def export_lines(
-    file: ReviewFile, wanted: ExportFormat, names: Vocabulary | None = None, columns: Mapping[str, str] | None = None
+    file: ReviewFile, output: ExportFormat, labels: Vocabulary | None = None, columns: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """Return the lines of an export, without line ends. Raises InputError for a label that the format cannot hold.
+    """Return the lines of an export, without line ends.
 
     jsonl: labelled documents, as `train` and `evaluate` read them. verdicts: each current verdict with reviewer,
     time, rank, confidence, model and, for a candidate drawn at random, the number to draw from; and the notes. tsv:
     text and `<id>` of each label, as Annif reads it. csv: id, title, text, labels, with an apostrophe, which our reader
-    removes, before cells that a spreadsheet would compute. names: a vocabulary, for a column label_names beside the
-    ids. columns: other headers for these columns.
+    removes, before cells that a spreadsheet would compute.
+
+    labels: for csv, a vocabulary whose names fill a column label_names beside the ids. columns: for csv, column -> the
+    header to write for it. Raises InputError for a label that the format cannot hold, ConfigError for a column that
+    the csv does not have.
     """
-    if wanted == "csv":
-        return _csv(file, names, columns or {})
-    return {"jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv}[wanted](file)
+    if output == "csv":
+        return _csv(file, labels, columns or {})
+    return {"jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv}[output](file)
 
 
 def _jsonl(file: ReviewFile) -> Iterator[str]:
@@ -81,17 +84,16 @@ def _tsv(file: ReviewFile) -> Iterator[str]:
         yield f"{' '.join(document.text.split())}\t{' '.join(f'<{label}>' for label in document.labels)}"
 
 
-def _csv(file: ReviewFile, names: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[str]:
-    header = ["id", "title", "text", "labels", *(["label_names"] if names else [])]
+def _csv(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[str]:
+    header = ["id", "title", "text", "labels", *(["label_names"] if labels else [])]
     if unknown := [field for field in columns if field not in header]:
         raise ConfigError(f"the CSV of a review has no column {shown(unknown[0])}; it has {', '.join(header)}")
 
     def cells(document: Document) -> list[str]:
         row = [document.id, document.title, replace(document, title="").text, join_labels(document.labels)]
-        if names:
-            known = (names.index.get(label) for label in document.labels)
-            of_labels = zip(document.labels, known, strict=True)
-            row.append(join_labels([label if place is None else names[place].name for label, place in of_labels]))
+        if labels:
+            known = labels.index
+            row.append(join_labels([labels[known[id_]].name if id_ in known else id_ for id_ in document.labels]))
         return row
 
     rows = chain([[columns.get(field, field) for field in header]], map(cells, labelled_documents(file)))
@@ -141,9 +143,10 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
 
 
 class Outcome(NamedTuple):
-    """What was decided on a document. accepted: label -> whether it was suggested, and when it was accepted, YYYYMMDD.
+    """The decisions on a document, for its record in a catalogue.
 
-    settled: labels with a verdict, and those that a reviewer saw and left in a document that is finished.
+    accepted: label that more reviewers accept than reject -> whether it was shown, and when it was accepted last, as
+    YYYYMMDD. settled: labels with a verdict, and those that a reviewer saw and left in a document that is finished.
     """
 
     accepted: dict[str, tuple[bool, str]]
@@ -151,33 +154,33 @@ class Outcome(NamedTuple):
 
 
 def outcomes(documents: Sequence[Document], file: Path) -> dict[int, Outcome]:
-    """Return row -> outcome, for the documents that somebody began to review; found by id and text.
+    """Return row -> outcome, for the documents that somebody has begun to review; they are found by id and text.
 
-    Accepted are labels that more reviewers accept than reject. Raises InputError if none of the documents is there.
+    Raises InputError if there is no such file, and if it has no decision on any of these documents.
     """
     if not file.is_file():
         raise InputError("no such file", file)
-    with closing(ReviewFile.open_existing(file)) as opened:
-        decisions = Decisions(opened)
+    with closing(ReviewFile.open_existing(file)) as review:
+        decisions = Decisions(review)
         states, judged = decisions.states(), decisions.judged()
         decided = {document: state.judged_suggestions for document, state in states.items()}
-        rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(opened))
-        found = {
+        rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(review))
+        by_row = {
             row: _outcome(states[document], decisions.current(document), judged.get(document, set()))
             for document, row in rows.items()
             if document in states
         }
-    if not found:
+    if not by_row:
         raise InputError("has no decision on any of these documents", file)
-    return found
+    return by_row
 
 
 def _outcome(state: DocumentState, events: Sequence[Decision], judged: set[str]) -> Outcome:
     accepted = dict[str, tuple[bool, str]]()
     for label in state.labels:
-        own = [event for event in events if event.label == label and event.action == "accept"]
-        date = max(event.time for event in own)[:10].replace("-", "")
-        accepted[label] = any(event.rank is not None for event in own), date
+        accepts = [event for event in events if event.label == label and event.action == "accept"]
+        date = max(event.time for event in accepts)[:10].replace("-", "")
+        accepted[label] = any(event.rank is not None for event in accepts), date
     return Outcome(accepted, judged | {event.label for event in events if event.label is not None})
 
 

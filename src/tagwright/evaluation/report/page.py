@@ -63,10 +63,10 @@ SLICES = {
 "Slice -> its labels or documents."
 
 
-def sentence(name: str) -> str:
-    """Return the meaning of one measure.
+def meaning(name: str) -> str:
+    """Return the meaning of one measure, with its k.
 
-    >>> sentence("P@5")
+    >>> meaning("P@5")
     'Precision: of the first 5 suggestions, the share that is right.'
     """
     kind, k = split_measure(name)
@@ -85,9 +85,6 @@ def meanings(names: Iterable[str]) -> dict[str, str]:
     without_k = ("answered", "AURC", "AUGRC")
     return {kind if kind in without_k else f"{kind}@k": SENTENCES[kind] for kind in kinds if kind in SENTENCES}
 
-
-LEAST_DRAWN = 30
-"A slice of fewer documents is a line of text: its intervals are too wide to draw."
 
 CARDS = ("P@1", "P@5", "F1@5", "nDCG@5", "R@100")
 "The measures at the top of the page, those of them that were computed."
@@ -235,7 +232,8 @@ def calibration_section(calibration: Calibration) -> str:
 
 def slices_section(scores: Scores) -> str:
     """Return a section with a panel of slices for each of three measures, and a table of all measures."""
-    large = {name: part for name, part in scores.slices.items() if part.documents >= LEAST_DRAWN}
+    # The intervals of smaller slices are too wide to draw: they are a line of text each.
+    large = {name: part for name, part in scores.slices.items() if part.documents >= 30}
     panels = "".join(
         f"<figure><figcaption>{escape(measure)}</figcaption>"
         f"{interval_table({name: part.measures[measure] for name, part in large.items()})}</figure>"
@@ -262,7 +260,7 @@ def _differences_section(pair: Comparison) -> str:
 def _cards(measures: Mapping[str, Score]) -> str:
     cards = (
         f'<div class="card"><span class="name">{escape(name)}</span><span class="number">{percent(score.value)}</span>'
-        f"<span>{percent(score.low)} to {percent(score.high)}</span><p>{escape(sentence(name))}</p></div>"
+        f"<span>{percent(score.low)} to {percent(score.high)}</span><p>{escape(meaning(name))}</p></div>"
         for name, score in measures.items()
     )
     return f'<div class="cards">{"".join(cards)}</div>' if measures else ""
