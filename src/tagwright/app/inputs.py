@@ -1,6 +1,7 @@
 """Shared functions of the commands: read documents, make or load a tagger, evaluate and compare."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -87,8 +88,9 @@ def read(docs: Sequence[str], reading: Reading) -> Corpus:
 def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document]:
     """Yield the documents one by one, without lines and rows that cannot be read.
 
-    These are logged, and the command ends with exit code 3. Raises the first of their errors at the end unless at least
-    as many were read as were not: the file is something else then. Raises InputError for an id that occurs twice.
+    These are logged, and the command ends with exit code 3. Raises the first of their errors at the end unless of some
+    file at least as many were read as were not: every file is something else then. Raises InputError for an id that
+    occurs twice.
     """
     damaged = dict[str, InputError]()  # formats are guessed from lines that are then read again
 
@@ -98,17 +100,19 @@ def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document
         damaged.setdefault(str(error), error)
         return True
 
-    places = dict[str, str]()
+    places, read_of = dict[str, str](), Counter[str]()
     try:
-        for place, document in each_within_limits(_located(docs, reading), collect=collect):
+        for file, place, document in each_within_limits(_located(docs, reading), collect=collect):
             if (first := places.setdefault(document.id, place)) is not place:
                 by_line = first.endswith(f":{document.id}") and place.endswith(f":{document.id}")
                 raise repeated_id(document.id, first, place, by_line=by_line)
+            read_of[file] += 1
             yield document
     except InputError as error:
         nothing = error.path and error.line is None  # a file of which no document could be read
         raise next(iter(damaged.values()), error) if nothing else error from None
-    if len(places) < len(damaged):
+    damaged_of = Counter(str(error.path) for error in damaged.values())
+    if damaged and not any(size >= damaged_of[file] for file, size in read_of.items()):
         raise next(iter(damaged.values()))
     for problem in list(damaged)[:NAMED]:
         _log.warning("%s", problem)
@@ -117,10 +121,10 @@ def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document
         skip(damaged.values())
 
 
-def _located(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, Document]]:
+def _located(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, str, Document]]:
     for file, documents in sources(docs, reading):
         for line, document in documents:
-            yield (f"{file}:{line}" if line else file), document
+            yield file, (f"{file}:{line}" if line else file), document
 
 
 def read_with_synthetic(docs: Sequence[str], synthetic: Path | None, reading: Reading) -> Corpus:

@@ -23,7 +23,7 @@ from tagwright import registry as plugins
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import shown
 from tagwright.core.display import many
-from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
+from tagwright.errors import ConfigError, InputError, TagwrightError, class_and_message, option
 from tagwright.readers.documents.articles import read_jats, read_pubmed, read_tei
 from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
 from tagwright.readers.documents.columns import Columns
@@ -268,7 +268,9 @@ def _check_use(files: list[_File], columns: Columns | None, encoding: str) -> No
     if columns and not any(name in READERS and READERS[name].columns for name in formats):
         raise ConfigError(f"columns are given, but {files[0].path} has none; tables and JSON lines have")
     if encoding and not any((name := _known_format(file)) is None or _has_encoding(name) for file in files):
-        raise ConfigError(f"an encoding is given, but {files[0].path} says its own; leave out {option('encoding')}")
+        raise ConfigError(
+            f"an encoding is given, but {files[0].path} is read without one; leave out {option('encoding')}"
+        )
 
 
 def _may_be_damaged(name: str | None) -> bool:
@@ -391,7 +393,7 @@ def _with_advice(documents: Iterator[Located], format: str) -> Iterator[Located]
 
 
 def _read_registered(name: str, path: Path) -> Iterator[Located]:
-    """Read with the reader of an installed package. Raises InputError for any of its errors."""
+    """Read with the reader of an installed package. Raises InputError, which names the file, for any of its errors."""
     point = plugins.find("readers", name)
     assert point is not None
     read, package = plugins.load(point), plugins.package_of(point)
@@ -399,11 +401,16 @@ def _read_registered(name: str, path: Path) -> Iterator[Located]:
         for document in read(path):
             if not isinstance(document, Document):
                 raise InputError(f"the package {package} reads a {type(document).__name__}, expected a Document", path)
+            metadata: Mapping[str, object] = document.metadata
+            if field := next((name for name, values in metadata.items() if isinstance(values, str)), None):
+                raise InputError(f"the package {package} gives {field} as a text, expected a tuple of texts", path)
             yield 0, document
+    except InputError as error:
+        raise error if error.path else InputError(error.problem, path, error.line) from None
     except TagwrightError:
         raise
     except Exception as error:  # the code of another package may fail in any way
-        raise InputError(f"cannot be read by the package {package} ({one_line_of(error)})", path) from error
+        raise InputError(f"cannot be read by the package {package} ({class_and_message(error)})", path) from error
 
 
 def _skip_unreadable(documents: Iterator[Located], damaged: list[InputError]) -> Iterator[Located]:
