@@ -114,7 +114,6 @@ def test_a_bad_file_is_named(run: Command, bad: str, command: Callable[[str], tu
         (("suggest", *ON, "--language", "klingon"), 'no language "klingon"; write a code or a name'),
         (("evaluate", "docs.jsonl", "--model", "missing"), "missing: no saved tagger here"),
         (("evaluate", *ON, *RUN, "--model", "folder"), "with --run leave out --model and --set"),
-        (("suggest", *ON, "--model", "folder", *WORDS), "--set changes the zero-shot method"),
         (("describe", *ON, "--model", "folder"), "--model and --set name the tagger of --candidates"),
         (("compare", *ON, *RUN), "compare needs at least two runs or taggers, got 1"),
         (("suggest", *ON, "--set", "encodr=minilm"), 'unknown option "encodr"; did you mean "encoder"?'),
