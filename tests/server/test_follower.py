@@ -92,7 +92,7 @@ def test_promotions_are_followed_without_losing_a_request(folder: Path) -> None:
 
 def test_a_request_that_has_begun_is_answered_by_its_version(folder: Path) -> None:
     model, follower = followed(folder, None)
-    before = model.now()
+    before = model.snapshot()
     Models(folder).promote(2)
     follower.check()
     assert (before.version, model.version) == ("bees 0001", "bees 0002")

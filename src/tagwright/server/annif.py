@@ -219,8 +219,8 @@ async def _suggestions(
 ) -> list[list[Suggestion]]:
     """Suggestions for each document; without options, none."""
     if options is not None:
-        return await model.answer([SuggestRequest(document, options) for document in documents])
-    await current().answered(documents, [[]] * len(documents))
+        return await model.suggest_and_record([SuggestRequest(document, options) for document in documents])
+    await current().record(documents, [[]] * len(documents))
     return [[] for _ in documents]
 
 

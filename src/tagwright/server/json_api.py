@@ -205,7 +205,7 @@ class JsonApi:
             **{name: options.get(name) for name in conditions},
         )
         wanted = [SuggestRequest(each, rules, options.get("evidence", False)) for each in documents]
-        return [model.named_in(language, each) for each in await model.answer(wanted)]
+        return [model.named_in(language, each) for each in await model.suggest_and_record(wanted)]
 
     async def _answered(
         self, documents: Sequence[Document], options: Mapping[str, Any], shape: Callable[[list[dict[str, Any]]], Any]

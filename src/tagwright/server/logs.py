@@ -1,6 +1,6 @@
 """How the server writes its log: as text, or as a line of JSON for each message.
 
-No message of an exception is written, since it may quote a document: its type and the lines of code say where it was.
+The message of an exception is not written, since it may quote a document. Its type and the lines of code are.
 """
 
 import asyncio
@@ -12,8 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any
 
 from tagwright.core.display import escaped
 from tagwright.server import request_log
@@ -27,7 +26,7 @@ _log = logging.getLogger(__name__)
 def logged(form: LogFormat) -> Iterator[None]:
     """Write all messages to stderr, from warnings on; as JSON, also a line for each answered request."""
     handler, root, requests = logging.StreamHandler(), logging.getLogger(), logging.getLogger(request_log.__name__)
-    handler.setFormatter(_Json() if form == "json" else _Text())
+    handler.setFormatter(_Formatter(form))
     level = requests.level
     requests.setLevel(logging.INFO if form == "json" else logging.WARNING)
     logging.captureWarnings(True)
@@ -41,7 +40,10 @@ def logged(form: LogFormat) -> Iterator[None]:
 
 
 def once_a_minute(clock: Callable[[], float] = time.monotonic) -> Callable[[], bool]:
-    """Return what tells whether it is time to say the same thing again: at first, and then once a minute."""
+    """Return a function that is true at its first call, and then at most once a minute: for warnings that recur.
+
+    clock: seconds, which only grow.
+    """
     due = clock()
 
     def is_due() -> bool:
@@ -60,7 +62,7 @@ _no_room = once_a_minute()
 def log_failures(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Log a failure that no request waits for; asyncio itself would write the message of its exception.
 
-    Too many open files are said in one line, and seldom: a flood of connections fails by the thousand.
+    A lack of open files or memory is one line, once a minute: in a flood, connections fail by the thousand.
     """
     error = context.get("exception")
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
@@ -70,35 +72,32 @@ def log_failures(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     _log.error("%s", context["message"], exc_info=error)
 
 
-class _Text(logging.Formatter):
-    """The message with the id of its request."""
+class _Formatter(logging.Formatter):
+    """Write a message with the id of its request, as a line of text or of JSON."""
+
+    def __init__(self, form: LogFormat) -> None:
+        super().__init__()
+        self._form = form
 
     def format(self, record: logging.LogRecord) -> str:
-        request, raised = current().id, f"\n{_traceback(record.exc_info)}" if record.exc_info else ""
-        return escaped(record.getMessage()) + raised + (f" [request {request}]" if request else "")
-
-
-class _Json(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
+        message, request = record.getMessage(), current().id
+        failure = _traceback(record.exc_info[1]) if record.exc_info else ""
+        if self._form == "text":
+            return escaped(message) + (f"\n{failure}" if failure else "") + (f" [request {request}]" if request else "")
         entry = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
-            "request": current().id,
-            "message": record.getMessage(),
+            "request": request,
+            "message": message,
             **getattr(record, "fields", {}),
         }
-        if record.exc_info:
-            entry["exception"] = _traceback(record.exc_info)
-        return json.dumps(entry)
+        return json.dumps({**entry, **({"exception": failure} if failure else {})})
 
 
-_Raised: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
-
-
-def _traceback(raised: _Raised) -> str:
-    """The lines of code and the types of an exception and of those before it, without their messages."""
-    error, parts, seen = raised[1], list[str](), set[int]()
-    while error is not None and id(error) not in seen:
+def _traceback(error: BaseException | None) -> str:
+    """Return the lines of code and the types of an exception and of its causes, first ones first, without messages."""
+    parts, seen = list[str](), set[int]()
+    while error is not None and id(error) not in seen:  # causes may form a circle
         seen.add(id(error))
         lines = "".join(traceback.format_tb(error.__traceback__))
         parts.append(f"Traceback (most recent call last):\n{lines}{type(error).__module__}.{type(error).__qualname__}")

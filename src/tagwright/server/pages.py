@@ -50,7 +50,7 @@ def show(
     shown = {
         "session": session,
         "progress": None,
-        "reviews": request.app.state.reviews,
+        "reviews": request.app.state.has_review,
         "here": request.url.path,
         **content,
     }

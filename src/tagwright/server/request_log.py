@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from uuid import uuid4
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright.server.access import Network, user_of
@@ -20,10 +20,10 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",  # with none at all, browsers do not say that a form comes from here
 }
-"Sent with every answer that has no others: no page runs a script from a text, nor one of another address."
+"Headers of every answer that does not set them itself. Pages run no script in a text, and none of another address."
 
 VERSION_HEADER = "X-Model-Version"
-"Says which version of a model has answered."
+"Names the version of the model that answered."
 
 ID_HEADER = "X-Request-ID"
 "The id of a request: the client's own, or a new one."
@@ -32,11 +32,11 @@ _log = logging.getLogger(__name__)
 
 
 class RecordRequests:
-    """Middleware that knows what `current_request` says of a request, from its beginning to its log line.
+    """Middleware around all others: begins the `CurrentRequest`, adds headers, logs and counts the answer.
 
-    The line has the pattern of the address and no query, since both may hold words of a document. Any error is answered
-    here and logged: the web server would log its message, which may quote a text. user_header: in which these proxies
-    name the user that they have authenticated.
+    The log line has the route pattern and no query: address and query may hold words of a document. Starlette's
+    middleware for errors does not serve: the web server then logs their messages, which may quote a text, too.
+    user_header: the header in which a proxy of the networks `proxies` names the user that it has authenticated.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class RecordRequests:
         self.app, self.counters, self.audit, self.user_header, self.proxies = app, counters, audit, user_header, proxies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, then log and count the answer, failed ones included."""
+        """Answer a request, with a problem (500) after any error, then log and count the answer."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -58,7 +58,11 @@ class RecordRequests:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *_missing(request, message)]
+                headers = MutableHeaders(scope=message)
+                for name, value in {**HEADERS, ID_HEADER: request.id}.items():
+                    headers.setdefault(name, value)
+                if request.version:
+                    headers.setdefault(VERSION_HEADER, request.version)
             await send(message)
 
         try:
@@ -83,14 +87,6 @@ class RecordRequests:
 
 
 def _id(scope: Scope) -> str:
-    """The id that a client gives its request if it is short and printable, or else a new one."""
+    """The id that the client gave to its request, if it is short and printable, or else a new one."""
     own = Headers(scope=scope).get(ID_HEADER, "")
     return own if re.fullmatch("[!-~]{1,64}", own) else uuid4().hex
-
-
-def _missing(request: CurrentRequest, message: Message) -> list[tuple[bytes, bytes]]:
-    """The headers that every answer has and this one lacks."""
-    wanted = {**HEADERS, ID_HEADER: request.id, **({VERSION_HEADER: request.version} if request.version else {})}
-    own = {name.lower() for name, _ in message.get("headers", ())}
-    lacking = ((name.lower().encode(), value.encode()) for name, value in wanted.items())
-    return [each for each in lacking if each[0] not in own]

@@ -39,7 +39,7 @@ class ReviewPages:
 
     def __post_init__(self) -> None:
         self.sessions = Sessions(self.access, self.review.file.secret())
-        self._entrance = Entrance(self.sessions, "/review/enter", "/review", "review", named=True, beside=self._beside)
+        self._entrance = Entrance(self.sessions, "/review/enter", "/review", "review", named=True, problem_content=self._problem_content)
 
     def routes(self) -> list[Route]:
         """The pages below /review."""
@@ -170,7 +170,7 @@ class ReviewPages:
             if each.document in entries and each.label in vocabulary.index
         ]
 
-    def _beside(self) -> dict[str, Any]:
+    def _problem_content(self) -> dict[str, Any]:
         return {"progress": self.review.progress(), "here": "/review/overview"}
 
     async def _page(self, request: Request, template: str, session: Session, **content: Any) -> Response:
@@ -180,8 +180,8 @@ class ReviewPages:
     async def _checked_form(self, request: Request, session: Session) -> Form:
         """Return the form. Raises Problem unless it comes from a page of this session."""
         check_origin(request)
-        form = await read_form(request, lambda form: form)
-        if not self.sessions.fits(session, text_of(form, "csrf")):
+        form = await read_form(request)
+        if not self.sessions.owns_form(session, text_of(form, "csrf")):
             raise Problem(403, _("The form belongs to another session; open the page again and repeat the step"))
         return form
 

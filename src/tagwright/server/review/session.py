@@ -107,7 +107,7 @@ class Review:
         version = model.version
         self._opened[number] = reviewer, time.monotonic()
         candidates = await self._candidates(model, number, document)
-        await current().answered([document], [[each.suggestion for each in candidates]])
+        await current().record([document], [[each.suggestion for each in candidates]])
         shown = [
             Decision(document=document.id, reviewer=reviewer, action="shown", label=each.suggestion.id, rank=each.rank,
                      confidence=each.suggestion.confidence, drawn_from=each.drawn_from, model=version)
@@ -133,7 +133,7 @@ class Review:
 
     def search(self, query: str, k: int = 10) -> list[Row]:
         """Search labels to add."""
-        model, uses = self.model.now(), self.decisions.uses()
+        model, uses = self.model.snapshot(), self.decisions.uses()
         found, vocabulary = model.search()(query, k), model.tagger.vocabulary
         rows = (label_row(vocabulary, vocabulary.ids[position]) for position in found)
         return [row._replace(uses=uses.get(row.id, 0)) for row in rows]
