@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tagwright import __version__
-from tagwright.combining.confidence import squashed
 from tagwright.data.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
 from tagwright.server.current_request import current
@@ -33,7 +32,7 @@ from tagwright.server.openapi import (
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import FORM, Form, check_size, label_rules, read_form, read_json, whole
-from tagwright.server.served_model import ServedModel
+from tagwright.server.served_model import ServedModel, score_from_0_to_1
 from tagwright.tagger import Suggestion
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.language import detect
@@ -242,7 +241,7 @@ def _results(suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
     return [
         {
             "uri": each.id, "label": each.name, "notation": each.notation or None,
-            "score": squashed(each.score) if each.confidence is None else each.confidence,
+            "score": score_from_0_to_1(each),
         }
         for each in suggestions
     ]  # fmt: skip

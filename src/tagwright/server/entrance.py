@@ -149,7 +149,7 @@ class Entrance:
         if request.method == "GET":
             return self._form(request)
         check_origin(request)
-        form = await read_form(request, files=0, most=8192)  # small, since anybody may send it
+        form = await read_form(request, lambda form: form, files=0, most=8192)  # small, since anybody may send it
         name = " ".join(clean(text_of(form, "name")).split())[:LONGEST_NAME]
         holder = self.sessions.access.holder(text_of(form, "token"))
         problem = self._login_error(name, holder)

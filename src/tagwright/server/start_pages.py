@@ -59,7 +59,7 @@ class StartPages:
         given = dict(_EMPTY)
         try:
             check_origin(request)
-            form = await read_form(request, files=1)
+            form = await read_form(request, lambda form: form, files=1)
             sent = {name: text_of(form, name).replace("\r\n", "\n") for name in _EMPTY}  # browsers send CRLF
             given |= {name: text for name, text in sent.items() if text}
             found = await self._suggested(request, form, given)

@@ -39,7 +39,9 @@ class ReviewPages:
 
     def __post_init__(self) -> None:
         self.sessions = Sessions(self.access, self.review.file.secret())
-        self._entrance = Entrance(self.sessions, "/review/enter", "/review", "review", named=True, problem_content=self._problem_content)
+        self._entrance = Entrance(
+            self.sessions, "/review/enter", "/review", "review", named=True, problem_content=self._problem_content
+        )
 
     def routes(self) -> list[Route]:
         """The pages below /review."""
@@ -180,7 +182,7 @@ class ReviewPages:
     async def _checked_form(self, request: Request, session: Session) -> Form:
         """Return the form. Raises Problem unless it comes from a page of this session."""
         check_origin(request)
-        form = await read_form(request)
+        form = await read_form(request, lambda form: form)
         if not self.sessions.owns_form(session, text_of(form, "csrf")):
             raise Problem(403, _("The form belongs to another session; open the page again and repeat the step"))
         return form
