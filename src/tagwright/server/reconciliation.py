@@ -20,7 +20,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.label_search import folded
 from tagwright.server.openapi import Operation, array, object_, query, schema
 from tagwright.server.pages import render
-from tagwright.server.problems import Problem, bad_request
+from tagwright.server.problems import Problem, bad_request, read_each
 from tagwright.server.request_bodies import FORM, Form, parse_json, read_form, text_of, whole
 from tagwright.server.served_model import ServedModel, model_named, score_from_0_to_1
 from tagwright.tagger.acceptance import SuggestOptions
@@ -228,19 +228,10 @@ def _queries(text: str) -> dict[str, Query | Problem]:
         raise bad_request("queries is no JSON object of queries by their keys")
     if len(batch) > BATCH:
         raise Problem(413, f"The batch has {len(batch)} queries, at most {BATCH} are accepted")
-    queries = dict[str, Query | Problem]()
-    for key, sent in batch.items():
-        try:
-            queries[key] = _query(sent, key)
-        except Problem as problem:
-            queries[key] = problem
-    problems = [query for query in queries.values() if isinstance(query, Problem)]
-    if problems and len(problems) == len(queries):
-        raise problems[0]
-    return queries
+    return read_each(batch.items(), _query)
 
 
-def _query(sent: Mapping[str, Any], key: str) -> Query:
+def _query(key: str, sent: Mapping[str, Any]) -> Query:
     """Check a query; a blank text is valid, as OpenRefine sends it for an empty cell. Raises Problem (400)."""
     text, limit, types = sent.get("query", ""), sent.get("limit", LIMIT), sent.get("type") or []
     types = [types] if isinstance(types, str) else types

@@ -1,7 +1,7 @@
 """Train the served model on the decisions of reviewers, replace it between two requests, and save it.
 
-Learned is how far to trust each stage of the tagger; the stages themselves stay as they were trained, since their
-documents are not stored with a tagger. Every training begins with the model as it was before any review.
+Only the combiner is trained: how far to trust each stage. The stages stay as they are, since a tagger does not store
+the documents that they were trained on. Every training begins with the model as it was before any review.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ Refit: TypeAlias = Callable[[Tagger, Labelled], Tagger]
 "Train a tagger on labelled documents. Its training record holds nDCG@5 before and after."
 
 REVIEWS = "reviews"
-"The entry of a training record that says from how many reviewed documents a combiner was learned."
+"Entry of a training record: the number of reviewed documents that a combiner was learned from."
 
 
-def found_in(folder: Path | None) -> str:
-    """What a folder holds: the version in use, or a digest of the tagger; "" where there is none."""
+def saved_in(folder: Path | None) -> str:
+    """Return which tagger a folder holds: the number of the version in use, or else a digest; "" for none."""
     if folder is None:
         return ""
     models = Models(folder)
@@ -47,15 +47,17 @@ def refit_combiner(tagger: Tagger, reviewed: Labelled) -> Tagger:
     Labels never shown to a reviewer are no examples. Raises ConfigError for fewer than two documents with labels, and
     for a combiner of another package.
     """
-    labelled = [replace(each, labels=tuple(ids)) for each, ids in zip(reviewed.documents, reviewed.labels, strict=True)]
+    labelled = [
+        replace(document, labels=tuple(ids)) for document, ids in zip(reviewed.documents, reviewed.labels, strict=True)
+    ]
     index = tagger.vocabulary.index
     judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in reviewed.judged])
     job = Job(method="auto", config=Config(), documents=labelled, model=tagger, judged=judged, unknown="ignore")
-    found = job.run()
-    if found.combiner is tagger.combiner:  # nothing was learned
-        return found
-    combined = {**found.training["combined"], REVIEWS: sum(map(bool, reviewed.labels))}
-    return replace(found, training={**found.training, "combined": combined})
+    trained = job.run()
+    if trained.combiner is tagger.combiner:  # nothing was learned
+        return trained
+    combined = {**trained.training["combined"], REVIEWS: sum(map(bool, reviewed.labels))}
+    return replace(trained, training={**trained.training, "combined": combined})
 
 
 def without_reviews(tagger: Tagger) -> Tagger:
@@ -71,23 +73,23 @@ def without_reviews(tagger: Tagger) -> Tagger:
 class Refitter:
     """Train in the background, one training at a time, always from the tagger as it was before any review.
 
-    folder: where the trained tagger is saved, in place of the one that is there; None: it is in use until the server
-    ends. there: what the folder held when the server read it, see `found_in`; nothing else is replaced. outcome: the
-    result of the last training, a text for each sentence.
+    folder: where the trained tagger is saved, in place of the one there or as a new version; None: nowhere, so that it
+    is gone when the server ends. expected: what `saved_in` returned for the folder before the model was loaded; if it
+    holds something else by now, nothing is saved or used. outcome: of the last training, a text for each sentence.
     """
 
     review: Review
     refit: Refit
     folder: Path | None = None
-    there: str | None = None
+    expected: str | None = None
     outcome: tuple[Text, ...] = ()
-    _base: Tagger = field(init=False)
-    _served: Tagger | None = field(default=None, init=False)
+    _base: Tagger = field(init=False)  # what each training begins with
+    _served: Tagger | None = field(default=None, init=False)  # of which that is the base
     _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        if self.there is None:
-            self.there = found_in(self.folder)
+        if self.expected is None:
+            self.expected = saved_in(self.folder)
 
     @property
     def is_running(self) -> bool:
@@ -95,7 +97,7 @@ class Refitter:
         return self._task is not None and not self._task.done()
 
     def start(self) -> bool:
-        """Begin a training; False if one is under way."""
+        """Begin a training. Return False if one is under way."""
         if self.is_running:
             return False
         self.outcome = ()
@@ -118,7 +120,7 @@ class Refitter:
             self.outcome = (Text("The model was not trained: internal error; see the server's log."),)
 
     def _train(self, labelled: Labelled) -> tuple[Text, Text]:
-        """Train; use and save the result if it is better on documents that it has not seen. Return what was done."""
+        """Train; save and serve the result if it is better on documents not seen in training. Return the outcome."""
         model = self.review.model.snapshot()
         if model.tagger is not self._served:  # the first training, or another version was promoted
             self._served, self._base = model.tagger, without_reviews(model.tagger)
@@ -133,7 +135,8 @@ class Refitter:
         try:
             if model.history is not None and in_use(model.history).name != model.number:
                 raise ChangedError(f"{model.history}: another version than {model.number} was promoted meanwhile")
-            outcome, number = self._save(trained, model.number if self.folder == model.history else self.there, when)
+            expected = model.number if self.folder == model.history else self.expected
+            outcome, number = self._save(trained, expected, when)
         except ChangedError as error:
             _log.warning("the trained model is neither saved nor used: %s", error)
             if self.folder and Models(self.folder).exist:
@@ -145,27 +148,24 @@ class Refitter:
         self._served = trained
         return outcome, figures
 
-    def _save(self, tagger: Tagger, there: str | None, when: dict[str, str]) -> tuple[Text, str]:
-        """Save the tagger if there is a folder for it, as a new version in use if that has versions.
+    def _save(self, tagger: Tagger, expected: str | None, when: dict[str, str]) -> tuple[Text, str]:
+        """Save the tagger if there is a folder for it, as a new version in use if the folder has versions.
 
-        Return what became of it, and the number of the version or "". when: on how many documents it was trained, and
-        the time. Raises ChangedError where the folder holds something else than `there`.
+        when: count of documents and time, for the text. Return the outcome, and the number of the new version or "".
+        Raises ChangedError if the folder holds another tagger than `expected`.
         """
         if self.folder is None:
             form = "Trained on %(count)s documents at %(time)s UTC; it is in use, and gone when the server ends."
             return Text(form, **when), ""
+        models = Models(self.folder)
         try:
-            if (models := Models(self.folder)).exist:
-                self.there = models.add(tagger, after=there or "").name
-                form = (
-                    "Trained on %(count)s documents at %(time)s UTC; it is in use, and saved as version %(version)s of "
-                    "%(name)s."
-                )
-                return Text(form, **when, version=self.there, name=self.folder.name), self.there
-            with replace_folder(self.folder, KIND, read=there) as target:
-                tagger.write(target)
-                written = saved_version(target)
-            self.there = written
+            if models.exist:
+                self.expected = models.add(tagger, after=expected or "").name
+            else:
+                with replace_folder(self.folder, KIND, read=expected) as target:
+                    tagger.write(target)
+                    written = saved_version(target)
+                self.expected = written
         except ChangedError:
             raise
         except TagwrightError as error:
@@ -175,5 +175,11 @@ class Refitter:
                 "ends (%(reason)s)."
             )
             return Text(form, **when, reason=error), ""
+        if models.exist:
+            form = (
+                "Trained on %(count)s documents at %(time)s UTC; it is in use, and saved as version %(version)s of "
+                "%(name)s."
+            )
+            return Text(form, **when, version=self.expected, name=self.folder.name), self.expected
         form = "Trained on %(count)s documents at %(time)s UTC; it is in use, and saved as %(name)s."
         return Text(form, **when, name=self.folder.name), ""
