@@ -30,7 +30,11 @@ from tagwright.text.words import clean
 
 @dataclass
 class ReviewPages:
-    """The pages of a review. access: the tokens that let reviewers in."""
+    """The pages of a review.
+
+    access: the tokens that let reviewers in. refitter: trains the model; None: nothing does. follower: serves promoted
+    versions; None for a model without versions.
+    """
 
     review: Review
     access: Access = OPEN
@@ -72,14 +76,14 @@ class ReviewPages:
             sheet = await self.review.view(number, session.reviewer, marked)
         except KeyError:
             raise Problem(404, _("There is no such document")) from None
-        results = await self._found(query)
+        results = await self._search(query)
         return await self._page(request, "document.html", session, sheet=sheet, query=query, results=results)
 
     async def labels(self, request: Request, session: Session) -> Response:
         """Labels to add, as a part of the page of a document."""
         query = _query(request)
         content = render(
-            "found.html", rows=await self._found(query), query=query, number=_number(request),
+            "found.html", rows=await self._search(query), query=query, number=_number(request),
             csrf=self.sessions.csrf(session),
         )  # fmt: skip
         return HTMLResponse(content)
@@ -112,8 +116,8 @@ class ReviewPages:
 
     async def differences(self, request: Request, session: Session) -> Response:
         """Show labels on which reviewers disagree."""
-        found = await asyncio.to_thread(self._differences)
-        return await self._page(request, "differences.html", session, differences=found)
+        differences = await asyncio.to_thread(self._differences)
+        return await self._page(request, "differences.html", session, differences=differences)
 
     async def upload(self, request: Request, session: Session) -> Response:
         """Add the documents of all files that can be read, and report the others."""
@@ -125,7 +129,7 @@ class ReviewPages:
                     documents = await read_documents(request, file)
                     outcome = await asyncio.to_thread(self.review.documents.add, documents)
                     added, changed = added + outcome.new, changed + outcome.changed
-                except StorageError:
+                except StorageError:  # an InputError too, which ends the upload
                     raise
                 except InputError as error:
                     problems.append(translated_error(error))
@@ -153,7 +157,7 @@ class ReviewPages:
         await asyncio.to_thread(self.follower.check)
         return RedirectResponse("/review/overview", 303)
 
-    async def _found(self, query: str) -> list[Row]:
+    async def _search(self, query: str) -> list[Row]:
         return await asyncio.to_thread(self.review.search, query) if query else []
 
     def _differences(self) -> list[dict[str, Any]]:
@@ -161,15 +165,15 @@ class ReviewPages:
         vocabulary = self.review.model.tagger.vocabulary
         return [
             {
-                "number": entries[each.document].number,
-                "title": entries[each.document].title or each.document,
-                "id": each.label,
-                "label": vocabulary[vocabulary.index[each.label]].name,
-                "accepted_by": each.accepted_by,
-                "rejected_by": each.rejected_by,
+                "number": entries[difference.document].number,
+                "title": entries[difference.document].title or difference.document,
+                "id": difference.label,
+                "label": vocabulary[vocabulary.index[difference.label]].name,
+                "accepted_by": difference.accepted_by,
+                "rejected_by": difference.rejected_by,
             }
-            for each in self.review.decisions.differences()
-            if each.document in entries and each.label in vocabulary.index
+            for difference in self.review.decisions.differences()
+            if difference.document in entries and difference.label in vocabulary.index
         ]
 
     def _problem_content(self) -> dict[str, Any]:
@@ -207,14 +211,14 @@ def _decision(form: Form, reviewer: str) -> Decision:
 
 
 def _number(request: Request) -> int:
-    """Return the number of a document in an address. Raises Problem if it is not a number, or too long."""
-    if (found := _digits(request.path_params["number"])) is None:
+    """Return the number of the document in an address. Raises Problem (404) for anything else."""
+    if (number := _digits(request.path_params["number"])) is None:
         raise Problem(404, _("There is no such document"))
-    return found
+    return number
 
 
 def _digits(text: str) -> int | None:
-    """Return the number that an address holds; None for anything else, and for one that is too long."""
+    """Return the whole number in a part of an address; None for anything else, or more than SQLite can hold."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
 
 

@@ -5,7 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from tagwright.review import Order
 from tagwright.review.current import Decision, Verdict
@@ -21,17 +21,16 @@ from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.types import Document
 
-
-class Candidate(NamedTuple):
-    """A label shown for a document: a suggestion, or a candidate drawn at random from below the suggestions."""
-
-    suggestion: Suggestion
-    rank: int
-    drawn_from: int | None = None
+Candidate: TypeAlias = tuple[Suggestion, int, int | None]
+"A label shown for a document, its rank, and of how many it was drawn at random; None for one of the suggestions."
 
 
 class ReviewView(NamedTuple):
-    """One document as a reviewer sees it. marked: rank of the suggestion whose evidence is marked. model: its name."""
+    """One document as a reviewer sees it.
+
+    text: blocks, and number of characters left out, see `highlight`. marked: rank of the suggestion whose evidence is
+    marked. model: its name. note, done, can_undo: of this reviewer. others: reviewers who have finished the document.
+    """
 
     number: int
     document: Document
@@ -48,8 +47,8 @@ class ReviewView(NamedTuple):
 class Labelled(NamedTuple):
     """Documents to train on, with label ids for each.
 
-    labels: the right labels; none without decisions. judged: the labels that are examples, see `Decisions.judged`;
-    empty if all labels are known, or none.
+    labels: right labels; none for a document without decisions. judged: labels that somebody has judged, see
+    `Decisions.judged`: only these are examples; empty if all labels count, or none.
     """
 
     documents: list[Document]
@@ -61,8 +60,8 @@ class Labelled(NamedTuple):
 class Review:
     """A review of the documents in a file, with the suggestions of one model.
 
-    random_share: share of the documents with one candidate drawn at random from below the suggestions. order: of the
-    documents.
+    random_share: share of the documents that also show one candidate drawn at random from below the suggestions, to
+    estimate recall. order: in which documents come up.
     """
 
     model: ServedModel
@@ -71,53 +70,54 @@ class Review:
     order: Order = "given"
     decisions: Decisions = field(init=False)
     documents: ReviewedDocuments = field(init=False)
-    _found: OrderedDict[tuple[int, str], list[Candidate]] = field(default_factory=OrderedDict, init=False)
-    _opened: dict[int, tuple[str, float]] = field(default_factory=dict, init=False)
+    _shown: OrderedDict[tuple[int, str], list[Candidate]] = field(default_factory=OrderedDict, init=False)
+    _opened: dict[int, tuple[str, float]] = field(default_factory=dict, init=False)  # number -> by whom and when
 
     def __post_init__(self) -> None:
         self.decisions, self.documents = Decisions(self.file), ReviewedDocuments(self.file)
         self._queue = ReviewQueue(self.documents, self.decisions, self.model, self.order)
 
     def next(self, reviewer: str) -> Entry | None:
-        """Return the next document for a reviewer: an unfinished one, or else one finished only by others.
+        """Return the next document for a reviewer; None if the reviewer has finished all.
 
-        Skipped documents come again at the end. Documents that another reviewer has open come after others.
+        First come documents that nobody has finished; among these, skipped ones last, and before them those that
+        another reviewer has opened within half an hour.
         """
         states = self.decisions.states()
         done = {id_: state.done_by for id_, state in states.items() if state.done_by}
         skipped = {id_ for id_, state in states.items() if reviewer in state.skipped_by}
-
         entries = self.documents.entries()
         places = self._queue.places(entries)
 
         def order(entry: Entry) -> tuple[bool, bool, bool, int]:
             who, when = self._opened.get(entry.number, (reviewer, 0.0))
-            taken = who != reviewer and time.monotonic() - when < 1800  # another one has opened it within half an hour
-            return entry.id in done, entry.id in skipped, taken, places[entry.number]
+            is_taken = who != reviewer and time.monotonic() - when < 1800
+            return entry.id in done, entry.id in skipped, is_taken, places[entry.number]
 
-        open_ = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
-        return min(open_, key=order, default=None)
+        unfinished = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
+        return min(unfinished, key=order, default=None)
 
     async def view(self, number: int, reviewer: str, marked: int | None = None) -> ReviewView:
-        """Return a document with its suggestions and this reviewer's verdicts. Raises KeyError, and Busy.
+        """Return a document with its suggestions and this reviewer's verdicts, and store which labels were shown.
 
-        marked: rank of the suggestion whose evidence is marked; None: the first one without a verdict.
+        marked: rank of the suggestion whose evidence is marked; None: the first one without a verdict. Raises KeyError
+        for an unknown document, and Busy.
         """
         document, model = self.documents[number], self.model.for_request()
-        version = model.version
         self._opened[number] = reviewer, time.monotonic()
         candidates = await self._candidates(model, number, document)
-        await current().record([document], [[each.suggestion for each in candidates]])
+        await current().record([document], [[suggestion for suggestion, _, _ in candidates]])
         shown = [
-            Decision(document=document.id, reviewer=reviewer, action="shown", label=each.suggestion.id, rank=each.rank,
-                     confidence=each.suggestion.confidence, drawn_from=each.drawn_from, model=version)
-            for each in candidates
+            Decision(document=document.id, reviewer=reviewer, action="shown", label=suggestion.id, rank=rank,
+                     confidence=suggestion.confidence, drawn_from=drawn_from, model=model.version)
+            for suggestion, rank, drawn_from in candidates
         ]  # fmt: skip
         await asyncio.to_thread(self.decisions.add_shown, shown)
-        events = self.decisions.current(document.id)
-        own = [event for event in events if event.reviewer == reviewer]
+        decisions = self.decisions.current(document.id)
+        own = [decision for decision in decisions if decision.reviewer == reviewer]
         rows = self._rows(model.tagger, document, candidates, own)
-        spans = {each.rank: strongest_spans(each.suggestion.evidence) for each in candidates}
+        spans = {rank: strongest_spans(suggestion.evidence) for suggestion, rank, _ in candidates}
+        finished_by = {decision.reviewer for decision in decisions if decision.action == "done"}
         return ReviewView(
             number=number,
             document=document,
@@ -125,17 +125,17 @@ class Review:
             rows=rows,
             marked=marked or next((row.rank for row in rows if row.rank and not row.verdict), 1),
             model=self.model.name,
-            note=next((event.note for event in own if event.action == "note"), ""),
-            done=any(event.action == "done" for event in own),
+            note=next((decision.note for decision in own if decision.action == "note"), ""),
+            done=reviewer in finished_by,
             can_undo=bool(own),
-            others=tuple(sorted({event.reviewer for event in events if event.action == "done"} - {reviewer})),
+            others=tuple(sorted(finished_by - {reviewer})),
         )
 
     def search(self, query: str, k: int = 10) -> list[Row]:
-        """Search labels to add."""
+        """Return at most k labels to add, best first, see `LabelSearch`."""
         model, uses = self.model.snapshot(), self.decisions.uses()
-        found, vocabulary = model.search()(query, k), model.tagger.vocabulary
-        rows = (label_row(vocabulary, vocabulary.ids[position]) for position in found)
+        positions, vocabulary = model.search()(query, k), model.tagger.vocabulary
+        rows = (label_row(vocabulary, vocabulary.ids[position]) for position in positions)
         return [row._replace(uses=uses.get(row.id, 0)) for row in rows]
 
     def decide(self, number: int, decision: Decision) -> None:
@@ -167,32 +167,33 @@ class Review:
         return Labelled(documents, [labels.get(id_, []) for id_ in known], [judged.get(id_, set()) for id_ in known])
 
     async def _candidates(self, model: ServedModel, number: int, document: Document) -> list[Candidate]:
-        """Return the suggestions and, for some documents, a random candidate from below them."""
+        """Return suggestions with evidence and, for some documents, a random candidate from below them; cached."""
         key = number, model.version
-        if key not in self._found:
+        if key not in self._shown:
             (ranked,) = await model.suggest_all([SuggestRequest(document, model.options(k=DEPTH))])
             places = list(range(min(SUGGESTIONS, len(ranked))))
-            drawn = drawn_place(document.id, len(ranked), self.random_share)
+            drawn, below = drawn_place(document.id, len(ranked), self.random_share), len(ranked) - SUGGESTIONS
             places += [] if drawn is None else [drawn]
             explained = await model.explain(document, [ranked[place] for place in places])
-            below = len(ranked) - SUGGESTIONS
-            self._found[key] = [
-                Candidate(each, place + 1, below if place == drawn else None)
-                for place, each in zip(places, explained, strict=True)
+            self._shown[key] = [
+                (suggestion, place + 1, below if place == drawn else None)
+                for place, suggestion in zip(places, explained, strict=True)
             ]
-            if len(self._found) > 256:
-                self._found.popitem(last=False)
-        return self._found[key]
+            if len(self._shown) > 256:
+                self._shown.popitem(last=False)
+        return self._shown[key]
 
     def _rows(
         self, tagger: Tagger, document: Document, candidates: Sequence[Candidate], own: Sequence[Decision]
     ) -> list[Row]:
         """Return the candidates in order, then the labels that the reviewer added."""
         verdicts: dict[str, Verdict] = {
-            event.label: event.action for event in own if event.label and event.action in ("accept", "reject")
+            decision.label: decision.action
+            for decision in own
+            if decision.label and decision.action in ("accept", "reject")
         }
         uses = self.decisions.uses()
-        rows = [suggested_row(tagger, document, each, rank) for each, rank, _ in candidates]
+        rows = [suggested_row(tagger, document, suggestion, rank) for suggestion, rank, _ in candidates]
         suggested, vocabulary = {row.id for row in rows}, tagger.vocabulary
         added = (id_ for id_ in verdicts if id_ not in suggested and id_ in vocabulary.index)
         rows += [label_row(vocabulary, id_) for id_ in added]
