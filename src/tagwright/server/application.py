@@ -36,11 +36,10 @@ from tagwright.server.entrance import Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.json_api import JsonApi
 from tagwright.server.languages import Text
-from tagwright.server.logs import log_failures
+from tagwright.server.logs import ID_HEADER, VERSION_HEADER, RecordRequests, log_failures
 from tagwright.server.problems import Busy, Problem, answer_http_error, answer_nobody, answer_problem, answer_to, later
 from tagwright.server.reconciliation import Reconciliation
 from tagwright.server.request_bodies import check_head
-from tagwright.server.request_log import ID_HEADER, VERSION_HEADER, RecordRequests
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.served_model import ServedModel
 from tagwright.server.shares import FREE, FairSlots, Memory

@@ -1,6 +1,6 @@
 """The request that is being answered: its id, client, user and limits, for log lines, audit entries and the reply.
 
-It stands in a context variable, since what computes or logs deep below a route needs it. `request_log` begins it;
+It stands in a context variable, since what computes or logs deep below a route needs it. `logs` begins it;
 `application` adds language and client, `access` the token, `served_model` the model.
 """
 

@@ -1,34 +1,57 @@
-"""How the server writes its log: as text, or as a line of JSON for each message.
+"""What the server logs: messages as text or JSON lines, and with JSON a line for each answered request.
 
-The message of an exception is not written, since it may quote a document. Its type and the lines of code are.
+Neither a message of an exception nor anything of a request's text or address is written, since these may quote a
+document. Of an exception, its type and the lines of code are.
 """
 
 import asyncio
 import errno
 import json
 import logging
+import re
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright.core.display import escaped
-from tagwright.server import request_log
-from tagwright.server.current_request import current
+from tagwright.server.access import Network, user_of
+from tagwright.server.audit import Audit
+from tagwright.server.counters import Counters
+from tagwright.server.current_request import CurrentRequest, begin, current
 from tagwright.server.options import LogFormat
+from tagwright.server.problems import Problem, answer_to
 
 _log = logging.getLogger(__name__)
+_answered = logging.getLogger(f"{__name__}.answered")
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # with none at all, browsers do not say that a form comes from here
+}
+"Headers of every answer that does not set them itself. Pages run no script in a text, and none of another address."
+
+VERSION_HEADER = "X-Model-Version"
+"Names the version of the model that answered."
+
+ID_HEADER = "X-Request-ID"
+"The id of a request: the client's own, or a new one."
 
 
 @contextmanager
 def logged(form: LogFormat) -> Iterator[None]:
     """Write all messages to stderr, from warnings on; as JSON, also a line for each answered request."""
-    handler, root, requests = logging.StreamHandler(), logging.getLogger(), logging.getLogger(request_log.__name__)
+    handler, root = logging.StreamHandler(), logging.getLogger()
     handler.setFormatter(_Formatter(form))
-    level = requests.level
-    requests.setLevel(logging.INFO if form == "json" else logging.WARNING)
+    level = _answered.level
+    _answered.setLevel(logging.INFO if form == "json" else logging.WARNING)
     logging.captureWarnings(True)
     root.addHandler(handler)
     try:
@@ -36,7 +59,7 @@ def logged(form: LogFormat) -> Iterator[None]:
     finally:
         root.removeHandler(handler)
         logging.captureWarnings(False)
-        requests.setLevel(level)
+        _answered.setLevel(level)
 
 
 def once_a_minute(clock: Callable[[], float] = time.monotonic) -> Callable[[], bool]:
@@ -103,3 +126,64 @@ def _traceback(error: BaseException | None) -> str:
         parts.append(f"Traceback (most recent call last):\n{lines}{type(error).__module__}.{type(error).__qualname__}")
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "\n".join(reversed(parts))
+
+
+class RecordRequests:
+    """Middleware around all others: begins the `CurrentRequest`, adds headers, logs and counts the answer.
+
+    The log line has the route pattern and no query: address and query may hold words of a document. Starlette's
+    middleware for errors does not serve: the web server then logs their messages, which may quote a text, too.
+    user_header: the header in which a proxy of the networks `proxies` names the user that it has authenticated.
+    """
+
+    def __init__(
+        self, app: ASGIApp, counters: Counters, audit: Audit | None, user_header: str, proxies: Sequence[Network]
+    ) -> None:
+        self.app, self.counters, self.audit, self.user_header, self.proxies = app, counters, audit, user_header, proxies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, with a problem (500) after any error, then log and count the answer."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        user = user_of(scope, self.user_header, self.proxies)
+        request = CurrentRequest(_id(scope), scope["path"], user=user, audit=self.audit)
+        begin(request)
+        begun, status = time.perf_counter(), 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in {**HEADERS, ID_HEADER: request.id}.items():
+                    headers.setdefault(name, value)
+                if request.version:
+                    headers.setdefault(VERSION_HEADER, request.version)
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except Exception as error:
+            _log.error("the request could not be answered", exc_info=error)
+            if not status:
+                failure = answer_to(Problem(500, "Internal error; see the log of the server"))
+                await failure(scope, receive, sending)
+        finally:
+            self._record(scope, request, status or 500, time.perf_counter() - begun)
+
+    def _record(self, scope: Scope, request: CurrentRequest, status: int, seconds: float) -> None:
+        method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "OPTIONS") else "other"
+        path = str(getattr(scope.get("route"), "path", "other"))
+        self.counters.count(method, path, status, seconds)
+        self.counters.documents += request.documents
+        self.counters.suggestions += request.suggestions
+        shown = ("user", "token", "model", "version", "documents", "suggestions")
+        fields = {"method": method, "path": path, "status": status, "ms": round(1000 * seconds, 1)}
+        _answered.info("answered", extra={"fields": {**fields, **{name: getattr(request, name) for name in shown}}})
+
+
+def _id(scope: Scope) -> str:
+    """The id that the client gave to its request, if it is short and printable, or else a new one."""
+    own = Headers(scope=scope).get(ID_HEADER, "")
+    return own if re.fullmatch("[!-~]{1,64}", own) else uuid4().hex

@@ -270,7 +270,7 @@ def test_now_and_then_a_random_candidate_is_shown_and_marked_in_the_log(tmp_path
         decide(client, 1, action="done")
         assert "estimated from 1 drawn at random" in (html := client.get("/review/overview").text)
         assert "Right labels so far: 0% suggested, 0 added by hand, 1 drawn at random" in html
-        assert review.labelled().judged == [{label for _, label in shown}]
+        assert review.labelled()[1] == [{label for _, label in shown}]
 
 
 def test_done_goes_on_to_the_next_document_and_skipped_ones_come_last(client: TestClient) -> None:

@@ -6,7 +6,7 @@ the documents that they were trained on. Every training begins with the model as
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,15 +19,15 @@ from tagwright.core.versions import in_use
 from tagwright.errors import TagwrightError
 from tagwright.models import Models
 from tagwright.server.languages import Text
-from tagwright.server.review.session import Labelled, Review
+from tagwright.server.review.session import Review
 from tagwright.tagger import KIND, Tagger
-from tagwright.types import Run
+from tagwright.types import Document, Run
 
 _log = logging.getLogger(__name__)
 
 
-Refit: TypeAlias = Callable[[Tagger, Labelled], Tagger]
-"Train a tagger on labelled documents. Its training record holds nDCG@5 before and after."
+Refit: TypeAlias = Callable[[Tagger, Sequence[Document], Sequence[set[str]]], Tagger]
+"Trains a tagger on what `Review.labelled` returns. Its training record holds nDCG@5 before and after."
 
 REVIEWS = "reviews"
 "Entry of a training record: the number of reviewed documents that a combiner was learned from."
@@ -41,23 +41,24 @@ def saved_in(folder: Path | None) -> str:
     return models.current.name if models.exist else saved_version(folder)
 
 
-def refit_combiner(tagger: Tagger, reviewed: Labelled) -> Tagger:
+def refit_combiner(tagger: Tagger, documents: Sequence[Document], judged: Sequence[set[str]]) -> Tagger:
     """Learn how to combine the stages of a tagger; a learned combiner is kept, and more is learned on top of it.
 
-    Labels never shown to a reviewer are no examples. Raises ConfigError for fewer than two documents with labels, and
-    for a combiner of another package.
+    documents: with the right labels. judged: label ids for each document, see `Review.labelled`. Raises ConfigError for
+    fewer than two documents with labels, and for a combiner of another package.
     """
-    labelled = [
-        replace(document, labels=tuple(ids)) for document, ids in zip(reviewed.documents, reviewed.labels, strict=True)
-    ]
     index = tagger.vocabulary.index
-    judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in reviewed.judged])
-    job = Job(method="auto", config=Config(), documents=labelled, model=tagger, judged=judged, unknown="ignore")
+    rows = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in judged])
+    job = Job(method="auto", config=Config(), documents=documents, model=tagger, judged=rows, unknown="ignore")
     trained = job.run()
     if trained.combiner is tagger.combiner:  # nothing was learned
         return trained
-    combined = {**trained.training["combined"], REVIEWS: sum(map(bool, reviewed.labels))}
+    combined = {**trained.training["combined"], REVIEWS: _count_labelled(documents)}
     return replace(trained, training={**trained.training, "combined": combined})
+
+
+def _count_labelled(documents: Sequence[Document]) -> int:
+    return sum(bool(document.labels) for document in documents)
 
 
 def without_reviews(tagger: Tagger) -> Tagger:
@@ -111,22 +112,22 @@ class Refitter:
 
     async def _run(self) -> None:
         try:
-            labelled = await asyncio.to_thread(self.review.labelled)
-            self.outcome = await asyncio.to_thread(self._train, labelled)
+            documents, judged = await asyncio.to_thread(self.review.labelled)
+            self.outcome = await asyncio.to_thread(self._train, documents, judged)
         except TagwrightError as error:
             self.outcome = (Text("The model was not trained: %(reason)s", reason=error),)
         except Exception:
             _log.exception("the training on decisions failed")
             self.outcome = (Text("The model was not trained: internal error; see the server's log."),)
 
-    def _train(self, labelled: Labelled) -> tuple[Text, Text]:
+    def _train(self, documents: Sequence[Document], judged: Sequence[set[str]]) -> tuple[Text, Text]:
         """Train; save and serve the result if it is better on documents not seen in training. Return the outcome."""
         model = self.review.model.snapshot()
         if model.tagger is not self._served:  # the first training, or another version was promoted
             self._served, self._base = model.tagger, without_reviews(model.tagger)
-        trained, now = self.refit(self._base, labelled), datetime.now(UTC)
+        trained, now = self.refit(self._base, documents, judged), datetime.now(UTC)
         measured = trained.training["combined"]["nDCG@5"]
-        when = {"count": f"{sum(map(bool, labelled.labels)):,}", "time": f"{now:%H:%M}"}
+        when = {"count": f"{_count_labelled(documents):,}", "time": f"{now:%H:%M}"}
         form = "nDCG@5, cross-validated on reviewed documents: %(before)s without the decisions, %(after)s with them."
         figures = Text(form, **{name: f"{100 * measured[name]:.1f}" for name in ("before", "after")})
         if measured["after"] <= measured["before"]:

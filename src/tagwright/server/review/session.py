@@ -44,18 +44,6 @@ class ReviewView(NamedTuple):
     others: tuple[str, ...]
 
 
-class Labelled(NamedTuple):
-    """Documents to train on, with label ids for each.
-
-    labels: right labels; none for a document without decisions. judged: labels that somebody has judged, see
-    `Decisions.judged`: only these are examples; empty if all labels count, or none.
-    """
-
-    documents: list[Document]
-    labels: list[list[str]]
-    judged: list[set[str]]
-
-
 @dataclass
 class Review:
     """A review of the documents in a file, with the suggestions of one model.
@@ -159,12 +147,16 @@ class Review:
         done, agreement = self.decisions.totals()
         return {"done": done, "documents": len(self.documents), "agreement": agreement}
 
-    def labelled(self) -> Labelled:
-        """Return all documents with their labels so far, to train on."""
+    def labelled(self) -> tuple[list[Document], list[set[str]]]:
+        """Return all documents with their labels so far, none without decisions, and the judged labels of each.
+
+        Only judged labels are examples, see `Decisions.judged`; none if all labels of a document count, or none.
+        """
         labels, judged = self.decisions.labels(), self.decisions.judged()
         documents = [self.documents[entry.number] for entry in self.documents.entries()]
-        known = [document.id if document.id in judged else "" for document in documents]
-        return Labelled(documents, [labels.get(id_, []) for id_ in known], [judged.get(id_, set()) for id_ in known])
+        labels = {id_: ids for id_, ids in labels.items() if id_ in judged}
+        labelled = [replace(document, labels=tuple(labels.get(document.id, ()))) for document in documents]
+        return labelled, [judged.get(document.id, set()) for document in documents]
 
     async def _candidates(self, model: ServedModel, number: int, document: Document) -> list[Candidate]:
         """Return suggestions with evidence and, for some documents, a random candidate from below them; cached."""
