@@ -106,6 +106,11 @@ class Holder:
         """
         return ROLES.index(self.role) >= ROLES.index(role)
 
+    def check(self, role: Role) -> None:
+        """Raise Problem (403) unless the holder has the rights of a role."""
+        if not self.may(role):
+            raise Problem(403, Text("This needs a token with the role %(role)s", role=role))
+
 
 EVERYBODY = Holder("", "admin", "")
 "The holder of every request if no token is needed: all rights."
@@ -300,18 +305,6 @@ def user_of(scope: Scope, header: str, proxies: Sequence[Network]) -> str:
     with suppress(ValueError):  # Starlette reads headers as Latin-1, and proxies send them in UTF-8
         name = name.encode("latin-1").decode()
     return " ".join(clean(name).split())[:LONGEST_NAME]
-
-
-def holder_of(request: Request) -> Holder:
-    """Return the holder of the token of an accepted request."""
-    holder: Holder = request.state.holder
-    return holder
-
-
-def check_role(request: Request, role: Role) -> None:
-    """Raise Problem (403) unless the token that came with the request has a role, or a higher one."""
-    if not holder_of(request).may(role):
-        raise Problem(403, f"This needs a token with the role {role}")
 
 
 def check_origin(request: Request) -> None:

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from tagwright import __version__
 from tagwright.data.in_memory import to_documents
-from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
+from tagwright.server.access import EVERYBODY, Holder, check_origin
 from tagwright.server.current_request import current
 from tagwright.server.openapi import (
     CONDITIONS,
@@ -153,8 +153,9 @@ class AnnifApi:
             detail = f"Project '{model.id}' is not configured to allow learning via API"
             remedy = "start the server with --learn and --reviews FILE.sqlite"
             raise Problem(403, f"{detail}; {remedy}", "Learning not allowed")
-        check_role(request, "admin")
-        if holder_of(request) is EVERYBODY:
+        holder: Holder = request.state.holder
+        holder.check("admin")
+        if holder is EVERYBODY:
             check_origin(request)  # otherwise any web page could send documents to the model of its visitors
         sent = await read_json(request, _to_learn)
         if self.store is not None:

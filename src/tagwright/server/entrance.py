@@ -21,7 +21,7 @@ from tagwright.review.file import StorageError
 from tagwright.server.access import EVERYBODY, LONGEST_NAME, Access, Holder, Role, Session, check_origin
 from tagwright.server.current_request import current
 from tagwright.server.languages import _
-from tagwright.server.pages import show, show_problem
+from tagwright.server.pages import show
 from tagwright.server.problems import Problem, not_stored
 from tagwright.server.request_bodies import read_form, text_of
 from tagwright.text.words import clean
@@ -118,12 +118,16 @@ class Entrance:
                 session = self._session(request)
                 if session is None and (self.named or not self.sessions.access.is_open):
                     return RedirectResponse(self.path, 303)
-                if session and role and not session.holder.may(role):
-                    raise Problem(403, _("This needs a token with the role %(role)s") % {"role": role})
+                if session and role:
+                    session.holder.check(role)
                 return await page(request, session)
             except (Problem, StorageError) as error:
                 problem = not_stored(error) if isinstance(error, StorageError) else error
-                return show_problem(request, problem, session, **await asyncio.to_thread(self.problem_content))
+                content = await asyncio.to_thread(self.problem_content)
+                return show(
+                    request, "problem.html", session, problem.status, problem.headers, title=problem.title,
+                    problem=problem.detail, **content,
+                )  # fmt: skip
 
         return answer
 

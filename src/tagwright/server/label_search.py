@@ -67,10 +67,6 @@ class LabelSearch:
         with self._lock:
             return list(islice(self._distinct(text, k), k))
 
-    def close(self) -> None:
-        """Release the file of the index."""
-        self._database.close()
-
     def _distinct(self, text: str, k: int) -> Iterator[int]:
         """The positions of matching labels that are allowed, each once, best first."""
         seen: set[int] = set()

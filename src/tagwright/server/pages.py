@@ -11,7 +11,6 @@ from starlette.responses import HTMLResponse
 from tagwright.server import languages
 from tagwright.server.access import Session
 from tagwright.server.current_request import current
-from tagwright.server.problems import Problem
 
 
 @cache
@@ -29,14 +28,6 @@ def _environment(language: str) -> Environment:
 def render(template: str, **content: Any) -> str:
     """Return a page, or a part of one. content: values by the names that the template uses."""
     return _environment(current().language).get_template(template).render(content)
-
-
-def show_problem(request: Request, problem: Problem, session: Session | None = None, **content: Any) -> HTMLResponse:
-    """Answer with a page that says what is wrong."""
-    return show(
-        request, "problem.html", session, problem.status, problem.headers, title=problem.title, problem=problem.detail,
-        **content,
-    )  # fmt: skip
 
 
 def show(
