@@ -1,7 +1,8 @@
 """Annif's HTTP interface, version 1, for Annif's clients.
 
-Each served model is a project. Scores are confidences from 0 to 1; where a tagger estimates none they are squashed. A
-threshold is the least score as it is shown. Beyond Annif, forms may be multipart, and pages of other sites may post.
+Each served model is a project. Scores are confidences from 0 to 1; where a tagger estimates none, its scores are
+squashed to that range, and a threshold is compared with these. Beyond Annif, forms may be multipart, and pages of other
+sites may post.
 """
 
 import asyncio
@@ -18,8 +19,7 @@ from tagwright.data.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, Holder, check_origin
 from tagwright.server.current_request import current
 from tagwright.server.openapi import (
-    CONDITIONS,
-    HIERARCHY,
+    LABEL_RULES,
     Operation,
     array,
     check,
@@ -50,8 +50,7 @@ _OPTIONS = {
     "limit": schema("integer", "The most subjects to suggest.", minimum=0, default=10),
     "threshold": schema("number", "Least score.", minimum=0, maximum=1, default=0),
     "language": schema("string", "Of the labels; by default that of the project."),
-    **CONDITIONS,
-    **HIERARCHY,
+    **LABEL_RULES,
 }
 
 Learn = Callable[[ServedModel, Sequence[Mapping[str, Any]], str], Awaitable[None]]
@@ -293,7 +292,9 @@ def _options(model: ServedModel, fields: ImmutableMultiDict[Any, Any]) -> Sugges
         return None
     check(threshold, _OPTIONS["threshold"], "threshold")
     rules = label_rules(fields)
-    check({name: rules[name] for name in CONDITIONS}, object_(CONDITIONS))
+    check(
+        rules, object_({name: LABEL_RULES[name] for name in ("only", "without")})
+    )  # others: `model.options`
     if not threshold or model.tagger.combiner.estimates_confidence:
         return None if limit == 0 else model.options(k=limit, min_confidence=threshold, **rules)
     is_impossible = limit == 0 or threshold == 1  # which no squashed score reaches

@@ -19,8 +19,7 @@ from tagwright.readers.lines import Place
 from tagwright.server.counters import Counters
 from tagwright.server.languages import Text
 from tagwright.server.openapi import (
-    CONDITIONS,
-    HIERARCHY,
+    LABEL_RULES,
     Operation,
     array,
     check,
@@ -64,13 +63,12 @@ _OPTIONS = {
     "threshold": schema("number", "Least confidence; above 0 where it is estimated.", minimum=0, maximum=1, default=0),
     "min_score": schema("number", "Least score, on the model's own scale."),
     "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
-    **CONDITIONS,
-    **HIERARCHY,
+    **LABEL_RULES,
     "language": schema("string", "Of the names, a code such as sv; without one, or a name in it: preferred names."),
     "evidence": schema("boolean", "Say why: reasons by what they add, and stage by stage, with positions in the text."),
 }
 _REQUEST = closed(object_({**_DOCUMENT, **_OPTIONS}, ()))
-_ADDRESS = {name: _OPTIONS[name] for name in ("model", "limit", "language", "evidence", *CONDITIONS, *HIERARCHY)}
+_ADDRESS = {name: _OPTIONS[name] for name in ("model", "limit", "language", "evidence", *LABEL_RULES)}
 _FORM = closed(object_({"file": {"type": "string", "format": "binary"}}))
 
 
@@ -198,11 +196,10 @@ class JsonApi:
         if language and not await asyncio.to_thread(model.has_language, language):
             form = "language is %(language)s, in which no label has a name"
             raise bad_request(Text(form, language=shown(language)))
-        conditions = ("min_score", "best_cut", "only", "without", "hierarchy", "per_branch")
         rules = model.options(
             k=options.get("limit", 10),
             min_confidence=options.get("threshold", 0),
-            **{name: options.get(name) for name in conditions},
+            **{name: options.get(name) for name in ("min_score", "best_cut", *LABEL_RULES)},
         )
         requests = [SuggestRequest(document, rules, options.get("evidence", False)) for document in documents]
         return [model.named_in(language, row) for row in await model.suggest_and_record(requests)]

@@ -56,13 +56,9 @@ def nullable(value: Schema) -> dict[str, Any]:
     return {**value, "type": [value["type"], "null"]}
 
 
-CONDITIONS: Mapping[str, Schema] = {
+LABEL_RULES: Mapping[str, Schema] = {
     "only": array(schema("string"), "Conditions, such as notation:33*: one of each kind must fit.", maxItems=10_000),
     "without": array(schema("string"), "Conditions, none of which may fit.", maxItems=10_000),
-}
-"Parameters of every request for suggestions: which labels may be suggested."
-
-HIERARCHY: Mapping[str, Schema] = {
     "hierarchy": schema(
         "string",
         "ranked; narrowest: no label beside one below it; all: each with those above it; "
@@ -70,7 +66,7 @@ HIERARCHY: Mapping[str, Schema] = {
     ),
     "per_branch": schema("integer", "The most labels below the same label at the top.", minimum=1),
 }
-"Parameters of every request for suggestions: how narrow or broad labels should be."
+"Options of every request for suggestions, as in `SuggestOptions`: which labels are suggested, how narrow or broad."
 
 
 def object_(properties: Mapping[str, Schema], required: Sequence[str] | None = None) -> dict[str, Any]:

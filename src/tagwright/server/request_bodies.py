@@ -27,7 +27,6 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import SURROGATE_ESCAPE, Place, whole_characters
 from tagwright.server.languages import Text
-from tagwright.server.openapi import CONDITIONS, HIERARCHY
 from tagwright.server.problems import Problem, bad_request
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -273,11 +272,11 @@ def whole(text: str) -> Any:
 
 
 def label_rules(fields: ImmutableMultiDict[Any, Any]) -> dict[str, Any]:
-    """Return the `CONDITIONS` and the `HIERARCHY` in a form or an address, as arguments of `SuggestOptions`."""
-    rules: dict[str, Any] = {name: fields[name] for name in HIERARCHY if name in fields}
+    """Return the `LABEL_RULES` in a form or an address, as arguments of `SuggestOptions`."""
+    rules: dict[str, Any] = {name: fields[name] for name in ("hierarchy", "per_branch") if name in fields}
     if "per_branch" in rules:
         rules["per_branch"] = whole(rules["per_branch"])
-    return {**rules, **{name: fields.getlist(name) for name in CONDITIONS}}
+    return {**rules, **{name: fields.getlist(name) for name in ("only", "without")}}
 
 
 async def read_documents(request: Request, file: Upload) -> list[Document]:
