@@ -99,9 +99,8 @@ def application(
                 await asyncio.to_thread(model.workers.close)
 
     annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters, readiness.check)
-    operations = [
-        *api.operations(), *annif, *Reconciliation(by_id, needs_token=not access.is_open).operations(),
-    ]  # fmt: skip
+    reconciliation = Reconciliation(by_id, needs_token=not access.is_open).operations()
+    operations = [*api.operations(), *annif, *reconciliation]
     sessions = pages.sessions if pages else Sessions(access, secrets.token_bytes(32))
     routes: list[BaseRoute] = [
         *StartPages(api, operations, sessions).routes(),
