@@ -27,9 +27,9 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.monitoring import Watch
 from tagwright.readers.documents.files import open_sources
-from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
-from tagwright.review.documents import ReviewedDocuments, digest
+from tagwright.review.documents import ReviewedDocuments, text_id
+from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
 from tagwright.server.annif import sent_metadata
 from tagwright.server.application import Readiness, application
@@ -40,7 +40,7 @@ from tagwright.server.options import ServerOptions
 from tagwright.server.predictor import Workers
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refit, Refitter
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.acceptance import SuggestOptions
@@ -141,7 +141,7 @@ def serve(
 
     models: the suggestions of the first one are reviewed. refit: trains it on decisions; None: nothing does. labels:
     the vocabulary of the models, if it is not their own. monitor: the log of tagged documents, which is watched. saved:
-    what `saved_in` returned for `options.save_to` before the models were loaded. Raises ConfigError for a port in use,
+    what `tagger_in` returned for `options.save_to` before the models were loaded. Raises ConfigError for a port in use,
     InputError for documents that cannot be read.
     """
     follower = follower_of(models, options, labels)
@@ -258,7 +258,7 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
     documents, decisions, subject_count, missing = list[Document](), list[Decision](), 0, 0
     for content in sent:
         text = clean(content["text"]).strip()  # as it is read again
-        id_ = clean(content.get("document_id") or "") or digest(text)
+        id_ = clean(content.get("document_id") or "") or text_id(text)
         documents.append(Document(id_, abstract=text, metadata=sent_metadata(content)))
     ids = ReviewedDocuments(file).add(documents).ids
     for content, id_ in zip(sent, ids, strict=True):

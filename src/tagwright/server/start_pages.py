@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright import __version__
-from tagwright.catalogues.subjects import mnemonic, subject_field
+from tagwright.catalogues.subjects import mnemonic, recognised, subject_field
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.lines import escape_formula
@@ -90,7 +90,7 @@ class StartPages:
                 "document": document, "others": others, "text": highlight(document, spans),
                 "rows": [suggested_row(tagger, document, suggestion, rank) for rank, suggestion in ranked],
                 "is_text": _file(form) is None, "marked": marked if marked in spans else 1,
-                "copies": copies(suggestions, fields["source"].strip() or "local"),
+                "copies": copies(suggestions, fields["source"].strip()),
             }  # fmt: skip
 
         return await asyncio.to_thread(shown)
@@ -134,7 +134,7 @@ def _file(form: Form) -> Upload | None:
 def copies(suggestions: Sequence[Suggestion], source: str) -> dict[str, str]:
     r"""Return suggestions as texts to paste elsewhere: names, a table, ids, fields of MARC.
 
-    source: MARC's code of the vocabulary; "local" for one without a code.
+    source: MARC's code of the vocabulary; "" to recognise it by the ids, or else "local".
 
     >>> bees = Suggestion("http://x.org/1", "Bees", 2.5, confidence=0.75, notation="595.79")
     >>> for text in copies([bees], "gnd").values():
@@ -144,14 +144,17 @@ def copies(suggestions: Sequence[Suggestion], source: str) -> dict[str, str]:
     http://x.org/1 595.79 Bees 2.5 0.750
     http://x.org/1
     =650  \7$aBees$0http://x.org/1$2gnd
+    >>> print(copies([Suggestion("http://d-nb.info/gnd/4006216-6", "Bees", 1.0)], "")["MARC"])
+    =650  \7$aBees$0(DE-588)4006216-6$2gnd
     """
     names = (one_line(each.name) + (f" ({each.notation})" if each.notation else "") for each in suggestions)
     table = ["\t".join(("id", "notation", "name", "score", "confidence")), *map(_cells, suggestions)]
+    code = source or recognised(each.id for each in suggestions)[0] or "local"
     return {
         _("Text"): "\n".join(names),
         "TSV": "\n".join(table),
         "URI": "\n".join(one_line(each.id) for each in suggestions),
-        "MARC": "\n".join(mnemonic(subject_field(each, source)) for each in suggestions),
+        "MARC": "\n".join(mnemonic(subject_field(each.id, each.name, code)) for each in suggestions),
     }
 
 

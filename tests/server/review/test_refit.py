@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,9 @@ from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, Weight
 from tagwright.errors import ConfigError
 from tagwright.models import Models
 from tagwright.papers import svm
-from tagwright.review.current import Decision
+from tagwright.review.events import Decision
 from tagwright.server.review.refit import Refit, Refitter, refit_combiner, without_reviews
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review, TrainingData
 from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions
@@ -69,8 +69,8 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
     seen: list[tuple[list[str], list[list[str]]]] = []
     asked, go = threading.Event(), threading.Event()
 
-    def refit(tagger: Tagger, documents: Sequence[Document], _: Sequence[set[str]]) -> Tagger:
-        seen.append(([document.id for document in documents], [list(document.labels) for document in documents]))
+    def refit(tagger: Tagger, labelled: TrainingData) -> Tagger:
+        seen.append(([document.id for document in labelled.documents], labelled.labels))
         asked.set()
         go.wait(600)
         return replace(tagger.restrict(["o"]), training={"combined": {"nDCG@5": {"before": 0.25, "after": 0.5}}})
@@ -227,7 +227,7 @@ def test_what_was_learned_on_top_of_a_learned_combiner_is_explained_by_stages() 
     base, (_, labelled) = every_kind()[0], lesson()
     assert isinstance(base.combiner, LearnedCombiner)
     described = replace(base.combiner.described, first=base.combiner)
-    pool = base.candidates(labelled[:1])
+    pool = base.candidates(labelled.documents[:1])
     two = replace(base.combiner, described=described)
     found, scores = two.explain(pool), two.combine(pool)
     assert {"exact_match", "tfidf"} <= set(found.names)
@@ -266,11 +266,11 @@ def test_a_kill_while_it_is_saved_leaves_the_old_model_whole(tmp_path: Path) -> 
 
 def test_it_begins_again_with_the_model_before_any_review(tmp_path: Path) -> None:
     tagger, labelled = lesson()
-    found = learned(tagger, labelled)
+    found = refit_combiner(tagger, labelled)
     assert found.training["combined"]["reviews"] == 20
     found.save(tmp_path / "found")
     before = without_reviews(Tagger.load(tmp_path / "found"))
-    texts = labelled[:5]
+    texts = labelled.documents[:5]
     assert before.tag(texts, k=2).labels.tolist() == tagger.tag(texts, k=2).labels.tolist()
     assert before.tag(texts, k=2).labels.tolist() != found.tag(texts, k=2).labels.tolist()
     assert without_reviews(tagger) is tagger
@@ -295,50 +295,48 @@ def test_a_training_that_fails_leaves_the_model_and_says_so(review: Review, erro
     assert review.model.tagger is before
 
 
-def lesson() -> tuple[Tagger, list[Document]]:
+def lesson() -> tuple[Tagger, TrainingData]:
     """Exact matches are always wrong here and the label with one more word is right, which nobody knows beforehand."""
     nouns = [f"{first}{second}ane" for first in ("b", "d", "f", "g", "k") for second in ("el", "or", "um", "ip")]
     wrong = [Label(f"w{place}", (noun,)) for place, noun in enumerate(nouns)]
     right = [Label(f"r{place}", (f"{noun} zebra",)) for place, noun in enumerate(nouns)]
     tagger = word_tagger().with_labels([*wrong, *right])
-    return tagger, [Document(str(n), noun, f"The {noun}.", labels=(f"r{n}",)) for n, noun in enumerate(nouns)]
-
-
-def learned(tagger: Tagger, documents: list[Document]) -> Tagger:
-    return refit_combiner(tagger, documents, [set()] * len(documents))
+    documents = [Document(str(place), noun, f"The {noun}.") for place, noun in enumerate(nouns)]
+    return tagger, TrainingData(documents, [[label.id] for label in right], [set()] * len(documents))
 
 
 def test_the_combiner_learns_which_stage_is_right() -> None:
     tagger, labelled = lesson()
-    found = learned(tagger, labelled)
+    found = refit_combiner(tagger, labelled)
     measured = found.training["combined"]["nDCG@5"]
     assert measured["after"] > measured["before"]
     with pytest.raises(ConfigError, match="2 documents with labels"):
-        learned(tagger, [labelled[0], replace(labelled[1], labels=())])
+        refit_combiner(tagger, TrainingData(labelled.documents[:2], [["r0"], []], [set(), set()]))
 
 
 def every_kind() -> list[Tagger]:
     """Taggers of every combiner: of `train auto`, of one trained stage, and with labels appended as in FuTex."""
     untrained, labelled = lesson()
-    gold = untrained.vocabulary.gold(labelled)
-    auto = replace(learned(untrained, labelled), training={"auto": {}})  # as `train auto` combines
-    assert isinstance(auto.combiner, LearnedCombiner)
+    documents = [replace(each, labels=tuple(ids)) for each, ids in zip(*labelled[:2], strict=True)]
+    gold = untrained.vocabulary.gold(documents)
+    learned = replace(refit_combiner(untrained, labelled), training={"auto": {}})  # as `train auto` combines
+    assert isinstance(learned.combiner, LearnedCombiner)
     appended = replace(
         untrained, combiner=AppendLabels(WeightedSum(weights={"tfidf": 1.0}), AppendOptions(by="exact_match"))
     )
-    return [auto, svm.fit(labelled * 2, untrained.vocabulary, gold=Run.concat([gold, gold])), appended]
+    return [learned, svm.fit(documents * 2, untrained.vocabulary, gold=Run.concat([gold, gold])), appended]
 
 
 @pytest.mark.parametrize("place", range(3), ids=["auto", "svm", "futex"])
 def test_every_tagger_is_trained_and_saved_and_loaded(place: int, tmp_path: Path) -> None:
     tagger, (_, labelled) = every_kind()[place], lesson()
-    found = learned(tagger, labelled)
+    found = refit_combiner(tagger, labelled)
     measured = found.training["combined"]["nDCG@5"]
     assert 0 < measured["before"] <= measured["after"]
     found.save(tmp_path / "found")
     again = Tagger.load(tmp_path / "found")
-    documents = labelled[:3]
+    documents = labelled.documents[:3]
     assert again.tag(documents, k=5).labels.tolist() == found.tag(documents, k=5).labels.tolist()
-    anew = learned(without_reviews(again), labelled)  # after a restart it learns the same, not on top of that
+    anew = refit_combiner(without_reviews(again), labelled)  # after a restart it learns the same, not on top of that
     assert anew.tag(documents, k=5).labels.tolist() == found.tag(documents, k=5).labels.tolist()
     assert anew.training["combined"] == found.training["combined"]

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.review.current import Decision, Step
+from tagwright.review.events import Decision, ReviewerAction
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
 from tagwright.server.access import OPEN, Access, Session, check_origin
@@ -23,17 +23,17 @@ from tagwright.server.pages import render, show
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_bodies import Form, Upload, read_documents, read_form, text_of
 from tagwright.server.review.refit import Refitter
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.rows import Row
 from tagwright.text.words import clean
 
 
 @dataclass
 class ReviewPages:
-    """The pages of a review.
+    """The pages of a review, below /review.
 
-    access: the tokens that let reviewers in. refitter: trains the model; None: nothing does. follower: serves promoted
-    versions; None for a model without versions.
+    access: the tokens that let reviewers in. refitter: trains the model on request, follower: loads its promoted
+    versions; None: the server does not do that.
     """
 
     review: Review
@@ -44,11 +44,11 @@ class ReviewPages:
     def __post_init__(self) -> None:
         self.sessions = Sessions(self.access, self.review.file.secret())
         self._entrance = Entrance(
-            self.sessions, "/review/enter", "/review", "review", named=True, problem_content=self._problem_content
+            self.sessions, "/review/enter", "/review", "review", named=True, problem_content=self._header
         )
 
     def routes(self) -> list[Route]:
-        """The pages below /review."""
+        """Return the routes of all pages, with that of the entrance."""
         number, page = "/review/documents/{number}", self._entrance.page
         return [
             self._entrance.route(),
@@ -63,24 +63,27 @@ class ReviewPages:
             Route(number, page(self.decide), methods=["POST"]),
         ]
 
-    async def next(self, __: Request, session: Session) -> Response:
+    async def next(self, _request: Request, session: Session) -> Response:
         """Redirect to the next document to review."""
         entry = await asyncio.to_thread(self.review.next, session.reviewer)
         return RedirectResponse(f"/review/documents/{entry.number}" if entry else "/review/overview", 303)
 
     async def document(self, request: Request, session: Session) -> Response:
-        """One document with its suggestions. ?q=: labels to add; ?evidence=: rank of the suggestion that is marked."""
+        """Show a document with its suggestions.
+
+        ?q= searches labels to add. ?evidence= is the rank of the suggestion whose evidence is marked.
+        """
         number, query = _number(request), _query(request)
         try:
             marked = _digits(request.query_params.get("evidence", ""))
-            sheet = await self.review.view(number, session.reviewer, marked)
+            sheet = await self.review.sheet(number, session.reviewer, marked)
         except KeyError:
             raise Problem(404, _("There is no such document")) from None
         results = await self._search(query)
         return await self._page(request, "document.html", session, sheet=sheet, query=query, results=results)
 
     async def labels(self, request: Request, session: Session) -> Response:
-        """Labels to add, as a part of the page of a document."""
+        """Show labels to add, as a part of the page of a document that a script asks for."""
         query = _query(request)
         content = render(
             "found.html", rows=await self._search(query), query=query, number=_number(request),
@@ -89,7 +92,7 @@ class ReviewPages:
         return HTMLResponse(content)
 
     async def decide(self, request: Request, session: Session) -> Response:
-        """Store a decision, then show the same document, or the next one."""
+        """Store a decision, then redirect to the same document, to the next one, or to the disagreements."""
         number, form = _number(request), await self._checked_form(request, session)
         decision = _decision(form, session.reviewer)
         try:
@@ -102,7 +105,7 @@ class ReviewPages:
         return RedirectResponse(back, 303)
 
     async def overview(self, request: Request, session: Session, message: str = "", problem: str = "") -> Response:
-        """Show progress and statistics, with forms to add documents and to train the model."""
+        """Show progress, statistics and the first 500 documents, with forms to add documents and to train the model."""
         review = self.review
         entries = await asyncio.to_thread(review.documents.entries)
         states = await asyncio.to_thread(review.decisions.states)
@@ -129,7 +132,7 @@ class ReviewPages:
                     documents = await read_documents(request, file)
                     outcome = await asyncio.to_thread(self.review.documents.add, documents)
                     added, changed = added + outcome.new, changed + outcome.changed
-                except StorageError:  # an InputError too, which ends the upload
+                except StorageError:  # an InputError too, but not the file's fault
                     raise
                 except InputError as error:
                     problems.append(translated_error(error))
@@ -161,30 +164,33 @@ class ReviewPages:
         return await asyncio.to_thread(self.review.search, query) if query else []
 
     def _differences(self) -> list[dict[str, Any]]:
+        """Return what the page shows of each difference, as far as document and label are still known."""
         entries = {entry.id: entry for entry in self.review.documents.entries()}
         vocabulary = self.review.model.tagger.vocabulary
         return [
             {
-                "number": entries[difference.document].number,
-                "title": entries[difference.document].title or difference.document,
-                "id": difference.label,
-                "label": vocabulary[vocabulary.index[difference.label]].name,
-                "accepted_by": difference.accepted_by,
-                "rejected_by": difference.rejected_by,
+                "number": entries[document].number,
+                "title": entries[document].title or document,
+                "id": label,
+                "label": vocabulary[vocabulary.index[label]].name,
+                "accepted_by": accepted_by,
+                "rejected_by": rejected_by,
             }
-            for difference in self.review.decisions.differences()
-            if difference.document in entries and difference.label in vocabulary.index
+            for document, label, accepted_by, rejected_by in self.review.decisions.differences()
+            if document in entries and label in vocabulary.index
         ]
 
-    def _problem_content(self) -> dict[str, Any]:
+    def _header(self) -> dict[str, Any]:
+        """Return what the header of a page that shows a problem needs."""
         return {"progress": self.review.progress(), "here": "/review/overview"}
 
     async def _page(self, request: Request, template: str, session: Session, **content: Any) -> Response:
+        """Return a page from a template, with what every page of a session needs."""
         progress = await asyncio.to_thread(self.review.progress)
         return show(request, template, session, csrf=self.sessions.csrf(session), progress=progress, **content)
 
     async def _checked_form(self, request: Request, session: Session) -> Form:
-        """Return the form. Raises Problem unless it comes from a page of this session."""
+        """Return the form of a request. Raises Problem unless it comes from a page of this session."""
         check_origin(request)
         form = await read_form(request, lambda form: form)
         if not self.sessions.owns_form(session, text_of(form, "csrf")):
@@ -193,17 +199,17 @@ class ReviewPages:
 
 
 def _decision(form: Form, reviewer: str) -> Decision:
-    """Return the decision in a form. Raises Problem if it is not valid."""
+    """Return the decision in a form; `Review.decide` sets the document. Raises Problem if it is not valid."""
     action: Any = text_of(form, "action")
-    if action not in get_args(Step):
+    if action not in get_args(ReviewerAction):
         raise bad_request(_("The form has no action"))
-    judges = action in ("accept", "reject")
+    is_verdict = action in ("accept", "reject")
     try:
         return Decision(
             document="",
             reviewer=reviewer,
             action=action,
-            label=(text_of(form, "label") or None) if judges else None,
+            label=(text_of(form, "label") or None) if is_verdict else None,
             note=clean(text_of(form, "note"))[:2000] if action == "note" else "",
         )
     except ConfigError as error:
@@ -211,16 +217,17 @@ def _decision(form: Form, reviewer: str) -> Decision:
 
 
 def _number(request: Request) -> int:
-    """Return the number of the document in an address. Raises Problem (404) for anything else."""
+    """Return the number of the document in the address. Raises Problem for anything else than a number."""
     if (number := _digits(request.path_params["number"])) is None:
         raise Problem(404, _("There is no such document"))
     return number
 
 
 def _digits(text: str) -> int | None:
-    """Return the whole number in a part of an address; None for anything else, or more than SQLite can hold."""
+    """Return the number that a part of an address is; None for other text, and for more digits than SQLite takes."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
 
 
 def _query(request: Request) -> str:
+    """Return the text to search for, cleaned, of at most 200 characters; "" without one."""
     return clean(request.query_params.get("q", ""))[:200].strip()

@@ -19,7 +19,7 @@ from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cache import keeps_documents
-from tagwright.encoders.model_folder import PACKAGED
+from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED
 from tagwright.encoders.prompts import Role
 from tagwright.errors import ModelError, setting
 from tagwright.stages.dense.index import (
@@ -323,9 +323,6 @@ class Dense(Retriever):
 UNKNOWN, FLUENT = 2.0, 4.5
 """Letters per token in a language unknown to the encoder, and from which on a language counts as known. With MiniLM's
 tokenizer: Russian 1.1, Finnish 2.5, German 3.7, nearly all English texts more than 4.5."""
-
-MULTILINGUAL = "intfloat/multilingual-e5-small"
-"An encoder of the Hugging Face Hub that reads a hundred languages, and is of MiniLM's size."
 
 LEAST = 0.01
 "The trust that remains for an unknown language, so that labels without other evidence have an order."
