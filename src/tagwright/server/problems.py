@@ -1,9 +1,9 @@
 """Answer requests that fail with `application/problem+json` (RFC 9457)."""
 
 import logging
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,7 +15,8 @@ from tagwright.server.languages import Text
 
 _log = logging.getLogger(__name__)
 
-K, V, T = TypeVar("K", bound=Hashable), TypeVar("V"), TypeVar("T")
+K = TypeVar("K")
+T = TypeVar("T")
 
 
 class Problem(Exception):  # noqa: N818  # the name of the thing in the standard
@@ -48,7 +49,7 @@ def bad_request(detail: str) -> Problem:
     return Problem(400, detail)
 
 
-def read_each(items: Iterable[tuple[K, V]], read: Callable[[K, V], T]) -> dict[K, T | Problem]:
+def read_each(items: Iterable[tuple[K, Any]], read: Callable[[K, Any], T]) -> dict[K, T | Problem]:
     """Read the items of a batch, by their keys: an invalid one costs the others nothing, and leaves its problem.
 
     Raises Problem if all are invalid: that of the first.
