@@ -120,7 +120,7 @@ class _Formatter(logging.Formatter):
 def _traceback(error: BaseException | None) -> str:
     """Return the lines of code and the types of an exception and of its causes, first ones first, without messages."""
     parts, seen = list[str](), set[int]()
-    while error is not None and id(error) not in seen:  # causes may form a circle
+    while error is not None and id(error) not in seen:  # causes may form a cycle
         seen.add(id(error))
         lines = "".join(traceback.format_tb(error.__traceback__))
         parts.append(f"Traceback (most recent call last):\n{lines}{type(error).__module__}.{type(error).__qualname__}")
