@@ -25,7 +25,7 @@ from tagwright.server.application import application
 from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import EVERYTHING, open_review
+from tagwright.server.serving import open_review
 from tagwright.sklearn import TaggerClassifier
 from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions
@@ -166,7 +166,7 @@ def stopped_servers() -> Iterator[None]:
         yield
 
 
-def _answered(tagger: Tagger, address: str, settings: SuggestOptions = EVERYTHING, **sent: Any) -> Any:
+def _answered(tagger: Tagger, address: str, settings: SuggestOptions = SuggestOptions(), **sent: Any) -> Any:
     key = (id(tagger), repr(settings))
     if key not in CLIENTS:
         served = application([ServedModel("m", tagger, "Model", settings=settings)])

@@ -11,7 +11,7 @@ from tests.server.conftest import word_tagger
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.application import application
-from tagwright.server.predictor import Predictor, SuggestRequest
+from tagwright.server.predictor import SuggestRequest
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion
 from tagwright.types import Document
@@ -75,11 +75,11 @@ def test_a_batch_is_answered_in_its_order(client: TestClient) -> None:
 def test_metadata_of_a_batch_are_those_of_its_documents(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Document] = []
 
-    def remember(wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
-        read.extend(each.document for each in wanted)
-        return [[] for _ in wanted]
+    async def remember(_: ServedModel, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+        read.extend(each.document for each in requests)
+        return [[] for _ in requests]
 
-    monkeypatch.setattr(Predictor, "__call__", lambda _, wanted: remember(wanted))
+    monkeypatch.setattr(ServedModel, "suggest_all", remember)
     documents = [{"text": "Bees", "metadata": {"author": " A. Low ", "note": " "}}, {"text": "Tax law"}]
     assert client.post("/v1/projects/bees-en/suggest-batch", json={"documents": documents}).status_code == 200
     found = [

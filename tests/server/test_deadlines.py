@@ -88,7 +88,7 @@ def crowded(
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
-        yield listening.getsockname(), config.http.all  # type: ignore[union-attr]
+        yield listening.getsockname(), config.http.open_connections  # type: ignore[union-attr]
         server.should_exit = True
         thread.join()
 

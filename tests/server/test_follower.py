@@ -28,7 +28,7 @@ from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import follow, place_to_save, saved_models, use_trained
+from tagwright.server.serving import follower_of, place_to_save, saved_models, use_trained
 
 TEXT = "Honey bees, a tax law, orchards"
 LABELS = {"0001": {"http://x.org/bee", "http://x.org/tax", "o"}, "0002": {"o", "http://x.org/bee"}}
@@ -92,7 +92,7 @@ def test_promotions_are_followed_without_losing_a_request(folder: Path) -> None:
 
 def test_a_request_that_has_begun_is_answered_by_its_version(folder: Path) -> None:
     model, follower = followed(folder, None)
-    before = model.now()
+    before = model.snapshot()
     Models(folder).promote(2)
     follower.check()
     assert (before.version, model.version) == ("bees 0001", "bees 0002")
@@ -140,9 +140,9 @@ def test_watch_needs_a_model_with_versions(folder: Path, tmp_path: Path) -> None
     word_tagger().save(tmp_path / "alone")
     (alone,), (with_versions,) = saved_models([str(tmp_path / "alone")]), saved_models([str(folder)])
     with pytest.raises(ConfigError, match="--watch follows the promotions"):
-        follow([alone], ServerOptions(watch=True), None)
-    assert follow([alone], ServerOptions(), None) is None
-    follower = follow([alone, with_versions], ServerOptions(), None)
+        follower_of([alone], ServerOptions(watch=True), None)
+    assert follower_of([alone], ServerOptions(), None) is None
+    follower = follower_of([alone, with_versions], ServerOptions(), None)
     assert follower is not None
     assert (follower.models, follower.seconds) == ([with_versions], None)
 

@@ -83,16 +83,16 @@ def test_a_finished_index_is_used_again_and_an_unfinished_one_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path))
-    kept_index(LABELS, fewest=2).close()
+    kept_index(LABELS, fewest=2)
     [path] = tmp_path.glob("*.file")
     made = path.read_bytes()
     build_file(tmp_path / "other", [Label("1", ("Ants",))])
     path.write_bytes((tmp_path / "other").read_bytes())
     search = kept_index(LABELS, fewest=2)
     assert (search("ants"), search("apis")) == ([0], [])
-    search.close()
+    search._database.close()
     path.write_bytes(b"not whole")
-    kept_index(LABELS, fewest=2).close()
+    kept_index(LABELS, fewest=2)
     assert path.read_bytes() == made
 
 
@@ -101,7 +101,7 @@ def test_large_indexes_are_kept_by_what_the_labels_are_called(tmp_path: Path, mo
     for labels, expected in ((LABELS[:1], 0), (LABELS, 1), (LABELS, 1), (LABELS[:3], 2), (LABELS[1:], 3)):
         search = kept_index(labels, fewest=2)
         assert search(labels[-1].name)[0] == len(labels) - 1
-        search.close()
+        search._database.close()
         assert len(list(tmp_path.glob("*.file"))) == expected
 
 

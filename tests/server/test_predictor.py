@@ -13,7 +13,7 @@ from tests.server.conftest import LABELS, word_tagger
 
 from tagwright.errors import TagwrightError
 from tagwright.server.application import application
-from tagwright.server.predictor import Predictor, SuggestRequest, Workers
+from tagwright.server.predictor import SuggestRequest, Workers, predict
 from tagwright.server.served_model import Predict, ServedModel
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document
@@ -37,7 +37,7 @@ def workers() -> Iterator[Workers]:
 
 
 def test_other_processes_give_the_same_answers(workers: Workers) -> None:
-    expected = Predictor(word_tagger())(REQUESTS)
+    expected = predict(word_tagger(), REQUESTS)
     both = {"http://x.org/bee", "o"}
     assert [{each.id for each in row} for row in expected[2:]] == [both, {"http://x.org/bee"}, {"o"}, {"o"}]
     assert [len(row) for row in expected] == [2, 1, 2, 1, 1, 1]

@@ -124,9 +124,9 @@ def test_text_has_a_line_for_failures_only_and_no_message_of_an_exception(
 def test_logging_is_as_before_when_the_server_has_ended() -> None:
     before = [*logging.getLogger().handlers]
     with logged("json"):
-        assert logging.getLogger("tagwright.server.request_log").isEnabledFor(logging.INFO)
+        assert logging.getLogger("tagwright.server.logs.answered").isEnabledFor(logging.INFO)
     assert logging.getLogger().handlers == before
-    assert not logging.getLogger("tagwright.server.request_log").isEnabledFor(logging.INFO)
+    assert not logging.getLogger("tagwright.server.logs.answered").isEnabledFor(logging.INFO)
 
 
 def test_the_metrics_count_documents_and_suggestions(client: TestClient) -> None:

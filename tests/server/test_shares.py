@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,14 +16,15 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
-from tagwright.server import request_bodies
+from tagwright.server import request_bodies, served_model
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.current_request import CurrentRequest, begin, current
-from tagwright.server.predictor import Predictor
+from tagwright.server.predictor import SuggestRequest, predict
 from tagwright.server.problems import Busy, Problem
 from tagwright.server.served_model import ServedModel
 from tagwright.server.shares import FREE, FairSlots, Memory
+from tagwright.tagger import Suggestion, Tagger
 from tagwright.types import Document
 
 LONGEST = 600.0
@@ -199,18 +200,17 @@ def test_four_uploads_of_one_client_keep_nobody_waiting(tmp_path: Path, monkeypa
 def test_documents_of_a_client_wait_behind_those_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """While a batch is computed, one client sends batch after batch; then another asks for one document."""
     batches, begun, goes_on = list[int](), threading.Event(), threading.Event()
-    answer = Predictor.__call__
 
-    def slow(self: Predictor, wanted: Any) -> Any:
-        batches.append(sum(each.document.text == "Tax law" for each in wanted))
+    def slow(tagger: Tagger, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+        batches.append(sum(each.document.text == "Tax law" for each in requests))
         begun.set()
         assert goes_on.wait(LONGEST)
-        return answer(self, wanted)
+        return predict(tagger, requests)
 
     async def test() -> None:
+        monkeypatch.setattr(served_model, "predict", slow)
         model = ServedModel("bees", word_tagger(), "Bees")
         await model.queue.start()
-        monkeypatch.setattr(Predictor, "__call__", slow)
 
         async def ask(client: str, texts: list[str]) -> None:
             begin(CurrentRequest(client=client))

@@ -44,7 +44,10 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Limits:
-    """Counts what was sent with each token, so that no 60 seconds hold more than its limit. refused: by what it was."""
+    """Limit the requests and documents that each token may send in any 60 seconds.
+
+    refused: number of refused requests, by the limit that they exceeded. clock: seconds, which only grow.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.refused = Counter[Limited]()
@@ -53,9 +56,10 @@ class Limits:
         self._totals = Counter[tuple[str, Limited]]()
 
     def spend(self, token: str, what: Limited, most: int, count: int = 1) -> None:
-        """Count what comes now. Raises Problem, and counts nothing, where that would be more than `most` in a minute.
+        """Count what is sent now with a token. most: its limit in a minute.
 
-        It is 429, which says when to come again, or 413 if one request holds more than that.
+        Raises Problem, and counts nothing, for more: 429, which says when there is room for it, or 413 if one request
+        exceeds the limit alone.
         """
         key = token, what
         with self._lock:
@@ -71,8 +75,8 @@ class Limits:
             if count > most:
                 form = "The request holds %(count)s documents; with this token, %(most)s a minute are accepted"
                 raise Problem(413, Text(form, count=count, most=most))
-            ends = (begun + 60 for begun, each in sent for _ in range(each))
-            seconds = math.ceil(next(islice(ends, excess - 1, None)) - now)
+            expiry = (begun + 60 for begun, size in sent for _ in range(size))  # of each item, the oldest first
+            seconds = math.ceil(next(islice(expiry, excess - 1, None)) - now)
         if what == "requests":
             form = "With this token, %(most)s requests a minute are accepted; try again in %(seconds)s s"
         else:
@@ -82,9 +86,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Holder:
-    """The holder of a token. name: "" if reviewers with this token choose their own names.
+    """The holder of a token.
 
-    requests, documents: how many may be sent in a minute; None: any number.
+    name: for logs and reviews; "" for the one of --token, whose reviewers choose their names. requests, documents: how
+    many may be sent in a minute; None: any number.
     """
 
     name: str
@@ -101,13 +106,18 @@ class Holder:
         """
         return ROLES.index(self.role) >= ROLES.index(role)
 
+    def check(self, role: Role) -> None:
+        """Raise Problem (403) unless the holder has the rights of a role."""
+        if not self.may(role):
+            raise Problem(403, Text("This needs a token with the role %(role)s", role=role))
+
 
 EVERYBODY = Holder("", "admin", "")
-"The holder if no token is needed: all rights."
+"The holder of every request if no token is needed: all rights."
 
 
 class Session(NamedTuple):
-    """A reviewer, and the holder of the token used to log in."""
+    """A browser that has logged in. id: random; reviewer: name; holder: of the token used to log in."""
 
     id: str
     reviewer: str
@@ -118,14 +128,13 @@ class Session(NamedTuple):
 class Access:
     """The tokens that give access; without holders no token is needed.
 
-    limits: counts what was sent with each. file: of the tokens, which is read again when it changes, and its content
-    when it was last read.
+    limits: counts what is sent with each token. file: of tokens, which is read again when it changes.
     """
 
     holders: tuple[Holder, ...] = ()
     limits: Limits = field(default_factory=Limits, repr=False)
     file: Path | None = None
-    _content: bytes | None = field(default=None, repr=False)
+    _content: bytes | None = field(default=None, repr=False)  # of the file when it was last read
 
     @classmethod
     def of(cls, token: str | None = None, file: Path | None = None) -> Self:
@@ -141,7 +150,7 @@ class Access:
         return cls((*listed, *alone), file=file, _content=content)
 
     def reread(self) -> None:
-        """Take the tokens of the file if it has changed. One that cannot be read changes nothing; the log says why."""
+        """Use the tokens of the file if it has changed. If they cannot be read, old ones stay, and the log says why."""
         if self.file is None or (content := _content(self.file)) == self._content:
             return
         self._content = content
@@ -160,7 +169,7 @@ class Access:
             await asyncio.to_thread(self.reread)
 
     def admit(self, holder: Holder) -> None:
-        """Let the current request be one of this holder. Raises Problem where that is one too many in this minute."""
+        """Note the holder of the current request, and count it. Raises Problem (429) for one too many in a minute."""
         request = current()
         request.token, request.spend = holder.name, partial(self._spend, holder)
         request.client = holder.name or request.client
@@ -176,7 +185,10 @@ class Access:
         return not self.holders
 
     def holder(self, token: str) -> Holder | None:
-        """Return the holder of a token, or everybody if none is needed. All are compared, in constant time."""
+        """Return the holder of a token; `EVERYBODY` if none is needed; None for an unknown token.
+
+        All tokens are compared, each in constant time: the time does not tell how near a guess is.
+        """
         if self.is_open:
             return EVERYBODY
         holders = [each for each in self.holders if hmac.compare_digest(each.token.encode(), token.encode())]
@@ -223,15 +235,16 @@ def read_tokens(content: bytes | None, file: Path) -> list[Holder]:
 
 
 def _fault(token: str) -> str:
-    """Return the error of a token, or ''."""
+    """Return what is wrong with a token; "" if nothing is."""
     if len(token) < SHORTEST_TOKEN:
         return f"has fewer than {SHORTEST_TOKEN} characters: it could be guessed"
     return "" if token.isascii() else "has characters beyond ASCII, which no header can carry safely"
 
 
 def _holder(line: str, file: Path, number: int) -> Holder:
-    token, named, rest = [*line.split(maxsplit=2), "", ""][:3]
-    role = next((role for role in ROLES if role == named), None)
+    """The holder in a line such as `TOKEN review requests=60 documents=1000 Ann Low`. Raises InputError."""
+    token, role_name, rest = [*line.split(maxsplit=2), "", ""][:3]
+    role = next((role for role in ROLES if role == role_name), None)
     limits = dict[str, int]()
     while limit := re.match(r"(requests|documents)=(\S*)\s*", rest):
         if not re.fullmatch("[1-9][0-9]{0,8}", limit[2]) or limit[1] in limits:
@@ -248,7 +261,7 @@ def _holder(line: str, file: Path, number: int) -> Holder:
 
 
 def network(address: str) -> str:
-    """Return the address, or its network for version 6 (/64), whose addresses all belong to one client."""
+    """Return an address of IP version 4, or the network (/64) of one of version 6: it all belongs to one client."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:  # a socket of another kind
@@ -259,7 +272,10 @@ def network(address: str) -> str:
 
 
 def networks_of(proxies: str, user_header: str) -> list[Network]:
-    """The proxies that may name a user in this header; "" for none. Raises ConfigError."""
+    """Return the networks of the proxies that may name a user in this header; none without a header.
+
+    Raises ConfigError for invalid addresses, and for a header without proxies.
+    """
     if not user_header:
         return []
     if not proxies:
@@ -271,9 +287,10 @@ def networks_of(proxies: str, user_header: str) -> list[Network]:
 
 
 def user_of(scope: Scope, header: str, proxies: Sequence[Network]) -> str:
-    """The user that one of these proxies names; "" without one. The client must be that of the connection.
+    """Return the user whom a proxy names in a header; "" unless the connection comes from one of the proxies.
 
-    A header that comes twice is not believed: a proxy that adds its own may pass on that of a client.
+    Call it before `X-Forwarded-For` replaces the client of the scope. A header that comes twice is not believed: a
+    proxy that adds its own may pass on that of a client.
     """
     if not proxies or not scope.get("client"):
         return ""
@@ -282,28 +299,16 @@ def user_of(scope: Scope, header: str, proxies: Sequence[Network]) -> str:
     except ValueError:
         return ""
     peer = getattr(address, "ipv4_mapped", None) or address
-    names = Headers(scope=scope).getlist(header)
-    if len(names) != 1 or not any(peer in proxy for proxy in proxies):
+    name, *others = Headers(scope=scope).getlist(header) or [""]
+    if others or not any(peer in proxy for proxy in proxies):
         return ""
     with suppress(ValueError):  # Starlette reads headers as Latin-1, and proxies send them in UTF-8
-        names = [names[0].encode("latin-1").decode()]
-    return " ".join(clean(names[0]).split())[:LONGEST_NAME]
-
-
-def holder_of(request: Request) -> Holder:
-    """Return the holder of the token of an accepted request."""
-    holder: Holder = request.state.holder
-    return holder
-
-
-def check_role(request: Request, role: Role) -> None:
-    """Raise Problem unless the token that came with the request may do this."""
-    if not holder_of(request).may(role):
-        raise Problem(403, f"This needs a token with the role {role}")
+        name = name.encode("latin-1").decode()
+    return " ".join(clean(name).split())[:LONGEST_NAME]
 
 
 def check_origin(request: Request) -> None:
-    """Raise Problem for a request from a page of another site, by the headers of the browser."""
+    """Raise Problem (403) for a request from a page of another site, as the headers of the browser tell."""
     origin = request.headers.get("origin", "")
     elsewhere = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
     if elsewhere or (origin and origin.partition("://")[2] != request.headers.get("host", "")):

@@ -1,28 +1,26 @@
 """Annif's HTTP interface, version 1, for Annif's clients.
 
-Each served model is a project. Scores are confidences from 0 to 1; where a tagger estimates none they are squashed. A
-threshold is the least score as it is shown. Beyond Annif, forms may be multipart, and pages of other sites may post.
+Each served model is a project. Scores are confidences from 0 to 1; where a tagger estimates none, its scores are
+squashed to that range, and a threshold is compared with these. Beyond Annif, forms may be multipart, and pages of other
+sites may post.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.datastructures import ImmutableMultiDict, MultiDict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tagwright import __version__
-from tagwright.combining.confidence import squashed
 from tagwright.data.in_memory import to_documents
-from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
+from tagwright.server.access import EVERYBODY, Holder, check_origin
 from tagwright.server.current_request import current
 from tagwright.server.openapi import (
-    CONDITIONS,
-    HIERARCHY,
+    LABEL_RULES,
     Operation,
-    Schema,
     array,
     check,
     nullable,
@@ -31,16 +29,14 @@ from tagwright.server.openapi import (
     schema,
 )
 from tagwright.server.predictor import SuggestRequest
-from tagwright.server.problems import Problem, bad_request
+from tagwright.server.problems import Problem, bad_request, read_each
 from tagwright.server.request_bodies import FORM, Form, check_size, label_rules, read_form, read_json, whole
-from tagwright.server.served_model import ServedModel
+from tagwright.server.served_model import ServedModel, score_from_0_to_1
 from tagwright.tagger import Suggestion
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.language import detect
 from tagwright.text.words import clean
 from tagwright.types import Document
-
-T = TypeVar("T")
 
 LARGEST_BATCH = 32
 
@@ -54,23 +50,22 @@ _OPTIONS = {
     "limit": schema("integer", "The most subjects to suggest.", minimum=0, default=10),
     "threshold": schema("number", "Least score.", minimum=0, maximum=1, default=0),
     "language": schema("string", "Of the labels; by default that of the project."),
-    **CONDITIONS,
-    **HIERARCHY,
+    **LABEL_RULES,
 }
 
 Learn = Callable[[ServedModel, Sequence[Mapping[str, Any]], str], Awaitable[None]]
-"Stores the documents with their subjects that a client has sent, under the name of the client."
+"Stores labelled documents that a client has sent, under the name of the client."
 
 
 @dataclass(frozen=True)
 class AnnifApi:
-    """The addresses below /v1. store: stores what clients send to learn from; None: nothing does."""
+    """The operations below /v1. store: stores labelled documents of clients; None: they are accepted and dropped."""
 
     models: Mapping[str, ServedModel]
     store: Learn | None
 
     def operations(self) -> list[Operation]:
-        """All operations of this interface."""
+        """Return all operations of this interface, with the schemas of OpenAPI."""
         project, count, score = "/v1/projects/{project_id}", schema("integer"), schema("number")
         vocabulary = object_({"vocab_id": _TEXT, "languages": array(_TEXT), "size": count, "loaded": schema("boolean")})
         described = object_({
@@ -133,16 +128,17 @@ class AnnifApi:
         """
         model, fields = self._model(request), request.query_params
         model.slots.check_room(LARGEST_BATCH)
-        ids, documents, problems = await read_json(request, _documents)
+        sent = await read_json(request, _documents)
         options = _options(model, fields)
         language = await _language(model, fields)
+        documents = [document for _, document in sent if isinstance(document, Document)]
         suggested = iter(await _suggestions(model, documents, options))
         return JSONResponse(
             [
-                {"document_id": id_, "results": [], "problem": problems[number]}
-                if number in problems
+                {"document_id": id_, "results": [], "problem": document.detail}
+                if isinstance(document, Problem)
                 else {"document_id": id_, "results": _results(model.named_in(language, next(suggested)))}
-                for number, id_ in enumerate(ids)
+                for id_, document in sent
             ]
         )
 
@@ -156,21 +152,23 @@ class AnnifApi:
             detail = f"Project '{model.id}' is not configured to allow learning via API"
             remedy = "start the server with --learn and --reviews FILE.sqlite"
             raise Problem(403, f"{detail}; {remedy}", "Learning not allowed")
-        check_role(request, "admin")
-        if holder_of(request) is EVERYBODY:
+        holder: Holder = request.state.holder
+        holder.check("admin")
+        if holder is EVERYBODY:
             check_origin(request)  # otherwise any web page could send documents to the model of its visitors
-        documents, problems = await read_json(request, _to_learn)
+        sent = await read_json(request, _to_learn)
         if self.store is not None:
-            await self.store(model, documents, current().who or "client")
-        if problems:
-            return JSONResponse({"left_out": [{"index": number, "problem": each} for number, each in problems.items()]})
+            labelled = [each for each in sent.values() if not isinstance(each, Problem)]
+            await self.store(model, labelled, current().who or "client")
+        if left_out := [{"index": i, "problem": each.detail} for i, each in sent.items() if isinstance(each, Problem)]:
+            return JSONResponse({"left_out": left_out})
         return Response(status_code=204, media_type="application/json")
 
     def _model(self, request: Request) -> ServedModel:
-        wanted = request.path_params["project_id"]
-        if wanted not in self.models:
-            raise Problem(404, f"Project '{wanted}' not found", "Project not found")
-        return self.models[wanted].for_request()
+        project = request.path_params["project_id"]
+        if project not in self.models:
+            raise Problem(404, f"Project '{project}' not found", "Project not found")
+        return self.models[project].for_request()
 
 
 async def show_information(_: Request) -> Response:
@@ -180,17 +178,17 @@ async def show_information(_: Request) -> Response:
 
 async def detect_languages(request: Request) -> Response:
     """How likely the text is in each of the languages, and in none of them (null)."""
-    languages, likely = await read_json(request, _detected)
-    known = {code: likely.get(code, 0.0) for code in dict.fromkeys(languages)}
+    languages, shares = await read_json(request, _detected)
+    known = {code: shares.get(code, 0.0) for code in dict.fromkeys(languages)}
     scores: list[tuple[str | None, float]] = sorted(known.items(), key=lambda item: -item[1])
-    if not likely or not any(known.values()):
+    if not any(known.values()):
         scores = []
     rest = max(0.0, 1.0 - sum(score for _, score in scores))
     return JSONResponse({"results": [{"language": code, "score": score} for code, score in (*scores, (None, rest))]})
 
 
 def _detected(content: Any) -> tuple[list[str], Mapping[str, float]]:
-    """The languages that are asked for, and how likely the text is in each that is known."""
+    """The languages that are asked for, and how likely the text is in each language that can be detected."""
     check(content, _LANGUAGES)
     return content["languages"], detect(content["text"])
 
@@ -209,7 +207,7 @@ def _project(model: ServedModel) -> dict[str, Any]:
 
 
 def _vocabulary(model: ServedModel) -> dict[str, Any]:
-    """Clients take the part of a project's id before the first hyphen for the vocabulary's id."""
+    """The vocabulary of a project. Its id is the project's up to the first hyphen: so clients derive it."""
     size = len(model.tagger.vocabulary)
     return {"vocab_id": model.id.partition("-")[0], "languages": model.languages, "size": size, "loaded": True}
 
@@ -217,32 +215,32 @@ def _vocabulary(model: ServedModel) -> dict[str, Any]:
 async def _suggestions(
     model: ServedModel, documents: Sequence[Document], options: SuggestOptions | None
 ) -> list[list[Suggestion]]:
-    """Suggestions for each document; without options, none."""
+    """Suggestions for each document, recorded; none without options."""
     if options is not None:
-        return await model.answer([SuggestRequest(document, options) for document in documents])
-    await current().answered(documents, [[]] * len(documents))
+        return await model.suggest_and_record([SuggestRequest(document, options) for document in documents])
+    await current().record(documents, [[]] * len(documents))
     return [[] for _ in documents]
 
 
-def _document(sent: Mapping[str, Any], _: str = "") -> Document:
-    """The document of a text, read with its metadata if it has any. Raises Problem."""
+def _document(sent: Mapping[str, Any]) -> Document:
+    """The document of a text, with its metadata if there are any. Raises Problem (413)."""
     check_size(sent["text"])
     (document,) = to_documents([sent["text"]])
     return replace(document, metadata=sent_metadata(sent))
 
 
 def sent_metadata(sent: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The metadata of a document, one value a field; blank values are left out."""
+    """Return the metadata of a document, one value a field, without blank values."""
     values = {clean(name): clean(value).strip() for name, value in sent.get("metadata", {}).items()}
     return {name: (value,) for name, value in values.items() if value}
 
 
 def _results(suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
-    """Suggestions as the interface has them. Scores are confidences, or squashed where a tagger estimates none."""
+    """Suggestions as the interface has them."""
     return [
         {
             "uri": each.id, "label": each.name, "notation": each.notation or None,
-            "score": squashed(each.score) if each.confidence is None else each.confidence,
+            "score": score_from_0_to_1(each),
         }
         for each in suggestions
     ]  # fmt: skip
@@ -258,64 +256,51 @@ def _document_of_form(form: Form) -> tuple[Document, MultiDict]:
     return _document(fields), fields
 
 
-def _documents(content: Any) -> tuple[list[str | None], list[Document], dict[int, str]]:
-    """The ids of all documents of a batch, those that can be read, and by number what is wrong with the others."""
-    check(content, object_({"documents": schema("array", maxItems=LARGEST_BATCH)}))  # and each for itself
+def _documents(content: Any) -> list[tuple[str | None, Document | Problem]]:
+    """The documents of a batch with their ids, each checked for itself. Raises Problem if all are wrong."""
+    check(content, object_({"documents": schema("array", maxItems=LARGEST_BATCH)}))
     sent = content["documents"]
-    documents, problems = _each(sent, "documents.", _DOCUMENT, _document)
+
+    def read(number: int, each: Any) -> Document:
+        check(each, _DOCUMENT, f"documents.{number}")
+        return _document(each)
+
     ids = [each.get("document_id") if isinstance(each, dict) else None for each in sent]
-    return [each if isinstance(each, str) else None for each in ids], documents, problems
+    documents = read_each(enumerate(sent), read).values()
+    return list(zip((each if isinstance(each, str) else None for each in ids), documents, strict=True))
 
 
-def _to_learn(content: Any) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """The documents to learn from, and by number what is wrong with others."""
+def _to_learn(content: Any) -> dict[int, dict[str, Any] | Problem]:
+    """The documents to learn from by their numbers, each checked for itself. Raises Problem if all are wrong."""
     check(content, schema("array"))
-    return _each(content, "", _LEARNT, _with_text)
 
+    def read(number: int, each: Any) -> dict[str, Any]:
+        check(each, _LEARNT, str(number))
+        check_size(each.get("text", ""))
+        if not clean(each.get("text", "")).strip():
+            raise bad_request(f"there is no text to learn from - '{number}.text'")
+        return dict(each)
 
-def _with_text(sent: dict[str, Any], place: str) -> dict[str, Any]:
-    check_size(sent.get("text", ""))
-    if not clean(sent.get("text", "")).strip():
-        raise bad_request(f"there is no text to learn from - '{place}.text'")
-    return sent
-
-
-def _each(
-    sent: Sequence[Any], within: str, wanted: Schema, read: Callable[[Any, str], T]
-) -> tuple[list[T], dict[int, str]]:
-    """What is read of each document, and by number what is wrong with others: a bad one costs itself alone.
-
-    Raises Problem if all are bad, that of the first.
-    """
-    accepted, problems = list[T](), dict[int, Problem]()
-    for number, each in enumerate(sent):
-        try:
-            check(each, wanted, f"{within}{number}")
-            accepted.append(read(each, f"{within}{number}"))
-        except Problem as problem:
-            problems[number] = problem
-    if problems and not accepted:
-        raise problems[min(problems)]
-    return accepted, {number: problem.detail for number, problem in problems.items()}
+    return read_each(enumerate(content), read)
 
 
 def _options(model: ServedModel, fields: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:
-    """Read limit, threshold and conditions; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
+    """The options in a form or an address; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
     limit, threshold = whole(fields.get("limit", "10")), _number(fields.get("threshold", "0"))
     check(limit, _OPTIONS["limit"], "limit")
     if threshold != threshold:  # NaN
         return None
     check(threshold, _OPTIONS["threshold"], "threshold")
     rules = label_rules(fields)
-    check({name: rules[name] for name in CONDITIONS}, object_(CONDITIONS))
+    check(rules, object_({name: LABEL_RULES[name] for name in ("only", "without")}))  # others: `model.options`
     if not threshold or model.tagger.combiner.estimates_confidence:
         return None if limit == 0 else model.options(k=limit, min_confidence=threshold, **rules)
-    impossible = limit == 0 or threshold == 1  # which no squashed score reaches
-    return None if impossible else model.options(k=limit, min_score=_least_score(threshold), **rules)
+    is_impossible = limit == 0 or threshold == 1  # which no squashed score reaches
+    return None if is_impossible else model.options(k=limit, min_score=_least_score(threshold), **rules)
 
 
 def _least_score(threshold: float) -> float:
-    """The score that is shown as this threshold, see `squashed`; a trifle less, so that rounding leaves nothing out.
+    """The score that `squashed` turns into a threshold, minus 1e-9 so that rounding leaves nothing out.
 
     >>> round(_least_score(0.875), 6), round(_least_score(0.25), 6)
     (3.0, -1.0)
@@ -333,7 +318,7 @@ def _number(text: str) -> Any:
 
 
 async def _language(model: ServedModel, fields: Mapping[str, str]) -> str:
-    """The code of the language in which labels are to be named, "" for preferred names. Raises Problem."""
+    """The code of the language for the names of labels; "" for preferred names. Raises Problem (400)."""
     language = fields.get("language", "")
     if language and not await asyncio.to_thread(model.has_language, language):
         raise bad_request(f'language "{language[:40]}" not supported by vocabulary')

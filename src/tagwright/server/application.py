@@ -30,17 +30,16 @@ from tagwright.server import deadlines, languages, openapi
 from tagwright.server.access import OPEN, Access, network, networks_of
 from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.audit import Audit
-from tagwright.server.counters import Counters, monitor_lines
+from tagwright.server.counters import Counters, monitor_lines, server_lines
 from tagwright.server.current_request import current
 from tagwright.server.entrance import Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.json_api import JsonApi
 from tagwright.server.languages import Text
-from tagwright.server.logs import log_failures
+from tagwright.server.logs import ID_HEADER, VERSION_HEADER, RecordRequests, log_failures
 from tagwright.server.problems import Busy, Problem, answer_http_error, answer_nobody, answer_problem, answer_to, later
 from tagwright.server.reconciliation import Reconciliation
 from tagwright.server.request_bodies import check_head
-from tagwright.server.request_log import ID_HEADER, VERSION_HEADER, RecordRequests
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.served_model import ServedModel
 from tagwright.server.shares import FREE, FairSlots, Memory
@@ -50,7 +49,7 @@ from tagwright.tagger.acceptance import SuggestOptions
 _log = logging.getLogger(__name__)
 
 MAX_BODY = 20 * 1024 * 1024
-"Bytes of a request."
+"Bytes that the body of a request may have."
 
 
 def application(
@@ -67,19 +66,19 @@ def application(
     user_header: str = "",
     watch: Watch | None = None,
 ) -> Starlette:
-    """The application. access: the tokens that clients send as `Authorization: Bearer TOKEN`, and what they may do.
+    """Return the web application, which loads its models when it is started.
 
-    max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients. pages: the
-    review. hosts: the only names under which it answers, None for all: a server that is meant for this machine alone
-    must not answer under the name of another site, which could then read what it says. follower: what loads the
-    versions that are promoted. audit: where answers are recorded. proxies: addresses, as uvicorn takes them, of those
-    that may name the client by `X-Forwarded-For`, and in `user_header` the user that they have authenticated. watch:
-    the monitors of the models. Raises ConfigError for proxies.
+    access: the tokens that clients send as `Authorization: Bearer TOKEN`. max_body: bytes of a request; a longer one is
+    refused (413). learn: stores the labelled documents that clients send. pages: of the review. hosts: the only host
+    names that it answers under; None: all. A server for this machine alone has to refuse other names: a web site whose
+    name leads here could read its answers. follower: loads promoted versions. audit: where answers are recorded.
+    proxies: addresses of proxies, as uvicorn takes them, whose `X-Forwarded-For` is believed. user_header: in which
+    these name the user. watch: the monitors of the models. Raises ConfigError for proxies.
     """
     by_id, readiness = {model.id: model for model in models}, Readiness(models)
-    counters = _counters(models, access, audit)
+    counters = Counters([partial(server_lines, models, access.limits, audit)])
     if watch:
-        counters.others = partial(monitor_lines, watch, models, pages.review if pages else None)
+        counters.others.append(partial(monitor_lines, watch, models, pages.review if pages else None))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -100,9 +99,8 @@ def application(
                 await asyncio.to_thread(model.workers.close)
 
     annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters, readiness.check)
-    operations = [
-        *api.operations(), *annif, *Reconciliation(by_id, needs_token=not access.is_open).operations(),
-    ]  # fmt: skip
+    reconciliation = Reconciliation(by_id, needs_token=not access.is_open).operations()
+    operations = [*api.operations(), *annif, *reconciliation]
     sessions = pages.sessions if pages else Sessions(access, secrets.token_bytes(32))
     routes: list[BaseRoute] = [
         *StartPages(api, operations, sessions).routes(),
@@ -130,41 +128,31 @@ def application(
                 allow_headers=["*"],
                 expose_headers=[VERSION_HEADER, ID_HEADER],
             ),
-            Middleware(_Guard, access=access, max_body=max_body, hosts=hosts, memory=Memory()),
+            Middleware(_Gate, access=access, max_body=max_body, hosts=hosts, memory=Memory()),
         ],
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # it would lead to the host that the client names
-    app.state.reviews, app.state.readiness = pages is not None, readiness
-    app.state.large_bodies = FairSlots(count=1, each=1, rest=3)
-    app.state.uploads = FairSlots(count=2, each=1, share=16)
+    app.state.has_review, app.state.readiness = pages is not None, readiness
+    app.state.large_bodies = FairSlots(count=1, each=1, rest=3)  # parsed for a quarter of the time only
+    app.state.uploads = FairSlots(count=2, each=1, share=16)  # a process for each file
     return app
 
 
-def _counters(models: Sequence[ServedModel], access: Access, audit: Audit | None) -> Counters:
-    limited, counters = access.limits.refused, Counters()
-    for name in ("requests", "documents"):
-        what = f"Requests above the limit of {name} of a token."
-        counters.add("counter", f"tagwright_{name}_limited_total", what, partial(limited.__getitem__, name))
-    if audit is not None:
-        entries = "Documents whose answer is in the audit log."
-        counters.add("counter", "tagwright_audit_entries_total", entries, lambda: audit.count)
-    waiting = "Requests that wait for a model."
-    counters.add("gauge", "tagwright_requests_waiting", waiting, lambda: sum(model.waiting for model in models))
-    return counters
-
-
 def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route]:
-    """The operations under /v1projects and so on too: Annif's client appends names to its base, which may be "/v1"."""
-    below = [each for each in operations if each.path != "/v1/"]
-    return [Route(each.path.replace("/v1/", "/v1", 1), each.answer, methods=[each.method]) for each in below]
+    """Annif's operations at /v1projects and so on too: its client appends names to its base, which may be "/v1"."""
+    return [
+        Route(operation.path.replace("/v1/", "/v1", 1), operation.answer, methods=[operation.method])
+        for operation in operations
+        if operation.path != "/v1/"
+    ]
 
 
 @dataclass
 class Readiness:
-    """Whether requests should be sent to the server: from when its models are loaded until it is told to end.
+    """Whether requests should be sent to the server: since its models were loaded, until it is told to stop.
 
-    stopping: whether it was told so.
+    stopping: whether it was told to.
     """
 
     models: Sequence[ServedModel]
@@ -172,7 +160,7 @@ class Readiness:
     _answering: int = field(default=0, init=False)
 
     def check(self) -> None:
-        """Raise Problem (503) unless it is ready."""
+        """Raise Problem (503) unless the server is ready."""
         if self.stopping:
             raise Problem(503, "The server is stopping")
         if self._answering < len(self.models) or not all(model.search.is_built for model in self.models):
@@ -183,7 +171,7 @@ class Readiness:
 
         A failure is logged, and the server does not become ready.
         """
-        for model in self.models:  # daemons, since a server that is told to end does not wait for them
+        for model in self.models:  # daemon threads, which a server that is told to stop does not wait for
             threading.Thread(target=_index, args=(model,), daemon=True).start()
         for model in self.models:
             try:
@@ -194,7 +182,7 @@ class Readiness:
 
 
 async def _first_answer(model: ServedModel) -> None:
-    """Let the model suggest a label, as often as it takes: a first answer may take longer than a request may wait."""
+    """Let the model suggest a label. It tries again while that takes longer than a request may wait."""
     while True:
         try:
             await model.suggest([model.tagger.vocabulary[0].name], SuggestOptions(k=1))
@@ -211,10 +199,12 @@ def _index(model: ServedModel) -> None:
         _log.exception("%s: its labels cannot be searched; the server is not ready", model.version)
 
 
-class _Guard:
-    """Refuses a request without a token, one too many with it, and one whose body is too large.
+class _Gate:
+    """Middleware that refuses requests before they reach a route, and bounds bodies while they come.
 
-    The holder of the token is `request.state.holder`. What a client sends is counted until it is answered.
+    Refused are an invalid head, a host name of others, a request without a valid token or above its limit, and a body
+    that is too large, late, or for which no memory is left. Routes find the holder of the token in
+    `request.state.holder`, and language and client in `current_request`.
     """
 
     def __init__(
@@ -228,7 +218,7 @@ class _Guard:
             return
         app, held = self.app, Counter[str]()
         try:
-            self._check(scope)
+            self._admit(scope)
         except Problem as problem:
             app = answer_to(problem)
         try:
@@ -237,18 +227,18 @@ class _Guard:
             for client, size in held.items():
                 self.memory.give_back(client, size)
 
-    def _check(self, scope: Scope) -> None:
-        """Raise Problem for a request that is refused."""
+    def _admit(self, scope: Scope) -> None:
+        """Fill in the current request. Raises Problem for a request that is refused by its head."""
         check_head(scope)
         headers, path, request = Headers(scope=scope), scope["path"], current()
         request.language = languages.choose(scope)
         request.client = request.user or network(scope["client"][0] if scope.get("client") else "")
         if self.hosts is not None and re.sub(r":\d*$", "", headers.get("host", "").lower()) not in self.hosts:
             raise Problem(421, "This server answers under the names of its own machine only")
-        is_open = path in ("/", "/api", "/enter", "/health", "/ready", "/review", "/v1/ui", "/v1/ui/")
-        is_open = is_open or path.startswith(("/review/", "/static/"))  # pages ask for a token themselves
-        holder = self.access.holder("" if is_open else _bearer(headers))
-        if not is_open:
+        is_public = path in ("/", "/api", "/enter", "/health", "/ready", "/review", "/v1/ui", "/v1/ui/")
+        is_public = is_public or path.startswith(("/review/", "/static/"))  # pages ask for a token themselves
+        holder = self.access.holder("" if is_public else _bearer(headers))
+        if not is_public:
             if holder is None:
                 raise Problem(401, "A token is needed", headers={"WWW-Authenticate": "Bearer"})
             self.access.admit(holder)
@@ -258,24 +248,27 @@ class _Guard:
             raise Problem(413, f"The body has {length} bytes, at most {self.max_body} are accepted")
 
     def _bounded(self, receive: Receive, held: Counter[str]) -> Receive:
-        """Count the bytes of a body while it comes, and limit the time in which it must come. held: by its client."""
-        end, seen, more = time.monotonic() + deadlines.BODY_SECONDS, 0, True
+        """Limit the time in which a body comes, its size, and the memory of its client.
+
+        held: filled with the bytes that count for the client until the request is answered.
+        """
+        end, received, more = time.monotonic() + deadlines.BODY_SECONDS, 0, True
 
         async def bounded() -> Message:
-            """The next part. Raises Problem for a body that is late, or too large, and where no memory is left."""
-            nonlocal seen, more
+            """Return the next part. Raises Problem (408, 413, 429, 503)."""
+            nonlocal received, more
             if not more:
-                return await receive()  # which tells of the client's leaving, whenever that is
+                return await receive()  # the client leaves, whenever that is
             try:
                 message = await asyncio.wait_for(receive(), end - time.monotonic())
             except TimeoutError:
                 detail = f"The body did not come within {deadlines.BODY_SECONDS:.0f} s"
                 raise Problem(408, detail, headers={"Connection": "close"}) from None
-            seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)
-            if seen > self.max_body:
+            received, more = received + len(message.get("body", b"")), message.get("more_body", False)
+            if received > self.max_body:
                 raise Problem(413, Text("The body has more than %(most)s bytes", most=self.max_body))
-            if (size := seen - FREE - held.total()) > 0:
-                client = next(iter(held), current().client)
+            if (size := received - FREE - held.total()) > 0:
+                client = next(iter(held), current().client)  # the first one, even if a session has named another since
                 self.memory.take(client, size)
                 held[client] += size
             return message
@@ -284,6 +277,6 @@ class _Guard:
 
 
 def _bearer(headers: Headers) -> str:
-    """The token that a request carries; "" for none."""
+    """The token that a request has sent; "" for none."""
     kind, _, token = headers.get("authorization", "").partition(" ")
     return token if kind.lower() == "bearer" else ""

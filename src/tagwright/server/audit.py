@@ -1,11 +1,12 @@
 """The audit log: a line of JSON for each answered document, written before the reply is sent.
 
-A line is handed to the system before the reply, so a killed server has an entry for every reply that a client received.
-It is not synced to the disk: a power cut may lose the last seconds.
+The system has the line before the client has the reply: after a kill, every reply that was received has an entry. Lines
+are not synced to the disk: a power cut may lose those of the last seconds.
 """
 
 import json
 import logging
+import mmap
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -24,15 +25,15 @@ from tagwright.types import Document
 _log = logging.getLogger(__name__)
 
 _START = b'{"time": "'
-_BLOCK = 1 << 16
+"How each line begins."
 
 
 class Audit:
-    """Appends entries to a file, which only one server at a time may do. count: of the entries written so far.
+    """Appends entries to a file, as only one server at a time may. count: number of entries written so far.
 
-    A last line that was not written to its end is removed: its reply was not sent. A file that was renamed or removed,
-    as log rotation does, is made again. Raises ConfigError for a file in use, for one that cannot be written, and for
-    one that holds anything else.
+    A last line without its end is removed at the start: its reply was not sent. A file that log rotation has renamed or
+    removed is made again. Raises ConfigError for a file that another server uses, that cannot be written, or that
+    holds anything else.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,10 +61,10 @@ class Audit:
     def add(
         self, head: Mapping[str, str], documents: Sequence[Document], suggestions: Sequence[Sequence[Suggestion]]
     ) -> None:
-        """Write an entry for each document. head: what the entries have in common. Raises StorageError."""
+        """Write an entry for each document with its suggestions. head: fields of all entries. Raises StorageError."""
         start = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **head}
-        entries = ({**start, **_answer(document, each)} for document, each in zip(documents, suggestions, strict=True))
-        lines = "".join(json.dumps(entry) + "\n" for entry in entries).encode()
+        answers = (_answer(*each) for each in zip(documents, suggestions, strict=True))
+        lines = "".join(json.dumps({**start, **answer}) + "\n" for answer in answers).encode()
         with self._writing:
             try:
                 self._write(lines)
@@ -104,19 +105,15 @@ class Audit:
         if not _START.startswith(start):
             raise ConfigError(f"{self.path}: is no audit log; give another --audit FILE")
         size = end = self._file.seek(0, os.SEEK_END)
-        while end:
-            begin = max(0, end - _BLOCK)
-            self._file.seek(begin)
-            if (newline := self._file.read(end - begin).rfind(b"\n")) >= 0:
-                end = begin + newline + 1
-                break
-            end = begin
+        if size:  # an empty file cannot be mapped
+            with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                end = content.rfind(b"\n") + 1
         if end < size:
             self._file.truncate(end)
             _log.warning("%s: the last line was not written to its end, and is removed", self.path)
 
 
-def _answer(document: Document, suggested: Sequence[Suggestion]) -> dict[str, Any]:
+def _answer(document: Document, suggestions: Sequence[Suggestion]) -> dict[str, Any]:
     """The part of an entry about one document: the digest of its text, and its suggestions as in a run file."""
-    suggestions = [{"label": each.id, "score": each.score, "confidence": each.confidence} for each in suggested]
-    return {"sha256": sha256(document.text.encode()).hexdigest(), "suggestions": suggestions}
+    rows = [{"label": each.id, "score": each.score, "confidence": each.confidence} for each in suggestions]
+    return {"sha256": sha256(document.text.encode()).hexdigest(), "suggestions": rows}

@@ -1,4 +1,8 @@
-"""What is known of the request that is being answered: for its log line, its audit entries and its reply."""
+"""The request that is being answered: its id, client, user and limits, for log lines, audit entries and the reply.
+
+It stands in a context variable, since what computes or logs deep below a route needs it. `logs` begins it;
+`application` adds language and client, `access` the token, `served_model` the model.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,17 +15,18 @@ from tagwright.tagger import Suggestion
 from tagwright.types import Document
 
 Limited: TypeAlias = Literal["requests", "documents"]
-"What a token may send a limited number of in a minute."
+"What a token may send only so many of in a minute."
 
 
 @dataclass
 class CurrentRequest:
-    """A request that is being answered. path: its address, which is not logged.
+    """A request that is being answered, filled in on its way through the server.
 
-    client: with whom slots and memory are shared: the name of a token, whom a proxy names, or else the address.
-    user: the reviewer, or whom a proxy names. token: the name of its holder. language: of the pages. model: the id;
-    version: with its number or date. spend: counts what was sent against the limits of the token. audit: where answers
-    are recorded.
+    path: its address, which is not logged. client: what slots and memory are shared by: the name of a token's holder,
+    the user that a proxy names, or else the address. user: the reviewer, or the user that a proxy names. token: the
+    name of its holder. language: code of that of pages. model: the id; version: the id with the number or date.
+    documents, suggestions: how many were answered. spend: counts requests or documents against the limits of the token;
+    raises Problem (413, 429). audit: where answers are recorded, if anywhere.
     """
 
     id: str = ""
@@ -39,11 +44,11 @@ class CurrentRequest:
 
     @property
     def who(self) -> str:
-        """The user, or else the holder of the token; "" where nobody is known."""
+        """The user, or else the holder of the token; "" if neither is known."""
         return self.user or self.token
 
-    async def answered(self, documents: Sequence[Document], suggestions: Sequence[Sequence[Suggestion]]) -> None:
-        """Record the suggestions for documents, before they are sent. Raises StorageError."""
+    async def record(self, documents: Sequence[Document], suggestions: Sequence[Sequence[Suggestion]]) -> None:
+        """Count suggestions, and write them to the audit log, before they are sent. Raises StorageError."""
         self.documents += len(documents)
         self.suggestions += sum(map(len, suggestions))
         if self.audit is not None:
@@ -55,7 +60,7 @@ _current: ContextVar[CurrentRequest] = ContextVar("_current")
 
 
 def current() -> CurrentRequest:
-    """The request that is being answered; outside of one, an empty one."""
+    """Return the request that is being answered; outside of one, an empty one."""
     return _current.get(None) or CurrentRequest()
 
 

@@ -1,8 +1,9 @@
-"""Close the connection of a client that does not send its request, or read the answer, in time; and bound them all.
+"""Close connections whose clients do not send a request, or read an answer, in time; and limit their number.
 
 Uvicorn limits how long an idle connection is kept after an answer. It does not limit the time to send the head of a
 request, or to read an answer, nor does it close a silent connection to make room. `TimedConnection` does: it counts
-the requests that are being answered, and asyncio tells how many bytes are unsent.
+the requests that are being answered, and asyncio tells how many bytes are unsent. The time of a body is limited by
+`application`, which also limits its size.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ import logging
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import h11
@@ -29,16 +31,16 @@ BODY_SECONDS = 120.0
 "Time limit for the body of a request: 20 MB over a slow line."
 
 REST_SECONDS = 0.02
-"Pause after each 256 kB of a refused body. Its rest is read, or else the client might not see the answer."
+"""Pause after each 256 kB of a refused body.
+
+Its rest is read, since a client that still sends when the connection is closed may not see the answer.
+"""
 
 READ_SECONDS = 120.0
-"Time limit for reading the next part of an answer. The system takes large parts: on a slow line one a minute."
+"Time limit for reading the next part of an answer. The system takes large parts: on a slow line, one a minute."
 
-MOST, OWN_FILES = 4096, 96
-"Connections at a time, where the system admits as many files; files that are left for everything else."
-
-ACCEPTED, LISTENING = 16, 2048
-"Connections that are accepted at a time, between looks at how many there are; those that wait for that in the system."
+ACCEPTED = 16
+"Connections that asyncio accepts at once, before they are counted."
 
 FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 1\r\n"
@@ -48,39 +50,40 @@ FULL = (
 
 
 def most_connections() -> int:
-    """How many connections the limit of open files of this process leaves room for."""
+    """Return how many connections the server may have: at most 4,096, and 96 fewer than the process may open files."""
+    most = 4096
     with suppress(ImportError):  # Windows has no such limit
         import resource
 
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if files != resource.RLIM_INFINITY:
-            return max(ACCEPTED, min(MOST, files - OWN_FILES))
-    return MOST
+            most = max(ACCEPTED, min(most, files - 96))
+    return most
 
 
 class Connections:
-    """The open connections of a server. most: of all addresses; an address has three quarters of these at most.
+    """The open connections of a server. most: of all addresses; one address may have three quarters of these.
 
-    Where there is no room for a new one, the one that has been silent longest makes room, first of all among those
-    that never had an answer. If the server owes an answer to each of them, the new one is refused.
+    A new one beyond that replaces the connection that has been silent longest, of those without any answer so far if
+    there are some. If the server owes an answer to each of them, the new one is refused.
     """
 
     def __init__(self, most: int | None = None) -> None:
         self.most = most_connections() if most is None else most
         self.share = max(1, self.most * 3 // 4)
-        self.refused, self._now = 0, once_a_minute()
+        self.refused, self._is_warning_due = 0, once_a_minute()
         self._by_address: dict[str, set[TimedConnection]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._by_address.values()))
 
     def add(self, connection: "TimedConnection") -> bool:
-        """Whether there is room for a new connection."""
+        """Add a new connection, if need be in place of a silent one. Return whether it may stay."""
         own = self._by_address.get(connection.address, set())
-        everyone = len(self) >= self.most
-        if everyone or len(own) >= self.share:
-            among = [each for group in self._by_address.values() for each in group] if everyone else list(own)
-            silent = min((each for each in among if each.is_silent), key=lambda each: each.worth, default=None)
+        is_full = len(self) >= self.most
+        if is_full or len(own) >= self.share:
+            others = chain(*self._by_address.values()) if is_full else own
+            silent = min((each for each in others if each.is_silent), key=lambda each: each.priority, default=None)
             if silent is None:
                 self._refuse()
                 return False
@@ -98,7 +101,7 @@ class Connections:
 
     def _refuse(self) -> None:
         self.refused += 1
-        if self._now():
+        if self._is_warning_due():
             _log.warning(
                 "all %d connections of this server, or %d of one address, are in use; %d were refused so far",
                 self.most, self.share, self.refused,
@@ -108,24 +111,26 @@ class Connections:
 class TimedConnection(H11Protocol):
     """A connection that is closed when its client is late.
 
-    head, read: seconds, see `HEAD_SECONDS` and `READ_SECONDS`; checked three times within the shorter one.
-    begun, ended: see `_counting`. all: the connections of the server, which `timed` sets.
+    open_connections: of the server, set by `timed`. head, read: time limits in seconds, see `HEAD_SECONDS` and
+    `READ_SECONDS`; checked three times within the shorter one. begun, ended: number of requests that the application
+    has begun, and finished, to answer.
     """
 
+    open_connections: Connections
     head, read = HEAD_SECONDS, READ_SECONDS
     begun = ended = 0
-    all: Connections
     address = ""
-    _state, _since, _heard = (0, 0, 0), 0.0, 0.0
+    _progress = 0, 0, 0  # begun, ended and unsent bytes when these last changed
+    _changed = _heard = 0.0  # when that was, and when the client last sent something, in seconds of the event loop
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as asyncio calls it
         """Start to wait for a request, if there is room for the connection."""
         super().connection_made(transport)
         self.app = self._counting(self.app)
         self.address = network(self.client[0] if self.client else "")
-        self._since = self._heard = self.loop.time()
-        self._look()
-        if not self.all.add(self):
+        self._changed = self._heard = self.loop.time()
+        self._check_time()
+        if not self.open_connections.add(self):
             transport.write(FULL)
             transport.close()
 
@@ -147,7 +152,7 @@ class TimedConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timer."""
         self._timer.cancel()
-        self.all.discard(self)
+        self.open_connections.discard(self)
         super().connection_lost(exc)
 
     def _counting(self, app: ASGIApp) -> ASGIApp:
@@ -170,9 +175,9 @@ class TimedConnection(H11Protocol):
         return not answers or self.conn.their_state is h11.SEND_BODY or self.transport.get_write_buffer_size() > 0
 
     @property
-    def worth(self) -> tuple[bool, float]:
-        """Whether it ever sent a request that was answered, and when it last sent or read something."""
-        return self.ended > 0, max(self._heard, self._since)
+    def priority(self) -> tuple[bool, float]:
+        """Silent connections are closed from the lowest on: those without any answer, then those silent longest."""
+        return self.ended > 0, max(self._heard, self._changed)
 
     def abort_if_late(self, now: float) -> None:
         """Close the connection if the server waits for the client and a time limit has passed.
@@ -181,26 +186,25 @@ class TimedConnection(H11Protocol):
         in seconds.
         """
         unsent = self.transport.get_write_buffer_size()
-        state = self.begun, self.ended, unsent
-        if state != self._state or (self.begun > self.ended and not unsent):
-            self._state, self._since = state, now
-        elif now - self._since >= (self.read if unsent else self.head):
+        progress = self.begun, self.ended, unsent
+        if progress != self._progress or (self.begun > self.ended and not unsent):
+            self._progress, self._changed = progress, now
+        elif now - self._changed >= (self.read if unsent else self.head):
             self.transport.abort()  # closing would wait for a client that does not read
 
-    def _look(self) -> None:
-        self._timer = self.loop.call_later(min(self.head, self.read) / 3, self._look)
+    def _check_time(self) -> None:
+        self._timer = self.loop.call_later(min(self.head, self.read) / 3, self._check_time)
         self.abort_if_late(self.loop.time())
 
 
 def timed(
     app: ASGIApp, connection: type[TimedConnection] = TimedConnection, most: int | None = None, **options: Any
 ) -> uvicorn.Config:
-    """Return a configuration of uvicorn with these options, deadlines for connections, and a bound on them.
+    """Return a configuration of uvicorn with these options, time limits and a maximum number of connections.
 
-    most: connections; by default as many as the system's limit leaves. Proxies are believed by the application, which
-    knows which; the log is written as `logs` says.
+    most: connections; None: see `most_connections`. Proxies are left to the application, the log to `logs`.
     """
-    bounded = type(connection.__name__, (connection,), {"all": Connections(most)})
+    bounded = type(connection.__name__, (connection,), {"open_connections": Connections(most)})
     return uvicorn.Config(
         app, http=bounded, loop="asyncio", ws="none", proxy_headers=False, log_config=None, backlog=ACCEPTED,
         **options,
@@ -208,6 +212,6 @@ def timed(
 
 
 def listen_more(sockets: Sequence[socket.socket]) -> None:
-    """Let more connections wait to be accepted than asyncio accepts between two looks at how many there are."""
+    """Let 2,048 connections wait in the system: asyncio sets that to the number that it accepts at once."""
     for each in sockets:
-        each.listen(LISTENING)
+        each.listen(2048)

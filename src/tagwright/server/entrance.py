@@ -1,7 +1,7 @@
 """Log people in with a browser: a form for the access token and a name, and a session cookie.
 
-No session is stored. A cookie holds a random number, the name and a signature. A form holds a token that follows from
-the number: another site can neither read the cookie nor guess the token.
+No session is stored. A cookie holds a random number, the name and a signature. Each form holds a token computed from
+the number (against CSRF): another site can neither read the cookie nor guess the token.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from tagwright.review.file import StorageError
 from tagwright.server.access import EVERYBODY, LONGEST_NAME, Access, Holder, Role, Session, check_origin
 from tagwright.server.current_request import current
 from tagwright.server.languages import _
-from tagwright.server.pages import show, show_problem
+from tagwright.server.pages import show
 from tagwright.server.problems import Problem, not_stored
 from tagwright.server.request_bodies import read_form, text_of
 from tagwright.text.words import clean
@@ -29,27 +29,27 @@ from tagwright.text.words import clean
 COOKIE = "tagwright_session"
 
 Page: TypeAlias = Callable[[Request, Any], Awaitable[Response]]
-"Answers with a page to a session; None where it is open to everybody."
+"Answers with a page to a request of a session; the session is None where no login is needed."
 
 
 class Sessions:
     """Sign and check cookies. secret: known to the server alone; sessions last as long as it stays the same.
 
-    The key is made of the secret and the holder's token. Without the secret, a holder of a token cannot sign a cookie;
-    when a token changes, its sessions end. A token with a name reviews under that name, whatever the cookie says.
+    The key is made of the secret and the holder's token: without the secret, no holder can sign a cookie, and when a
+    token changes, its sessions end. A token with a name reviews under that name, whatever the cookie says.
     """
 
     def __init__(self, access: Access, secret: bytes) -> None:
         self.access, self._secret = access, secret
 
     def issue(self, reviewer: str, holder: Holder) -> str:
-        """The cookie of a new session."""
+        """Return the cookie of a new session."""
         content = json.dumps([secrets.token_urlsafe(16), reviewer]).encode()
         text = base64.urlsafe_b64encode(content).decode()
         return f"{text}.{self._sign(holder, 'session', text)}"
 
     def read(self, cookie: str) -> Session | None:
-        """Return the session of a cookie; None if it was not issued here, or if a token has its name by now.
+        """Return the session of a cookie; None for one not issued here, or under the name of another token's holder.
 
         >>> sessions = Sessions(Access.of("a long enough token"), b"secret")
         >>> session = sessions.read(sessions.issue("Ann", sessions.access.holders[0]))
@@ -71,11 +71,11 @@ class Sessions:
         return Session(clean(str(id_)), holder.name or reviewer, holder)
 
     def csrf(self, session: Session) -> str:
-        """The token that forms of this session carry."""
+        """Return the token that forms of this session carry."""
         return self._sign(session.holder, "csrf", session.id)
 
-    def fits(self, session: Session, token: str) -> bool:
-        """Whether a form with this token belongs to the session."""
+    def owns_form(self, session: Session, token: str) -> bool:
+        """Whether a form that carries this token belongs to the session."""
         return _is_same(self.csrf(session), token)
 
     def _sign(self, holder: Holder, purpose: str, text: str) -> str:
@@ -89,9 +89,10 @@ def _is_same(right: str, other: str) -> bool:
 
 @dataclass(frozen=True)
 class Entrance:
-    """The entrance to the pages of a role.
+    """The login to the pages of a role.
 
-    path: of the form; goal: where it leads; named: whether a name is needed; beside: what pages of problems also show.
+    path: address of the form. goal: address of the page after it. role: the least one that opens the pages. named:
+    whether a name is needed. problem_content: returns what a page about a problem also shows.
     """
 
     sessions: Sessions
@@ -99,37 +100,41 @@ class Entrance:
     goal: str
     role: Role
     named: bool
-    beside: Callable[[], dict[str, Any]] = dict
+    problem_content: Callable[[], dict[str, Any]] = dict
 
     def route(self) -> Route:
-        """The route of the form."""
+        """Return the route of the form."""
         return Route(self.path, self.enter, methods=["GET", "POST"])
 
     def page(self, page: Page, role: Role | None = None) -> Callable[[Request], Awaitable[Response]]:
-        """Open a page to sessions with a role, by default that of the entrance; others are led here.
+        """Return a route's function that shows a page to sessions, and leads others to the form.
 
-        Problems are shown on a page.
+        role: needed for this page; None: that of the entrance. Problems are shown on a page.
         """
 
         async def answer(request: Request) -> Response:
             session = None
             try:
                 session = self._session(request)
-                if session is None and not self.is_open:
+                if session is None and (self.named or not self.sessions.access.is_open):
                     return RedirectResponse(self.path, 303)
-                if session and role and not session.holder.may(role):
-                    raise Problem(403, _("This needs a token with the role %(role)s") % {"role": role})
+                if session and role:
+                    session.holder.check(role)
                 return await page(request, session)
             except (Problem, StorageError) as error:
                 problem = not_stored(error) if isinstance(error, StorageError) else error
-                return show_problem(request, problem, session, **await asyncio.to_thread(self.beside))
+                content = await asyncio.to_thread(self.problem_content)
+                return show(
+                    request, "problem.html", session, problem.status, problem.headers, title=problem.title,
+                    problem=problem.detail, **content,
+                )  # fmt: skip
 
         return answer
 
     def _session(self, request: Request) -> Session | None:
-        """The session of a request, if it may open these pages; whom a proxy names has one where no token is needed.
+        """The session of a request if it may open these pages, else None. Raises Problem (429) for one too many.
 
-        Raises Problem for more requests than its token may send.
+        Where no token is needed, a user whom a proxy names has a session without logging in.
         """
         session, user = self.sessions.read(request.cookies.get(COOKIE, "")), current().user
         if user and session is None and self.sessions.access.is_open:
@@ -143,23 +148,18 @@ class Entrance:
         self.sessions.access.admit(session.holder)
         return session
 
-    @property
-    def is_open(self) -> bool:
-        """Whether everybody may open the pages without coming in here."""
-        return self.sessions.access.is_open and not self.named
-
     async def enter(self, request: Request) -> Response:
-        """Ask for the access token if one is needed, and for a name unless the token has one."""
+        """Show the form for the access token and a name, as far as they are needed; log in who sends it."""
         if request.method == "GET":
             return self._form(request)
         check_origin(request)
-        form = await read_form(request, lambda form: form, files=0, most=8192)  # anybody may send it
+        form = await read_form(request, lambda form: form, files=0, most=8192)  # small, since anybody may send it
         name = " ".join(clean(text_of(form, "name")).split())[:LONGEST_NAME]
         holder = self.sessions.access.holder(text_of(form, "token"))
-        refused = self._login_error(name, holder)
-        if refused or holder is None:
-            return self._form(request, name, refused, 403)
-        name = "" if current().user else holder.name or name  # whom a proxy names is named by it again
+        problem = self._login_error(name, holder)
+        if problem or holder is None:
+            return self._form(request, name, problem, 403)
+        name = "" if current().user else holder.name or name  # a proxy names its user with every request
         answer = RedirectResponse(self.goal, 303)
         answer.set_cookie(
             COOKIE, self.sessions.issue(name, holder), max_age=7 * 24 * 3600, httponly=True,
@@ -177,7 +177,7 @@ class Entrance:
         )  # fmt: skip
 
     def _login_error(self, name: str, holder: Holder | None) -> str:
-        """Return why this login is refused, or '' if it is not."""
+        """Return why a login is refused; "" if it is not."""
         if holder is None:
             return _("The access token is wrong.")
         if not holder.may(self.role):

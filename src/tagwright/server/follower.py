@@ -1,4 +1,4 @@
-"""Serve the version in use of folders of versions: load a promoted one beside the one that answers, then swap them."""
+"""Serve the promoted version of a model: load it while the old one answers, then swap the two."""
 
 import asyncio
 import contextlib
@@ -20,10 +20,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Follower:
-    """Follows the promotions of the models that have a history.
+    """Looks for promoted versions of models, and serves them.
 
-    labels: the vocabulary to suggest from, if it is not that of the versions. seconds: how often to look; None: only
-    when `ask` is called.
+    models: with a history. labels: the vocabulary to suggest from; None: that of each version. seconds: between two
+    looks; None: look only when `ask` is called.
     """
 
     models: Sequence[ServedModel]
@@ -45,7 +45,7 @@ class Follower:
         self._asked.set()
 
     def check(self) -> None:
-        """Serve the versions in use; where one cannot be loaded, the one that answers goes on, and the log says why."""
+        """Serve the versions in use. For one that cannot be loaded, the old one goes on, and the log says why."""
         with self._checking:
             for model in self.models:
                 try:
@@ -59,14 +59,14 @@ class Follower:
         if place.name == model.number:
             return
         tagger = load(place, self.labels)
-        tagger.suggest(tagger.vocabulary[0].name, progress=False)  # loads what is loaded by the first request otherwise
+        tagger.suggest(tagger.vocabulary[0].name, progress=False)  # loads what the first request would wait for
         changes = VocabularyChanges.of(model.tagger.vocabulary, tagger.vocabulary)
         model.swap(tagger, saved_at(place), number=place.name, language=language_of(tagger.vocabulary))
         _log.warning("%s answers from now on%s", model.version, f"; {changes}" if changes else "")
 
 
 def load(place: Path, labels: Vocabulary | None) -> Tagger:
-    """The tagger in a folder, over its own labels or these."""
+    """Return the tagger in a folder, over other labels if they are given."""
     tagger = Tagger.load(place)
     if labels is None:
         return tagger
@@ -75,6 +75,6 @@ def load(place: Path, labels: Vocabulary | None) -> Tagger:
 
 
 def language_of(vocabulary: Vocabulary) -> str:
-    """The codes of the languages that the names are in, such as "de+en", that of most names first."""
+    """Return the codes of the languages of the names, such as "de+en", the most frequent one first."""
     languages = main_languages(recognise(vocabulary_texts(vocabulary)))
     return "+".join(language.code for language in languages) or "en"

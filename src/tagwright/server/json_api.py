@@ -1,6 +1,6 @@
 """The server's own JSON interface: suggestions with confidence and evidence for documents and files, and searches.
 
-An `Operation` says all about an address: the function that answers, its parameters, and schemas.
+Each `Operation` holds the function that answers at an address, and the schemas of its parameters, body and answer.
 """
 
 import asyncio
@@ -19,8 +19,7 @@ from tagwright.readers.lines import Place
 from tagwright.server.counters import Counters
 from tagwright.server.languages import Text
 from tagwright.server.openapi import (
-    CONDITIONS,
-    HIERARCHY,
+    LABEL_RULES,
     Operation,
     array,
     check,
@@ -64,26 +63,25 @@ _OPTIONS = {
     "threshold": schema("number", "Least confidence; above 0 where it is estimated.", minimum=0, maximum=1, default=0),
     "min_score": schema("number", "Least score, on the model's own scale."),
     "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
-    **CONDITIONS,
-    **HIERARCHY,
+    **LABEL_RULES,
     "language": schema("string", "Of the names, a code such as sv; without one, or a name in it: preferred names."),
     "evidence": schema("boolean", "Say why: reasons by what they add, and stage by stage, with positions in the text."),
 }
 _REQUEST = closed(object_({**_DOCUMENT, **_OPTIONS}, ()))
-_ADDRESS = {name: _OPTIONS[name] for name in ("model", "limit", "language", "evidence", *CONDITIONS, *HIERARCHY)}
+_ADDRESS = {name: _OPTIONS[name] for name in ("model", "limit", "language", "evidence", *LABEL_RULES)}
 _FORM = closed(object_({"file": {"type": "string", "format": "binary"}}))
 
 
 @dataclass(frozen=True)
 class JsonApi:
-    """The addresses below /api, /health, /ready and /metrics. check_ready: raises Problem until the server is ready."""
+    """The operations below /api, /health, /ready and /metrics. check_ready: raises Problem until all is loaded."""
 
     models: Mapping[str, ServedModel]
     counters: Counters
     check_ready: Callable[[], None]
 
     def operations(self) -> list[Operation]:
-        """All operations of this interface."""
+        """Return all operations of this interface, with the schemas of OpenAPI."""
         span = object_({"start": _COUNT, "end": _COUNT, "text": _TEXT, "weight": _NUMBER})
         evidence = object_({"stage": _TEXT, "rank": _COUNT, "score": _NUMBER, "spans": array(span)})
         reason = object_({"name": _TEXT, "added": _NUMBER, "rank": _COUNT, "remark": _TEXT}, ("name",))
@@ -159,13 +157,13 @@ class JsonApi:
 
     async def search_labels(self, request: Request) -> Response:
         """Find labels by the beginning or a part of a name, alternative name, notation or id."""
-        asked = request.query_params
-        if "q" not in asked:
+        parameters = request.query_params
+        if "q" not in parameters:
             raise bad_request("'q' is a required parameter")
-        options = _options_of_address(asked)
+        options = _options_of_address(parameters)
         model = model_named(options.get("model"), self.models)
         search = await asyncio.to_thread(model.search)
-        positions = await asyncio.to_thread(search, clean(asked["q"])[:200], options.get("limit", 10))
+        positions = await asyncio.to_thread(search, clean(parameters["q"])[:200], options.get("limit", 10))
         vocabulary = model.tagger.vocabulary
         labels = [
             {
@@ -193,19 +191,18 @@ class JsonApi:
     async def suggestions(
         self, model: ServedModel, documents: Sequence[Document], options: Mapping[str, Any]
     ) -> list[list[Suggestion]]:
-        """Suggest labels for documents, under their names in the language of the options. Raises Problem."""
+        """Suggest labels, named in the language of the options, see `options_of`. Raises Problem."""
         language = options.get("language", "")
         if language and not await asyncio.to_thread(model.has_language, language):
             form = "language is %(language)s, in which no label has a name"
             raise bad_request(Text(form, language=shown(language)))
-        conditions = ("min_score", "best_cut", "only", "without", "hierarchy", "per_branch")
         rules = model.options(
             k=options.get("limit", 10),
             min_confidence=options.get("threshold", 0),
-            **{name: options.get(name) for name in conditions},
+            **{name: options.get(name) for name in ("min_score", "best_cut", *LABEL_RULES)},
         )
-        wanted = [SuggestRequest(each, rules, options.get("evidence", False)) for each in documents]
-        return [model.named_in(language, each) for each in await model.answer(wanted)]
+        requests = [SuggestRequest(document, rules, options.get("evidence", False)) for document in documents]
+        return [model.named_in(language, row) for row in await model.suggest_and_record(requests)]
 
     async def _answered(
         self, documents: Sequence[Document], options: Mapping[str, Any], shape: Callable[[list[dict[str, Any]]], Any]
@@ -222,21 +219,21 @@ class JsonApi:
 
 
 def options_of(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The options in a request, all of them checked; one that is null is not there. Raises Problem."""
+    """Return the options in the fields of a request, checked, without those that are null. Raises Problem (400)."""
     options = {key: content[key] for key in _OPTIONS if content.get(key) is not None}
     check(options, object_(_OPTIONS, ()))
     return options
 
 
 def _options_of_address(fields: QueryParams) -> dict[str, Any]:
-    """The options that an address may have: model, limit, language, evidence and conditions. Raises Problem."""
+    """The options in an address, checked. Raises Problem (400)."""
     texts = {name: fields.get(name) for name in ("model", "language")}
     evidence, limit = fields.get("evidence", "") in ("1", "true"), whole(fields.get("limit", "10"))
     return options_of({**texts, **label_rules(fields), "limit": limit, "evidence": evidence})
 
 
 def _document_and_options(content: Any) -> tuple[Document, dict[str, Any]]:
-    """Check all that a request holds. Raises Problem."""
+    """Check a request for suggestions. Raises Problem."""
     if not isinstance(content, dict):
         raise bad_request("expected an object")
     check_names(content, _REQUEST)
@@ -245,7 +242,7 @@ def _document_and_options(content: Any) -> tuple[Document, dict[str, Any]]:
 
 
 def _file(form: Form) -> Upload:
-    """Check the parts of a form. Raises Problem."""
+    """The file in a form, which may hold nothing else. Raises Problem (400)."""
     for name in form:
         if name in _ADDRESS:
             raise bad_request(f"'{name}' is an option, expected in the address: /api/files?{name}=")
@@ -257,21 +254,21 @@ def _file(form: Form) -> Upload:
 
 
 def sent_document(fields: Mapping[str, Any]) -> Document:
-    """The document in the fields of a request. Raises Problem."""
-    known = {key: fields[key] for key in _DOCUMENT if fields.get(key)}
-    check_size(known)  # before it is read, which takes seconds for 20 MB
+    """Return the document in the fields of a request. Raises Problem (400, 413)."""
+    content = {key: fields[key] for key in _DOCUMENT if fields.get(key)}
+    check_size(content)  # before it is read, which takes seconds for 20 MB
     try:
-        return to_document({"id": "document", **known}, SHAPES["jsonl"], Place("request", 1))
+        return to_document({"id": "document", **content}, SHAPES["jsonl"], Place("request", 1))
     except InputError as error:
         raise bad_request(error.problem) from None
 
 
-def _answer(document: Document, suggested: Sequence[Suggestion], stages: Mapping[str, str] | None) -> dict[str, Any]:
+def _answer(document: Document, suggestions: Sequence[Suggestion], stages: Mapping[str, str] | None) -> dict[str, Any]:
     """The answer for a document. stages: their meanings, see `Tagger.meanings`; None without evidence."""
     if stages is None:
-        return {"id": document.id, "suggestions": [_suggestion(each) for each in suggested]}
-    explained = [{**_suggestion(each), **_explanation(each, document)} for each in suggested]
-    known = meanings((reason for each in suggested for reason in each.reasons), stages)
+        return {"id": document.id, "suggestions": [_suggestion(each) for each in suggestions]}
+    explained = [{**_suggestion(each), **_explanation(each, document)} for each in suggestions]
+    known = meanings((reason for each in suggestions for reason in each.reasons), stages)
     return {"id": document.id, "suggestions": explained, "text": document.text, "meanings": known}
 
 
@@ -283,7 +280,7 @@ def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
 
 
 def _explanation(suggestion: Suggestion, document: Document) -> dict[str, Any]:
-    """The fields that say why a label is suggested. Of a span, 1,000 characters are repeated: one may be long."""
+    """The fields that say why a label is suggested, with at most 1,000 characters of each span."""
     evidence = [
         {
             "stage": each.stage, "rank": each.rank, "score": each.score,

@@ -27,20 +27,17 @@ FEWEST_FOR_PARTS = 3
 "Characters that a search inside words needs: the index holds groups of three."
 
 FEWEST_KEPT = 20_000
-"Labels from which on the index is kept on disk: fewer take a second."
-
-KIND = "label search"
-"The name of the indexes in the cache."
+"Labels from which on the index is cached on disk: one of fewer is built in a second."
 
 FORMAT = 4
-"Increased whenever an index is built otherwise than before."
+"Version of the index, increased with each change of how it is built: older files are built anew."
 
 
 class LabelSearch:
-    """Search labels by the first characters typed, ignoring case and accents.
+    """Search labels by typed characters, ignoring case and accents. Threads may share it.
 
-    labels: any number; about 1 KB for each. path: the file of their index (`build_file`); None builds it in memory.
-    Threads may share it. allowed: (labels,) the labels to find; None: all. Raises ConfigError where SQLite lacks FTS5.
+    labels: about 1 KB of index for each. path: file of the index, see `build_file`; None: build it in memory. allowed:
+    (labels,) mask of the labels to find; None: all. Raises ConfigError if SQLite has no FTS5.
 
     >>> search = LabelSearch([Label("1", ("Honey bees", "Apis")), Label("2", ("Bees",)), Label("3", ("Café",))])
     >>> search("bee"), search("apis"), search("cafe"), search("one")
@@ -60,23 +57,18 @@ class LabelSearch:
                 raise ConfigError(f"{problem}; it needs version 3.34 or later, with FTS5") from None
 
     def __call__(self, query: str, k: int = 20) -> list[int]:
-        """At most k positions of labels, best first.
+        """Return at most k positions of labels, best first.
 
-        In this order: a whole name or id, its beginning, all words begun, part of a word. Shorter names first.
+        In this order: the query is a name or id; begins one; its words begin words of one; it is a part of one.
         """
         text = folded(query)
         if not text or k < 1:
             return []
         with self._lock:
-            positions = dict.fromkeys(islice(self._distinct(text, k), k))
-        return list(positions)
-
-    def close(self) -> None:
-        """Release the file of the index."""
-        self._database.close()
+            return list(islice(self._distinct(text, k), k))
 
     def _distinct(self, text: str, k: int) -> Iterator[int]:
-        """Labels in order, each once."""
+        """The positions of matching labels that are allowed, each once, best first."""
         seen: set[int] = set()
         # several names of one label may match; all are read where some are not allowed
         for label in self._matches(text, 8 * k if self.allowed is None else -1):
@@ -85,7 +77,7 @@ class LabelSearch:
                 yield label
 
     def _matches(self, text: str, limit: int) -> Iterator[int]:
-        """The labels of matching names, by the kind of match, then in the order of insertion."""
+        """The labels of matching names, by the kind of match, then in the order of insertion. limit: of each kind."""
         select = partial(self._select, limit=limit)
         yield from select("SELECT label FROM names WHERE text = ? ORDER BY row LIMIT ?", text)
         if "/" in text:
@@ -112,10 +104,10 @@ class LabelSearch:
 
 
 def kept_index(labels: Sequence[Label], fewest: int = FEWEST_KEPT) -> LabelSearch:
-    """Return the search in these labels. The index is cached; for few labels it is built in memory."""
+    """Return the search in these labels. fewest: number of labels from which on the index is cached on disk."""
     if len(labels) < fewest:
         return LabelSearch(labels)
-    path = user_cache().file(KIND, _digest(labels), partial(build_file, labels=labels), is_finished)
+    path = user_cache().file("label search", _digest(labels), partial(build_file, labels=labels), is_finished)
     try:
         return LabelSearch(labels, path)
     except sqlite3.Error:  # another process has just removed it
@@ -123,7 +115,7 @@ def kept_index(labels: Sequence[Label], fewest: int = FEWEST_KEPT) -> LabelSearc
 
 
 def folded(text: str) -> str:
-    """Text as it is compared: without case, accents and superfluous blanks.
+    """Return a text as it is compared: without case, accents and superfluous blanks.
 
     >>> folded("  Crème   BRÛLÉE ")
     'creme brulee'
@@ -133,7 +125,7 @@ def folded(text: str) -> str:
 
 
 def is_finished(path: Path) -> bool:
-    """Whether the file holds a whole index in the present form."""
+    """Whether a file holds a whole index of the present `FORMAT`."""
     with suppress(sqlite3.Error), closing(_connect(path)) as database:
         return bool(database.execute("PRAGMA user_version").fetchone() == (FORMAT,))
     return False
@@ -177,9 +169,9 @@ def _digest(labels: Iterable[Label]) -> bytes:
 
 
 def _names(labels: Sequence[Label]) -> Iterator[tuple[int, bool, str, int, bool]]:
-    """Length, whether it is not the preferred name, folded name, position of the label, whether a whole address.
+    """Length, whether not preferred, folded name, position of the label, and whether it is a whole address.
 
-    Names in all languages count, and notation and id are names too; of an id that is an address, so is the last part.
+    Names are those in all languages, the notation and the id; of an id that is an address, also the last part.
     """
     for position, label in enumerate(labels):
         first, *others = label.all_names

@@ -1,4 +1,4 @@
-"""The languages of the pages: the one that a reader or a browser wants, and its messages (gettext)."""
+"""Translate pages (gettext) into the language that their reader chose or the browser prefers."""
 
 import gettext
 import re
@@ -14,14 +14,14 @@ from tagwright.errors import InputError
 from tagwright.server.current_request import current
 
 LANGUAGES = {"en": "English", "de": "Deutsch", "fi": "Suomi", "sv": "Svenska", "fr": "Français"}
-"Code -> the language's own name."
+"Languages of the pages: code -> the language's own name."
 
 COOKIE = "tagwright_language"
 FOLDER = Path(__file__).parent / "locale"
 
 
 class Text(str):
-    """A text that pages translate, and that programs get in English. It carries its form and the values within.
+    """A text that pages translate, and programs get in English. form: the message in the catalogues; values: in it.
 
     >>> Text("The form has %(count)s fields", count="25,001")
     'The form has 25,001 fields'
@@ -33,25 +33,24 @@ class Text(str):
     values: dict[str, object]
 
     def __new__(cls, form: str, **values: object) -> Self:
-        """form: as in the catalogues, with the names of values such as %(count)s."""
+        """Fill in the values of a form such as "%(count)s fields"."""
         text = super().__new__(cls, form % values if values else form)
         text.form, text.values = form, values
         return text
 
 
 def translated(text: str) -> str:
-    """Return a text in the language of the request; one without a translation as it is. Numbers follow the language."""
+    """Return a text and its numbers in the language of the request; without a translation, as it is."""
     if not isinstance(text, Text) or not text.values:
         return _(text) if text else ""
     values = {name: str(value) for name, value in text.values.items()}
-    written = {name: number(value) if _NUMBER.fullmatch(value) else value for name, value in values.items()}
-    return _(text.form) % written
+    return _(text.form) % {name: number(value) if _NUMBER.fullmatch(value) else value for name, value in values.items()}
 
 
 def translated_error(error: InputError) -> str:
-    """Return the message of an error in the language of the request, after the file and the line as they are.
+    """Return the message of an error in the language of the request, after its file and line.
 
-    A message without a translation, since a reader's own values stand in it, is the reason in a sentence that has one.
+    A message without a translation, such as one with values of a reader, stands in a translated sentence as the reason.
     """
     text = translated(error.problem)
     if text == error.problem and current().language != "en":
@@ -60,26 +59,26 @@ def translated_error(error: InputError) -> str:
 
 
 def choose(scope: Scope) -> str:
-    """Return the language of a request: of `?lang=`, of the reader's last choice, or else the browser's wish."""
+    """Return the language of a request: of `?lang=`, of the cookie, or else the one that the browser prefers."""
     request = HTTPConnection(scope)
-    kept = request.cookies.get(COOKIE, "")
-    return chosen(scope) or (kept if kept in LANGUAGES else wished(request.headers.get("accept-language", "")))
+    last = request.cookies.get(COOKIE, "")
+    return chosen(scope) or (last if last in LANGUAGES else preferred(request.headers.get("accept-language", "")))
 
 
 def chosen(scope: Scope) -> str:
-    """Return the language that the address asks for, "" for none."""
+    """Return the language that the address asks for with `?lang=`; "" for none."""
     asked = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("lang", [""])[0]
     return asked if asked in LANGUAGES else ""
 
 
-def wished(header: str) -> str:
-    """Return the language that a browser likes best of those there are.
+def preferred(header: str) -> str:
+    """Return the best of `LANGUAGES` for a header Accept-Language.
 
-    >>> wished("nl, fr-CH;q=0.7, sv;q=0.9"), wished("de;q=0"), wished("")
+    >>> preferred("nl, fr-CH;q=0.7, sv;q=0.9"), preferred("de;q=0"), preferred("")
     ('sv', 'en', 'en')
     """
-    wishes = [_wish(each) for each in header[:1000].split(",")]
-    known = [(weight, code) for weight, code in wishes if weight > 0 and code in LANGUAGES]
+    weighted = map(_weight_and_code, header[:1000].split(","))
+    known = [(weight, code) for weight, code in weighted if weight > 0 and code in LANGUAGES]
     return max(known, key=lambda each: each[0], default=(1.0, "en"))[1]
 
 
@@ -104,13 +103,13 @@ def _(message: str) -> str:
 
 @cache
 def translations(language: str) -> gettext.NullTranslations:
-    """The messages of a language; English ones stand in the sources."""
+    """Return the catalogue of a language; none for English, whose messages stand in the sources."""
     return gettext.translation("messages", FOLDER, [language], fallback=language == "en")
 
 
-def _wish(text: str) -> tuple[float, str]:
-    """The weight and the code of a part of the header, without the variant; a broken weight counts as 0."""
-    tag, _, weight = text.partition(";")
+def _weight_and_code(part: str) -> tuple[float, str]:
+    """The weight and the code of a part of the header, without the variant; an invalid weight counts as 0."""
+    tag, _, weight = part.partition(";")
     try:
         value = float(weight.strip().removeprefix("q=") or 1)
     except ValueError:

@@ -1,35 +1,57 @@
-"""How the server writes its log: as text, or as a line of JSON for each message.
+"""What the server logs: messages as text or JSON lines, and with JSON a line for each answered request.
 
-No message of an exception is written, since it may quote a document: its type and the lines of code say where it was.
+Neither a message of an exception nor anything of a request's text or address is written, since these may quote a
+document. Of an exception, its type and the lines of code are.
 """
 
 import asyncio
 import errno
 import json
 import logging
+import re
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any
+from uuid import uuid4
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright.core.display import escaped
-from tagwright.server import request_log
-from tagwright.server.current_request import current
+from tagwright.server.access import Network, user_of
+from tagwright.server.audit import Audit
+from tagwright.server.counters import Counters
+from tagwright.server.current_request import CurrentRequest, begin, current
 from tagwright.server.options import LogFormat
+from tagwright.server.problems import Problem, answer_to
 
 _log = logging.getLogger(__name__)
+_answered = logging.getLogger(f"{__name__}.answered")
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # with none at all, browsers do not say that a form comes from here
+}
+"Headers of every answer that does not set them itself. Pages run no script in a text, and none of another address."
+
+VERSION_HEADER = "X-Model-Version"
+"Names the version of the model that answered."
+
+ID_HEADER = "X-Request-ID"
+"The id of a request: the client's own, or a new one."
 
 
 @contextmanager
 def logged(form: LogFormat) -> Iterator[None]:
     """Write all messages to stderr, from warnings on; as JSON, also a line for each answered request."""
-    handler, root, requests = logging.StreamHandler(), logging.getLogger(), logging.getLogger(request_log.__name__)
-    handler.setFormatter(_Json() if form == "json" else _Text())
-    level = requests.level
-    requests.setLevel(logging.INFO if form == "json" else logging.WARNING)
+    handler, root = logging.StreamHandler(), logging.getLogger()
+    handler.setFormatter(_Formatter(form))
+    level = _answered.level
+    _answered.setLevel(logging.INFO if form == "json" else logging.WARNING)
     logging.captureWarnings(True)
     root.addHandler(handler)
     try:
@@ -37,11 +59,14 @@ def logged(form: LogFormat) -> Iterator[None]:
     finally:
         root.removeHandler(handler)
         logging.captureWarnings(False)
-        requests.setLevel(level)
+        _answered.setLevel(level)
 
 
 def once_a_minute(clock: Callable[[], float] = time.monotonic) -> Callable[[], bool]:
-    """Return what tells whether it is time to say the same thing again: at first, and then once a minute."""
+    """Return a function that is true at its first call, and then at most once a minute: for warnings that recur.
+
+    clock: seconds, which only grow.
+    """
     due = clock()
 
     def is_due() -> bool:
@@ -60,7 +85,7 @@ _no_room = once_a_minute()
 def log_failures(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Log a failure that no request waits for; asyncio itself would write the message of its exception.
 
-    Too many open files are said in one line, and seldom: a flood of connections fails by the thousand.
+    A lack of open files or memory is one line, once a minute: in a flood, connections fail by the thousand.
     """
     error = context.get("exception")
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
@@ -70,37 +95,95 @@ def log_failures(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     _log.error("%s", context["message"], exc_info=error)
 
 
-class _Text(logging.Formatter):
-    """The message with the id of its request."""
+class _Formatter(logging.Formatter):
+    """Write a message with the id of its request, as a line of text or of JSON."""
+
+    def __init__(self, form: LogFormat) -> None:
+        super().__init__()
+        self._form = form
 
     def format(self, record: logging.LogRecord) -> str:
-        request, raised = current().id, f"\n{_traceback(record.exc_info)}" if record.exc_info else ""
-        return escaped(record.getMessage()) + raised + (f" [request {request}]" if request else "")
-
-
-class _Json(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
+        message, request = record.getMessage(), current().id
+        failure = _traceback(record.exc_info[1]) if record.exc_info else ""
+        if self._form == "text":
+            return escaped(message) + (f"\n{failure}" if failure else "") + (f" [request {request}]" if request else "")
         entry = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
-            "request": current().id,
-            "message": record.getMessage(),
+            "request": request,
+            "message": message,
             **getattr(record, "fields", {}),
         }
-        if record.exc_info:
-            entry["exception"] = _traceback(record.exc_info)
-        return json.dumps(entry)
+        return json.dumps({**entry, **({"exception": failure} if failure else {})})
 
 
-_Raised: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
-
-
-def _traceback(raised: _Raised) -> str:
-    """The lines of code and the types of an exception and of those before it, without their messages."""
-    error, parts, seen = raised[1], list[str](), set[int]()
-    while error is not None and id(error) not in seen:
+def _traceback(error: BaseException | None) -> str:
+    """Return the lines of code and the types of an exception and of its causes, first ones first, without messages."""
+    parts, seen = list[str](), set[int]()
+    while error is not None and id(error) not in seen:  # causes may form a cycle
         seen.add(id(error))
         lines = "".join(traceback.format_tb(error.__traceback__))
         parts.append(f"Traceback (most recent call last):\n{lines}{type(error).__module__}.{type(error).__qualname__}")
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "\n".join(reversed(parts))
+
+
+class RecordRequests:
+    """Middleware around all others: begins the `CurrentRequest`, adds headers, logs and counts the answer.
+
+    The log line has the route pattern and no query: address and query may hold words of a document. Starlette's
+    middleware for errors does not serve: the web server then logs their messages, which may quote a text, too.
+    user_header: the header in which a proxy of the networks `proxies` names the user that it has authenticated.
+    """
+
+    def __init__(
+        self, app: ASGIApp, counters: Counters, audit: Audit | None, user_header: str, proxies: Sequence[Network]
+    ) -> None:
+        self.app, self.counters, self.audit, self.user_header, self.proxies = app, counters, audit, user_header, proxies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, with a problem (500) after any error, then log and count the answer."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        user = user_of(scope, self.user_header, self.proxies)
+        request = CurrentRequest(_id(scope), scope["path"], user=user, audit=self.audit)
+        begin(request)
+        begun, status = time.perf_counter(), 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in {**HEADERS, ID_HEADER: request.id}.items():
+                    headers.setdefault(name, value)
+                if request.version:
+                    headers.setdefault(VERSION_HEADER, request.version)
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except Exception as error:
+            _log.error("the request could not be answered", exc_info=error)
+            if not status:
+                failure = answer_to(Problem(500, "Internal error; see the log of the server"))
+                await failure(scope, receive, sending)
+        finally:
+            self._record(scope, request, status or 500, time.perf_counter() - begun)
+
+    def _record(self, scope: Scope, request: CurrentRequest, status: int, seconds: float) -> None:
+        method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "OPTIONS") else "other"
+        path = str(getattr(scope.get("route"), "path", "other"))
+        self.counters.count(method, path, status, seconds)
+        self.counters.documents += request.documents
+        self.counters.suggestions += request.suggestions
+        shown = ("user", "token", "model", "version", "documents", "suggestions")
+        fields = {"method": method, "path": path, "status": status, "ms": round(1000 * seconds, 1)}
+        _answered.info("answered", extra={"fields": {**fields, **{name: getattr(request, name) for name in shown}}})
+
+
+def _id(scope: Scope) -> str:
+    """The id that the client gave to its request, if it is short and printable, or else a new one."""
+    own = Headers(scope=scope).get(ID_HEADER, "")
+    return own if re.fullmatch("[!-~]{1,64}", own) else uuid4().hex

@@ -21,9 +21,10 @@ Schema: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Operation:
-    """One method of one address. answer: its docstring is the description.
+    """One method of one address.
 
-    returns: the schema of what it answers; None where it answers nothing (204).
+    answer: the route's function; the first line of its docstring is the summary. returns: schema of the answer; None
+    for an empty one (204). parameters: see `query`. body: schema of the body, if there is one.
     """
 
     method: str
@@ -37,17 +38,17 @@ class Operation:
 
 
 def schema(kind: str, description: str = "", **more: Any) -> dict[str, Any]:
-    """A plain type. more: further constraints of JSON Schema, such as a minimum."""
+    """Return a schema. kind: a type of JSON Schema. more: constraints, such as minimum=1."""
     return {"type": kind, **({"description": description} if description else {}), **more}
 
 
 def array(items: Schema, description: str = "", **more: Any) -> dict[str, Any]:
-    """A list. more: constraints, such as its largest size."""
+    """Return the schema of a list. more: constraints, such as maxItems=10."""
     return {**schema("array", description, **more), "items": items}
 
 
 def nullable(value: Schema) -> dict[str, Any]:
-    """A type or null.
+    """Return the schema of a value that may be null.
 
     >>> nullable(schema("number"))
     {'type': ['number', 'null']}
@@ -55,13 +56,9 @@ def nullable(value: Schema) -> dict[str, Any]:
     return {**value, "type": [value["type"], "null"]}
 
 
-CONDITIONS: Mapping[str, Schema] = {
+LABEL_RULES: Mapping[str, Schema] = {
     "only": array(schema("string"), "Conditions, such as notation:33*: one of each kind must fit.", maxItems=10_000),
     "without": array(schema("string"), "Conditions, none of which may fit.", maxItems=10_000),
-}
-"Of the labels that may be suggested, in every request for suggestions."
-
-HIERARCHY: Mapping[str, Schema] = {
     "hierarchy": schema(
         "string",
         "ranked; narrowest: no label beside one below it; all: each with those above it; "
@@ -69,25 +66,21 @@ HIERARCHY: Mapping[str, Schema] = {
     ),
     "per_branch": schema("integer", "The most labels below the same label at the top.", minimum=1),
 }
-"How narrow or broad these labels are."
+"Options of every request for suggestions, as in `SuggestOptions`: which labels are suggested, how narrow or broad."
 
 
 def object_(properties: Mapping[str, Schema], required: Sequence[str] | None = None) -> dict[str, Any]:
-    """An object; without `required`, all of its properties are there."""
-    return {
-        **schema("object"),
-        "properties": properties,
-        "required": list(properties if required is None else required),
-    }
+    """Return the schema of an object. required: properties that it must have; None: all."""
+    return {**schema("object"), "properties": properties, "required": [*(properties if required is None else required)]}
 
 
 def query(name: str, value: Schema, *, required: bool = False) -> dict[str, Any]:
-    """A parameter in the address."""
+    """Return the description of a parameter in the address."""
     return {"name": name, "in": "query", "required": required, "schema": value}
 
 
 def check(value: Any, wanted: Schema, place: str = "") -> None:
-    """Raise Problem for a value that its schema does not admit. place: where it is, for the message.
+    """Raise Problem (400) for a value that does not follow its schema. place: where it is, for the message.
 
     >>> check({"limit": 3}, object_({"limit": schema("integer", minimum=1)}))
     >>> check([-1], array(schema("integer", minimum=0, maximum=9)), "limits")
@@ -124,16 +117,16 @@ def check(value: Any, wanted: Schema, place: str = "") -> None:
 
 
 def closed(wanted: Schema) -> dict[str, Any]:
-    """The same schema without fields of other names, for itself and all within."""
-    made = dict(wanted)
-    if "properties" in made:
-        made["properties"] = {name: closed(each) for name, each in made["properties"].items()}
-        made["additionalProperties"] = False
-    return {**made, "items": closed(made["items"])} if "items" in made else made
+    """Return a schema whose objects, at all levels, have no other properties; `check_names` looks at that."""
+    result = dict(wanted)
+    if "properties" in wanted:
+        result["properties"] = {name: closed(value) for name, value in wanted["properties"].items()}
+        result["additionalProperties"] = False
+    return {**result, "items": closed(wanted["items"])} if "items" in wanted else result
 
 
 def check_names(value: Any, wanted: Schema, place: str = "") -> None:
-    """Raise Problem (400) for a field that a closed schema lacks, with the nearest one that it has."""
+    """Raise Problem (400) for a field that a closed schema does not have; the message names the nearest one."""
     inside = f"{place}." if place else ""
     if isinstance(value, list):
         for number, item in enumerate(value):
@@ -149,10 +142,10 @@ def check_names(value: Any, wanted: Schema, place: str = "") -> None:
 
 
 def described(operations: Sequence[Operation]) -> dict[str, Any]:
-    """The whole description."""
+    """Return the OpenAPI description of operations."""
     paths: dict[str, dict[str, Any]] = {}
-    for each in operations:
-        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each)
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Tagwright", "version": __version__},

@@ -22,9 +22,9 @@ LogFormat: TypeAlias = Literal["text", "json"]
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """Where the server listens, for whom, and what it keeps. Raises ConfigError for options that do not fit together.
+    """Where the server listens, whom it answers, and what it stores. Needs the extra "serve".
 
-    Needs the extra "serve".
+    Raises ConfigError for options that contradict each other.
     """
 
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1"

@@ -11,7 +11,6 @@ from starlette.responses import HTMLResponse
 from tagwright.server import languages
 from tagwright.server.access import Session
 from tagwright.server.current_request import current
-from tagwright.server.problems import Problem
 
 
 @cache
@@ -27,34 +26,21 @@ def _environment(language: str) -> Environment:
 
 
 def render(template: str, **content: Any) -> str:
-    """The page, or a part of one. content: by the names that the template uses."""
+    """Return a page, or a part of one. content: values by the names that the template uses."""
     return _environment(current().language).get_template(template).render(content)
-
-
-def show_problem(request: Request, problem: Problem, session: Session | None = None, **content: Any) -> HTMLResponse:
-    """Answer with a page that says what is wrong."""
-    return show(
-        request, "problem.html", session, problem.status, problem.headers, title=problem.title, problem=problem.detail,
-        **content,
-    )  # fmt: skip
 
 
 def show(
     request: Request, template: str, session: Session | None = None, status: int = 200,
     headers: Mapping[str, str] | None = None, **content: Any,
 ) -> HTMLResponse:  # fmt: skip
-    """Answer with a page, which the browser does not keep. session: whose name stands at the top.
+    """Answer with a page that browsers do not cache. session: its reviewer's name stands at the top.
 
-    content: by the names that the template uses; `here`: the address of the page, where it is not that of the request.
+    content: values by the names that the template uses; `here`: address of the page, if not that of the request.
     """
-    shown = {
-        "session": session,
-        "progress": None,
-        "reviews": request.app.state.reviews,
-        "here": request.url.path,
-        **content,
-    }
-    answer = HTMLResponse(render(template, **shown), status, {"Cache-Control": "no-store", **(headers or {})})
+    frame = {"session": session, "progress": None, "reviews": request.app.state.has_review, "here": request.url.path}
+    page = render(template, **{**frame, **content})
+    answer = HTMLResponse(page, status, {"Cache-Control": "no-store", **(headers or {})})
     if language := languages.chosen(request.scope):
         answer.set_cookie(languages.COOKIE, language, max_age=365 * 24 * 3600, samesite="lax", httponly=True)
     return answer

@@ -3,10 +3,9 @@
 Other processes load a copy of the tagger from a folder; its arrays are memory-mapped, so that they are in memory once.
 """
 
+import itertools
 import weakref
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -18,15 +17,13 @@ from tagwright.tagger import Suggestion, Tagger
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document, Run
 
-ATTEMPTS = 2
-"Number of attempts at a batch whose processes die, before an error is raised."
-
 
 class SuggestRequest(NamedTuple):
     """One document, and which suggestions it should get.
 
-    options: how many and which. evidence: whether to say why. suggested: suggestions that are there already, and only
-    lack their evidence. served: conditions of the served model, which the labels fulfil too.
+    options: how many labels, and which, as the request says it. served: conditions of the served model, which labels
+    have to fulfil too. evidence: whether to explain the suggestions. suggested: suggestions that were computed before
+    and only lack their evidence; None: compute them.
     """
 
     document: Document
@@ -35,81 +32,72 @@ class SuggestRequest(NamedTuple):
     suggested: tuple[Suggestion, ...] | None = None
     served: SuggestOptions = SuggestOptions()
 
+    @property
+    def needs_evidence(self) -> bool:
+        """Whether the document has to be computed alone, since candidates are kept for the evidence."""
+        return self.evidence or self.suggested is not None
 
-@dataclass(frozen=True, eq=False)
-class Predictor:
-    """A tagger that answers requests."""
 
-    tagger: Tagger
+def predict(tagger: Tagger, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+    """Return the suggestions of a tagger for each request; requests without evidence are computed in one batch."""
 
-    def __call__(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
-        """Suggestions for each request; those without evidence are computed together."""
-        with silence():
-            rows = iter(self._together([each for each in wanted if _is_plain(each)]))
-            return [next(rows) if _is_plain(each) else self._with_evidence(each) for each in wanted]
+    def cut(request: SuggestRequest, ranking: Run) -> list[Suggestion]:
+        return next(tagger.named(tagger.cut([request.document], ranking, request.options, request.served)))
 
-    def _together(self, wanted: Sequence[SuggestRequest]) -> Iterable[list[Suggestion]]:
-        if not wanted:
-            return []
-        ranking = self.tagger.rank(self.tagger.candidates([each.document for each in wanted]))
-        return [self._cut(each, ranking.take([row])) for row, each in enumerate(wanted)]
+    def explained(request: SuggestRequest) -> list[Suggestion]:
+        pool = tagger.candidates([request.document])
+        suggested = cut(request, tagger.rank(pool)) if request.suggested is None else request.suggested
+        return next(tagger.explained(pool, [suggested]))
 
-    def _with_evidence(self, wanted: SuggestRequest) -> list[Suggestion]:
-        pool = self.tagger.candidates([wanted.document])
-        suggested = self._cut(wanted, self.tagger.rank(pool)) if wanted.suggested is None else wanted.suggested
-        return next(self.tagger.explained(pool, [suggested]))
-
-    def _cut(self, wanted: SuggestRequest, ranking: Run) -> list[Suggestion]:
-        kept = self.tagger.cut([wanted.document], ranking, wanted.options, wanted.served)
-        return next(self.tagger.named(kept))
+    plain = [request for request in requests if not request.needs_evidence]
+    with silence():
+        ranking = tagger.rank(tagger.candidates([request.document for request in plain])) if plain else None
+        rows = iter([cut(request, ranking.take([row])) for row, request in enumerate(plain)] if ranking else ())
+        return [explained(request) if request.needs_evidence else next(rows) for request in requests]
 
 
 class Predictions:
-    """Answers in a process of its own, with a tagger that it loads from a folder."""
+    """What a worker process holds: the tagger of the folder that it was last asked about."""
 
     def __init__(self) -> None:
-        self._loaded: tuple[Path, Predictor] | None = None
+        self._loaded: tuple[Path, Tagger] | None = None
 
-    def answer(self, copy: Path, wanted: list[SuggestRequest]) -> list[list[Suggestion]]:
-        """What `Predictor` answers with the tagger in a folder."""
+    def answer(self, copy: Path, requests: list[SuggestRequest]) -> list[list[Suggestion]]:
+        """Return the suggestions of the tagger in the folder `copy`."""
         if self._loaded is None or self._loaded[0] != copy:
-            self._loaded = copy, Predictor(Tagger.load(copy))
-        return self._loaded[1](wanted)
+            self._loaded = copy, Tagger.load(copy)
+        return predict(self._loaded[1], requests)
 
 
 class Workers:
-    """Processes that answer, each with a copy of the tagger, whose memory-mapped arrays they share.
+    """Processes that compute suggestions. Each loads a copy of the tagger; they share its memory-mapped arrays.
 
-    count: how many. A process that dies is replaced, and its batch is begun once more.
+    count: number of processes. A process that dies is replaced, and its batch is computed again by the new one.
     """
 
     def __init__(self, count: int) -> None:
         self.count = count
         self._folder = TemporaryDirectory(prefix="tagwright-served-")
-        self._numbers = iter(range(1 << 60))
-        self._pool = Pool(lambda: Worker(Predictions), count, ATTEMPTS)
+        self._numbers = itertools.count()
+        self._pool = Pool(lambda: Worker(Predictions), count, attempts=2)  # a batch that kills two processes fails
 
     def use(self, tagger: Tagger) -> Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]:
-        """Return what `Predictor` answers with this tagger, by an idle process; its copy goes when nothing asks it.
+        """Return a function that answers as `predict` with this tagger, in an idle process.
 
-        Raises TagwrightError where it cannot be saved.
+        The copy of the tagger is deleted with the function. Raises TagwrightError if the tagger cannot be saved; the
+        function raises TagwrightError if the processes fail.
         """
         copy = Path(self._folder.name) / str(next(self._numbers))
         tagger.save(copy)
-        answer = partial(self._answer, copy)
+
+        def answer(requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+            answers: list[list[Suggestion]] = self._pool.ask("answer", copy=copy, requests=list(requests))
+            return answers
+
         weakref.finalize(answer, delete, copy)
         return answer
-
-    def _answer(self, copy: Path, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
-        """Raises TagwrightError where the processes fail."""
-        answers: list[list[Suggestion]] = self._pool.ask("answer", copy=copy, wanted=list(wanted))
-        return answers
 
     def close(self) -> None:
         """End the processes."""
         self._pool.close()
         self._folder.cleanup()
-
-
-def _is_plain(wanted: SuggestRequest) -> bool:
-    return not wanted.evidence and wanted.suggested is None

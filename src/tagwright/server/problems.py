@@ -1,7 +1,9 @@
 """Answer requests that fail with `application/problem+json` (RFC 9457)."""
 
 import logging
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
+from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -13,11 +15,14 @@ from tagwright.server.languages import Text
 
 _log = logging.getLogger(__name__)
 
+K = TypeVar("K")
+T = TypeVar("T")
+
 
 class Problem(Exception):  # noqa: N818  # the name of the thing in the standard
-    """A request that cannot be answered. detail: a sentence for people, which pages translate if it is a `Text`.
+    """A request that cannot be answered.
 
-    title: that of the status by default.
+    detail: a sentence for people, which pages translate if it is a `Text`. title: that of the status by default.
     """
 
     def __init__(self, status: int, detail: str, title: str = "", headers: dict[str, str] | None = None) -> None:
@@ -27,7 +32,7 @@ class Problem(Exception):  # noqa: N818  # the name of the thing in the standard
 
 
 class Busy(Problem):
-    """Too many requests wait already."""
+    """Too many requests wait already (503); the client may try again in a second."""
 
     def __init__(self) -> None:
         text = Text("Too many requests are waiting; try again in %(seconds)s s", seconds=1)
@@ -42,6 +47,23 @@ def later(status: int, detail: str, seconds: int = 1) -> Problem:
 def bad_request(detail: str) -> Problem:
     """Return the problem of a request with invalid content."""
     return Problem(400, detail)
+
+
+def read_each(items: Iterable[tuple[K, Any]], read: Callable[[K, Any], T]) -> dict[K, T | Problem]:
+    """Read the items of a batch, by their keys: an invalid one costs the others nothing, and leaves its problem.
+
+    Raises Problem if all are invalid: that of the first.
+    """
+    results = dict[K, T | Problem]()
+    for key, item in items:
+        try:
+            results[key] = read(key, item)
+        except Problem as problem:
+            results[key] = problem
+    problems = [result for result in results.values() if isinstance(result, Problem)]
+    if problems and len(problems) == len(results):
+        raise problems[0]
+    return results
 
 
 def not_stored(error: StorageError) -> Problem:
@@ -81,5 +103,5 @@ async def answer_http_error(_: Request, error: Exception) -> Response:
 
 
 async def answer_nobody(_: Request, __: Exception) -> Response:
-    """Answer a client that disconnected before its request was complete; nothing is sent or logged."""
+    """Answer a client that left before its request was complete: Starlette needs a response, which nobody receives."""
     return Response(status_code=400)

@@ -1,6 +1,6 @@
 """A reconciliation service, for OpenRefine and other clients of the Reconciliation Service API, version 0.2.
 
-Each served model is a service: clients send words, and get the labels of its vocabulary that these may mean.
+Each served model is a service: clients send words, and get the labels of its vocabulary that the words may mean.
 """
 
 import asyncio
@@ -8,35 +8,33 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from functools import cached_property
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakKeyDictionary
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from tagwright import __version__
-from tagwright.combining.confidence import squashed
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.server.label_search import LabelSearch, folded
+from tagwright.server.label_search import folded
 from tagwright.server.openapi import Operation, array, object_, query, schema
 from tagwright.server.pages import render
-from tagwright.server.problems import Problem, bad_request
+from tagwright.server.problems import Problem, bad_request, read_each
 from tagwright.server.request_bodies import FORM, Form, parse_json, read_form, text_of, whole
-from tagwright.server.served_model import ServedModel, model_named
-from tagwright.tagger import Suggestion
+from tagwright.server.served_model import ServedModel, model_named, score_from_0_to_1
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.words import clean
 from tagwright.types import Label
 
 BATCH = 50
-"Queries in one request."
+"Queries that one request may hold."
 
-LONGEST_QUERY, LONGEST, VALUES = 10_000, 200, 1000
-"Characters of a query, those of them that are compared, since names are shorter, and values of its properties."
+LONGEST = 200
+"Characters of a query that are compared: names are shorter."
 
-LIMIT, LARGEST_LIMIT = 10, 100
-"Candidates of a query: by default, and at most."
+LIMIT = 10
+"Candidates of a query that names no other number, and labels in a list of suggestions."
 
 CONCEPT = "http://www.w3.org/2004/02/skos/core#Concept"
 "The type that every label has."
@@ -53,95 +51,27 @@ _TEXT = schema("string")
 
 @dataclass(frozen=True)
 class Query:
-    """What is looked for. text: may be blank if there are properties; types: URIs, empty for all."""
+    """A query of a client. text: may be blank if there are properties. limit: number of candidates.
+
+    types: URIs, of which a label has one; empty for all. properties: names and the values of which a label has one.
+    """
 
     text: str
-    limit: int = 10
-    types: frozenset[str] = frozenset()
-    properties: tuple[tuple[str, tuple[str, ...]], ...] = ()
-
-
-@dataclass(frozen=True)
-class NameMatcher:
-    """Finds candidates in a vocabulary."""
-
-    vocabulary: Vocabulary
-    search: LabelSearch
-
-    def candidates(self, query: Query, near: Mapping[str, float]) -> list[dict[str, Any]]:
-        """The best candidates of a query, best first. near: ids of labels that a tagger suggests, from 0 to 1."""
-        text = " ".join(clean(query.text[:LONGEST]).split())
-        labels = [self.vocabulary[position] for position in self._positions(text, query, near)]
-        exact = [label for label in labels if text and (text == label.id or text in _plain(label.names))]
-        exact = exact or [label for label in labels if text in _plain(label.all_names)]
-        fitting = [label for label in labels if not query.types or query.types & {CONCEPT, *label.types}]
-        names = [label.id for label in exact]
-        rated = [self._candidate(label, text, near.get(label.id, 0.0), names, query.properties) for label in fitting]
-        return sorted(rated, key=lambda each: -each["score"])[: query.limit]
-
-    def is_named(self, text: str) -> bool:
-        """Whether the query is a name or id of a label, up to case and accents."""
-        wanted = folded(text[:LONGEST])
-        labels = (self.vocabulary[position] for position in self.search(wanted, 1))
-        return any(wanted in map(folded, (label.id, *label.all_names)) for label in labels)
-
-    @cached_property
-    def types(self) -> list[str]:
-        """The types of all labels, the generic one first."""
-        return list(dict.fromkeys([CONCEPT, *sorted({each for label in self.vocabulary for each in label.types})]))
-
-    def _positions(self, text: str, query: Query, near: Iterable[str]) -> list[int]:
-        """Labels to look at: of an id, with names like the text, near ones, and those of properties without a text."""
-        index = self.vocabulary.index
-        named = [index[text]] if text in index else []
-        searched = self.search(text, max(50, query.limit))  # so that filters and namesakes hide none
-        values = [] if text else [value for _, values in query.properties for value in values]
-        resolved = (self.vocabulary.resolve(value) for value in values)
-        every = [*named, *searched, *(index[each] for each in near), *(each for each in resolved if each is not None)]
-        allowed = self.search.allowed
-        return [each for each in dict.fromkeys(every) if allowed is None or allowed[each]]
-
-    def _candidate(
-        self,
-        label: Label,
-        text: str,
-        near: float,
-        exact: Sequence[str],
-        properties: Iterable[tuple[str, Sequence[str]]],
-    ) -> dict[str, Any]:
-        """A label that a query may mean, scored from 0 to 100: half as high for each property that it does not have.
-
-        near: how near a tagger finds it; exact: ids of the labels that have the name exactly. It matches if the query
-        is its id, or a name that it has and no other label.
-        """
-        similarity = _similarity(label, text)
-        wrong = sum(not self._has(label, name, values) for name, values in properties if name in PROPERTIES)
-        return {
-            **_named(label), "description": _description(label, self.vocabulary),
-            "score": round(_score(label, text, near, similarity) * 0.5**wrong, 1),
-            "match": exact == [label.id] and not wrong, "type": _types(label),
-            "features": [{"id": "name_similarity", "value": round(similarity, 3)}],
-        }  # fmt: skip
-
-    def _has(self, label: Label, name: str, values: Sequence[str]) -> bool:
-        if name == "notation":
-            return label.notation in values
-        if name == "scheme":
-            return not {*label.schemes}.isdisjoint(values)
-        above = (self.vocabulary.resolve(value) for value in values)
-        return any(each is not None and self.vocabulary[each].id in label.broader for each in above)
+    limit: int
+    types: frozenset[str]
+    properties: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
 class Reconciliation:
-    """The addresses below /reconcile; without the id of a model, the first one. needs_token: said in the manifest."""
+    """The operations below /reconcile; without the id of a model, of the first one. needs_token: for the manifest."""
 
     models: Mapping[str, ServedModel]
     needs_token: bool = False
-    _matchers: dict[str, NameMatcher] = field(default_factory=dict)
+    _types: WeakKeyDictionary[Vocabulary, list[dict[str, str]]] = field(default_factory=WeakKeyDictionary, init=False)
 
     def operations(self) -> list[Operation]:
-        """All operations of this interface."""
+        """Return all operations of this interface, with the schemas of OpenAPI."""
         service, prefix = "/reconcile/{model}", query("prefix", _TEXT, required=True)
         kind, id_ = object_({"id": _TEXT, "name": _TEXT}), query("id", _TEXT, required=True)
         named = {"id": _TEXT, "name": _TEXT, "description": _TEXT}
@@ -199,26 +129,25 @@ class Reconciliation:
     async def suggest_entities(self, request: Request) -> Response:
         """Labels by the beginning or a part of a name, alternative name or id."""
         model, (prefix, cursor) = self._model(request), _prefix(request)
-        matcher = await asyncio.to_thread(self._matcher, model)
-        positions = await asyncio.to_thread(matcher.search, prefix, cursor + LIMIT)
-        labels = [matcher.vocabulary[position] for position in positions[cursor:]]
-        result = [
-            {**_named(label), "description": _description(label, matcher.vocabulary), "notable": _types(label)}
-            for label in labels
-        ]
-        return JSONResponse({"result": result})
+        search = await asyncio.to_thread(model.search)
+        positions = await asyncio.to_thread(search, prefix, cursor + LIMIT)
+        vocabulary = model.tagger.vocabulary
+        labels = [vocabulary[position] for position in positions[cursor:]]
+        return JSONResponse(
+            {"result": [{**_described(label, vocabulary), "notable": _types(label)} for label in labels]}
+        )
 
     async def suggest_types(self, request: Request) -> Response:
         """Types of the labels, by a part of a name or id."""
-        model = self._model(request)
-        matcher = await asyncio.to_thread(self._matcher, model)
-        types = await asyncio.to_thread(lambda: matcher.types)
-        return _page(request, list(map(_type, types)))
+        vocabulary = self._model(request).tagger.vocabulary
+        if vocabulary not in self._types:  # reads all labels
+            self._types[vocabulary] = await asyncio.to_thread(_all_types, vocabulary)
+        return _matching(request, self._types[vocabulary])
 
     async def suggest_properties(self, request: Request) -> Response:
         """Properties that a query may name, by a part of a name or id."""
         self._model(request)
-        return _page(request, [{"id": each, "name": name} for each, name in PROPERTIES.items()])
+        return _matching(request, [{"id": id_, "name": name} for id_, name in PROPERTIES.items()])
 
     async def flyout(self, request: Request) -> Response:
         """A small HTML view of a label, in JSON."""
@@ -232,24 +161,27 @@ class Reconciliation:
         return HTMLResponse(render("preview.html", **content), headers={"Content-Security-Policy": policy})
 
     async def _answered(self, model: ServedModel, queries: Mapping[str, Query | Problem]) -> Response:
-        """A query that cannot be answered has no candidates, and costs the others nothing."""
-        wanted = {key: each for key, each in queries.items() if isinstance(each, Query)}
-        matcher = await asyncio.to_thread(self._matcher, model)
-        unnamed = await asyncio.to_thread(_without_name, matcher, list(wanted.values()))
-        options = SuggestOptions(k=max((each.limit for each in unnamed), default=1))
-        near = dict(zip(unnamed, await model.suggest([each.text for each in unnamed], options), strict=True))
+        """Answer queries. One that is not valid has no candidates but its problem, and costs the others nothing."""
+        valid = [query for query in queries.values() if isinstance(query, Query)]
+        unnamed = await asyncio.to_thread(_without_name, model, valid)
+        options = SuggestOptions(k=max((query.limit for query in unnamed), default=1))
+        suggested = await model.suggest([query.text for query in unnamed], options)
+        scores = {
+            query: {each.id: score_from_0_to_1(each) for each in suggestions}
+            for query, suggestions in zip(unnamed, suggested, strict=True)
+        }
 
         def answer() -> Response:
             return JSONResponse({
-                key: {"result": [], "error": each.detail} if isinstance(each, Problem)
-                else {"result": _result(each, near.get(each, ()), matcher)}
-                for key, each in queries.items()
+                key: {"result": [], "error": query.detail} if isinstance(query, Problem)
+                else {"result": _candidates(model, query, scores.get(query, {}))}
+                for key, query in queries.items()
             })  # fmt: skip
 
         return await asyncio.to_thread(answer)
 
     def _manifest(self, model: ServedModel, base: str) -> dict[str, Any]:
-        """base: the address of the server, as the client has it."""
+        """What a client learns of the service. base: the address of the server, as the client has it."""
         service = f"{base}/reconcile/{quote(model.id, safe='')}"
         flyout = {"flyout_service_url": service, "flyout_service_path": "/flyout?id=${id}"}
         kinds = {"entity": flyout, "type": {}, "property": {}}
@@ -271,31 +203,16 @@ class Reconciliation:
     def _model(self, request: Request) -> ServedModel:
         return model_named(request.path_params.get("model"), self.models)
 
-    def _matcher(self, model: ServedModel) -> NameMatcher:
-        """The matcher over the present vocabulary of a model."""
-        matcher = self._matchers.get(model.id)
-        if matcher is None or matcher.vocabulary is not model.tagger.vocabulary:
-            matcher = self._matchers[model.id] = NameMatcher(model.tagger.vocabulary, model.search())
-        return matcher
-
     def _shown(self, request: Request) -> tuple[Label, dict[str, Any]]:
-        """The label that is asked for, and what a template shows of it. Raises Problem."""
+        """The label that is asked for, and what templates show of it. Raises Problem (400, 404)."""
         vocabulary = self._model(request).tagger.vocabulary
-        wanted = request.query_params.get("id")
-        if wanted is None:
+        label_id = request.query_params.get("id")
+        if label_id is None:
             raise bad_request("'id' is a required parameter")
-        if wanted not in vocabulary.index:
-            raise Problem(404, f"There is no label '{wanted[:100]}'")
-        position = vocabulary.index[wanted]
+        if label_id not in vocabulary.index:
+            raise Problem(404, f"There is no label '{label_id[:100]}'")
+        position = vocabulary.index[label_id]
         return vocabulary[position], {"label": vocabulary[position], "path": vocabulary.path(position)[:-1]}
-
-
-def _result(query: Query, near: Sequence[Suggestion], matcher: NameMatcher) -> list[dict[str, Any]]:
-    """The candidates of a query. near: what the tagger suggests for its text."""
-    if not query.text.strip() and not query.properties:
-        return []
-    scores = {each.id: squashed(each.score) if each.confidence is None else each.confidence for each in near}
-    return matcher.candidates(query, scores)
 
 
 def _queries_of_form(form: Form) -> dict[str, Query | Problem]:
@@ -305,46 +222,37 @@ def _queries_of_form(form: Form) -> dict[str, Query | Problem]:
 
 
 def _queries(text: str) -> dict[str, Query | Problem]:
-    """The queries of a batch by their keys, or what is wrong with one. Raises Problem: that of the first if all are."""
+    """The queries of a batch by their keys, each checked. Raises Problem if all are wrong: that of the first."""
     batch = parse_json(text.encode())
-    if not isinstance(batch, dict) or not all(isinstance(each, dict) for each in batch.values()):
+    if not isinstance(batch, dict) or not all(isinstance(sent, dict) for sent in batch.values()):
         raise bad_request("queries is no JSON object of queries by their keys")
     if len(batch) > BATCH:
         raise Problem(413, f"The batch has {len(batch)} queries, at most {BATCH} are accepted")
-    found, problems = dict[str, Query | Problem](), list[Problem]()
-    for key, each in batch.items():
-        try:
-            found[key] = _query(each, key)
-        except Problem as problem:
-            found[key] = problem
-            problems.append(problem)
-    if problems and len(problems) == len(found):
-        raise problems[0]
-    return found
+    return read_each(batch.items(), _query)
 
 
-def _query(sent: Mapping[str, Any], key: str) -> Query:
-    """Check a query; one of a blank text is right, as OpenRefine sends it for an empty cell. Raises Problem."""
+def _query(key: str, sent: Mapping[str, Any]) -> Query:
+    """Check a query; a blank text is valid, as OpenRefine sends it for an empty cell. Raises Problem (400)."""
     text, limit, types = sent.get("query", ""), sent.get("limit", LIMIT), sent.get("type") or []
     types = [types] if isinstance(types, str) else types
     place = f" - 'queries.{key[:100]}'"
     if not isinstance(text, str):
         raise bad_request(f"query is no text{place}")
-    if len(text) > LONGEST_QUERY:
-        raise bad_request(f"query has {len(text):,} characters, at most {LONGEST_QUERY:,} are accepted{place}")
+    if len(text) > 10_000:
+        raise bad_request(f"query has {len(text):,} characters, at most 10,000 are accepted{place}")
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not 1 <= limit < float("inf"):
         raise bad_request(f"limit is no number from 1 on{place}")
-    if not isinstance(types, list) or not all(isinstance(each, str) for each in types):
+    if not isinstance(types, list) or not all(isinstance(uri, str) for uri in types):
         raise bad_request(f"type is no text and no list of texts{place}")
     properties = sent.get("properties") or []
-    if not isinstance(properties, list) or not all(_is_property(each) for each in properties):
+    if not isinstance(properties, list) or not all(map(_is_property, properties)):
         raise bad_request(f"properties is no list of objects with pid and v{place}")
     if "query" not in sent and not properties:
         raise bad_request(f"a query has neither 'query' nor 'properties'{place}")
     named = tuple((each["pid"], tuple(_values(each["v"]))) for each in properties)
-    if (count := sum(len(values) for _, values in named)) > VALUES:
-        raise bad_request(f"the query has {count:,} values of properties, at most {VALUES} are accepted{place}")
-    return Query(text, min(int(limit), LARGEST_LIMIT), frozenset(types), named)
+    if (count := sum(len(values) for _, values in named)) > 1000:
+        raise bad_request(f"the query has {count:,} values of properties, at most 1000 are accepted{place}")
+    return Query(text, min(int(limit), 100), frozenset(types), named)
 
 
 def _is_property(value: Any) -> bool:
@@ -355,65 +263,126 @@ def _values(value: Any) -> list[str]:
     """The values of a property as texts; of an entity, its id."""
     values = value if isinstance(value, list) else [value]
     texts = (each.get("id", "") if isinstance(each, dict) else each for each in values)
-    return [clean(str(each)).strip() for each in texts]
+    return [clean(str(text)).strip() for text in texts]
 
 
-def _without_name(matcher: NameMatcher, queries: Sequence[Query]) -> list[Query]:
-    """The distinct queries that are no name of a label: the tagger then says what is near."""
-    return [each for each in dict.fromkeys(queries) if each.text.strip() and not matcher.is_named(each.text)]
+def _without_name(model: ServedModel, queries: Sequence[Query]) -> list[Query]:
+    """The distinct queries that no label is named by: for these, the tagger suggests labels that are near."""
+    return [query for query in dict.fromkeys(queries) if query.text.strip() and not _is_named(model, query.text)]
 
 
-def _named(label: Label) -> dict[str, Any]:
-    return {"id": label.id, "name": label.name}
+def _is_named(model: ServedModel, text: str) -> bool:
+    """Whether a text is the name or id of a label, up to case and accents."""
+    name = folded(text[:LONGEST])
+    labels = (model.tagger.vocabulary[position] for position in model.search()(name, 1))
+    return any(name in map(folded, (label.id, *label.all_names)) for label in labels)
 
 
-def _description(label: Label, vocabulary: Vocabulary) -> str:
-    """What tells namesakes apart: the notation, the labels above, or else what the label means."""
+def _candidates(model: ServedModel, query: Query, suggested: Mapping[str, float]) -> list[dict[str, Any]]:
+    """The best candidates of a query, best first, scored from 0 to 100: half for each property that a label lacks.
+
+    A label matches if the query is its id, or a name that no other label has. suggested: scores from 0 to 1 of the
+    labels that the tagger suggests for the text, by id.
+    """
+    if not query.text.strip() and not query.properties:
+        return []
+    vocabulary, candidates = model.tagger.vocabulary, list[dict[str, Any]]()
+    text = " ".join(clean(query.text[:LONGEST]).split())
+    labels = [vocabulary[position] for position in _positions(model, text, query, suggested)]
+    exact = [label.id for label in labels if text and (text == label.id or text in _plain(label.names))]
+    exact = exact or [label.id for label in labels if text in _plain(label.all_names)]
+    for label in labels:
+        if query.types and not query.types & {CONCEPT, *label.types}:
+            continue
+        lacking = sum(not _has(vocabulary, label, *each) for each in query.properties if each[0] in PROPERTIES)
+        similarity = _similarity(label, text)
+        score = _score(label, text, suggested.get(label.id, 0.0), similarity)
+        candidates.append({
+            **_described(label, vocabulary), "score": round(score * 0.5**lacking, 1),
+            "match": exact == [label.id] and not lacking, "type": _types(label),
+            "features": [{"id": "name_similarity", "value": round(similarity, 3)}],
+        })  # fmt: skip
+    return sorted(candidates, key=lambda candidate: -candidate["score"])[: query.limit]
+
+
+def _positions(model: ServedModel, text: str, query: Query, suggested: Iterable[str]) -> list[int]:
+    """Labels to score: those with the text as id or in a name, suggested ones; without a text, those of properties."""
+    vocabulary, search = model.tagger.vocabulary, model.search()
+    positions = [vocabulary.index[text]] if text in vocabulary.index else []
+    positions += search(text, max(50, query.limit))  # enough that types, properties and namesakes hide none
+    positions += (vocabulary.index[label_id] for label_id in suggested)
+    values = [] if text else [value for _, values in query.properties for value in values]
+    positions += (position for value in values if (position := vocabulary.resolve(value)) is not None)
+    return [each for each in dict.fromkeys(positions) if search.allowed is None or search.allowed[each]]
+
+
+def _has(vocabulary: Vocabulary, label: Label, name: str, values: Sequence[str]) -> bool:
+    """Whether a label has one of the values of a property."""
+    if name == "notation":
+        return label.notation in values
+    if name == "scheme":
+        return not {*label.schemes}.isdisjoint(values)
+    above = (vocabulary.resolve(value) for value in values)
+    return any(position is not None and vocabulary[position].id in label.broader for position in above)
+
+
+def _described(label: Label, vocabulary: Vocabulary) -> dict[str, Any]:
+    """A label with what tells it from namesakes: its notation, and the labels above it or else its description."""
     above = " > ".join(vocabulary.path(vocabulary.index[label.id])[:-1])
-    return "; ".join(part for part in (label.notation, above or label.description[:LONGEST]) if part)
+    description = "; ".join(part for part in (label.notation, above or label.description[:LONGEST]) if part)
+    return {"id": label.id, "name": label.name, "description": description}
+
+
+def _all_types(vocabulary: Vocabulary) -> list[dict[str, str]]:
+    """The types of all labels, the generic one first."""
+    uris = sorted({uri for label in vocabulary for uri in label.types})
+    return [_type(uri) for uri in dict.fromkeys([CONCEPT, *uris])]
 
 
 def _types(label: Label) -> list[dict[str, str]]:
-    return [_type(each) for each in label.types or (CONCEPT,)]
+    return [_type(uri) for uri in label.types or (CONCEPT,)]
 
 
 def _type(uri: str) -> dict[str, str]:
-    """A type under its last part, as a name."""
+    """A type, named after the last part of its URI."""
     return {"id": uri, "name": re.split("[/#]", uri.rstrip("/#"))[-1] or uri}
 
 
 def _prefix(request: Request) -> tuple[str, int]:
-    """What a client has typed, and how many suggestions to pass over. Raises Problem."""
-    given = request.query_params
-    cursor = whole(given.get("cursor") or "0")
-    if "prefix" not in given:
+    """What a user has typed, and how many suggestions to pass over. Raises Problem (400)."""
+    parameters = request.query_params
+    cursor = whole(parameters.get("cursor") or "0")
+    if "prefix" not in parameters:
         raise bad_request("'prefix' is a required parameter")
     if not isinstance(cursor, int) or not 0 <= cursor <= 1000:
         raise bad_request("cursor is no whole number from 0 to 1000")
-    return clean(given["prefix"])[:LONGEST], cursor
+    return clean(parameters["prefix"])[:LONGEST], cursor
 
 
-def _page(request: Request, every: Sequence[dict[str, str]]) -> Response:
-    """Those with a name or id that holds what was typed."""
+def _matching(request: Request, entries: Sequence[dict[str, str]]) -> Response:
+    """Answer with the entries whose name or id contains what was typed."""
     prefix, cursor = _prefix(request)
-    fitting = [each for each in every if prefix.casefold() in f"{each['name']} {each['id']}".casefold()]
-    return JSONResponse({"result": fitting[cursor : cursor + LIMIT]})
+    matching = [each for each in entries if prefix.casefold() in f"{each['name']} {each['id']}".casefold()]
+    return JSONResponse({"result": matching[cursor : cursor + LIMIT]})
 
 
 def _common_start(ids: Sequence[str]) -> str:
-    """The address at the beginning of all ids, "" where they are no addresses.
+    """The address that all ids begin with, cut after a separator; "" if they are no addresses or share none.
 
     >>> _common_start(["http://x.org/a/1", "http://x.org/a/12"]), _common_start(["17", "18"])
     ('http://x.org/a/', '')
     """
-    first, last = min(ids), max(ids)  # of sorted texts, these two have in common what all have
+    first, last = min(ids), max(ids)  # all ids share what these two share
     size = next((place for place, signs in enumerate(zip(first, last, strict=False)) if len({*signs}) > 1), len(first))
     address = re.match(r"https?://[^/]+/(?:.*[/#=])?", first[:size])
     return address[0] if address else ""
 
 
-def _score(label: Label, text: str, near: float, similarity: float) -> float:
-    """How well the best name of a label fits. near: how near a tagger finds it."""
+def _score(label: Label, text: str, suggested: float, similarity: float) -> float:
+    """Score a label by its best name, from 0 to 100. suggested, similarity: from 0 to 1.
+
+    94 and more: a name is the text. 49 to 90: names are like it. Up to 49: the tagger suggests it, no name holds it.
+    """
     names = _plain(label.all_names)
     others = [folded(name) for name in names]
     if text in (names[0], label.id):
@@ -422,8 +391,8 @@ def _score(label: Label, text: str, near: float, similarity: float) -> float:
         return 99.0
     if folded(text) in others:  # up to case or accents
         return 95.0 if folded(text) == others[0] else 94.0
-    if near and folded(text) not in " ".join(others):
-        return 49 * max(near, similarity)
+    if suggested and folded(text) not in " ".join(others):
+        return 49 * max(suggested, similarity)
     return 49 + 41 * similarity
 
 
@@ -433,5 +402,5 @@ def _plain(names: Iterable[str]) -> list[str]:
 
 def _similarity(label: Label, text: str) -> float:
     """The greatest similarity of a name to the text, from 0 to 1: the share of characters in common runs."""
-    wanted = folded(text)
-    return max(SequenceMatcher(None, wanted, folded(name[:LONGEST])).ratio() for name in label.all_names[:20])
+    name = folded(text)
+    return max(SequenceMatcher(None, name, folded(other[:LONGEST])).ratio() for other in label.all_names[:20])

@@ -1,9 +1,9 @@
 """Read the body of a request, and the files in it.
 
-Every route that reads a body reads it here. Length alone bounds no work, since 20 MB can hold ten million empty fields,
-each of which costs memory and time: what a body holds is counted in its bytes before it is parsed. It is parsed and
-checked in a thread. Each file is read by a process of its own, `tagwright read`, with limits of memory and time: some
-broken PDFs never end.
+Every route that reads a body reads it here. A limit of its length is not enough: 20 MB can hold ten million empty
+fields, each of which costs memory and time. So fields and values are counted in the bytes before they are parsed, which
+Starlette's forms and `json` do not do. Bodies are parsed and checked in a thread. Each file is read by a process of its
+own, `tagwright read`, with limits of memory and time: some broken PDFs never end.
 """
 
 import asyncio
@@ -27,25 +27,24 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import SURROGATE_ESCAPE, Place, whole_characters
 from tagwright.server.languages import Text
-from tagwright.server.openapi import CONDITIONS, HIERARCHY
 from tagwright.server.problems import Problem, bad_request
 from tagwright.text.words import clean
 from tagwright.types import Document
 
 ITEMS, DEPTH = 100_000, 64
-"JSON values in a body, and how deep they may be nested."
+"The most JSON values in a body, and levels of nesting."
 
 FIELDS, PARTS, FILES = 25_000, 100, 50
-"Fields of a form, enough for 10,000 conditions of both kinds; parts of one in parts, and files among these."
+"The most fields of a form (10,000 conditions of both kinds fit), parts of a multipart form, and files among these."
 
 LARGEST = 5_000_000
-"Bytes of text that a document may have."
+"The most bytes of text in a document."
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 
 
 class Upload(NamedTuple):
-    """A file that a client has sent. name: as the client calls it."""
+    """A file that a client has sent, with the client's name for it."""
 
     name: str
     content: bytes
@@ -72,9 +71,10 @@ def check_head(scope: Scope) -> None:
 
 
 async def read_json(request: Request, checked: Callable[[Any], T]) -> T:
-    """What `checked` makes of a JSON body, in a thread; a body without a content type is taken for JSON, as in Annif.
+    """Parse a JSON body, and return what `checked` makes of it; both run in a thread.
 
-    Raises Problem for anything else, for an empty body, and what `parse_json` and `checked` raise.
+    A body without a content type is taken for JSON, as in Annif. Raises Problem for anything else (415), for an empty
+    body (400), and what `parse_json` and `checked` raise.
     """
     body = await _whole(request)
     if not body:
@@ -88,10 +88,10 @@ async def read_form(
     request: Request, checked: Callable[[Form], T], *, kinds: tuple[str, ...] = (FORM, MULTIPART), files: int = FILES,
     most: int | None = None,
 ) -> T:  # fmt: skip
-    """What `checked` makes of a form, in a thread. files: how many it may have; most: bytes, if fewer than of others.
+    """Parse a form, and return what `checked` makes of it; both run in a thread. An empty body has no fields.
 
-    An empty body is a form without fields. Raises Problem for a body of another kind, a form that holds too much, and
-    what `checked` raises.
+    kinds: accepted content types. files: how many it may hold. most: bytes of it; None: the limit of all bodies. Raises
+    Problem for another kind (415), for a form that holds too much (413), and what `checked` raises.
     """
     kind = _media_type(request)
     _, options = parse_options_header(request.headers.get("content-type", "")[:1024])
@@ -113,6 +113,7 @@ async def read_form(
 
 
 async def _whole(request: Request, most: int | None = None) -> bytes:
+    """The body. most: bytes of it; more raise Problem (413) before the rest has come."""
     body = bytearray()
     async for piece in request.stream():
         body += piece
@@ -122,9 +123,9 @@ async def _whole(request: Request, most: int | None = None) -> bytes:
 
 
 async def _in_turn(request: Request, body: bytes, read: Callable[[], T]) -> T:
-    """Read large bodies one at a time, clients in turn, and for a quarter of the time only.
+    """Parse a large body when it is the client's turn: one at a time, and for a quarter of the time only.
 
-    So a client that sends such bodies without end leaves most of the processor to others.
+    So a client that sends large bodies without end leaves most of the processor to others.
     """
     if len(body) < 262_144:
         return await asyncio.to_thread(read)
@@ -143,9 +144,9 @@ def _unsupported(request: Request, expected: str) -> Problem:
 
 
 def parse_json(body: bytes) -> Any:
-    """The value of a text in JSON. Half a character (a surrogate), which cannot be stored, becomes U+FFFD.
+    """Return the value of a JSON text. A lone surrogate, which cannot be stored, becomes U+FFFD.
 
-    Raises Problem for what is no JSON, for NaN, and for more values or a deeper nesting than are accepted.
+    Raises Problem for invalid JSON or NaN (400), and for more values (413) or levels (400) than are accepted.
     """
     try:
         text = body.decode(encoding := json.detect_encoding(body))
@@ -161,7 +162,10 @@ def parse_json(body: bytes) -> Any:
 
 
 def _check_json(body: bytes) -> None:
-    """Count brackets and commas outside of texts: a list of three values has two commas. Raises Problem."""
+    """Raise Problem for too many values or levels, by counting brackets and commas outside of texts.
+
+    A list of three values has two commas. Innermost brackets are removed again and again, to find the levels.
+    """
     plain = body.replace(rb"\\", b"").replace(rb"\"", b"")  # then each quote begins or ends a text
     values = plain.count(b'"') // 4  # at least half of the texts are values, and not the names of some
     if values <= ITEMS:
@@ -186,7 +190,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _fields(body: bytes) -> Iterator[tuple[str, str]]:
-    """The fields of a form. Text that is not escaped is read as it stands. Raises Problem for too many."""
+    """The names and values of an urlencoded form. Raises Problem (413) for too many."""
     if (count := body.count(b"&")) > FIELDS:
         form = "The form has %(count)s fields or more, at most %(most)s are accepted; send less at a time"
         raise Problem(413, Text(form, count=f"{count:,}", most=f"{FIELDS:,}"))
@@ -197,7 +201,7 @@ def _fields(body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _unescaped(text: bytes) -> str:
-    r"""The text of a field, some escapes at a time, so that other threads go on meanwhile.
+    r"""The text of a field. It is decoded in pieces of 20,000 escapes, between which other threads can run.
 
     >>> _unescaped(b"B%c3%a4ume+%26 100%=%3D")
     'B\xe4ume & 100%=='
@@ -213,7 +217,7 @@ def _unescaped(text: bytes) -> str:
 
 
 def _parts(body: bytes, border: bytes, files: int) -> Iterator[tuple[str, str | Upload]]:
-    """The fields and files of a form in parts. Raises Problem."""
+    """The names and contents of the parts of a multipart form. files: how many may be files. Raises Problem."""
     if (count := body.count(border) - 1) > PARTS:
         form = "The form has %(count)s parts or more, at most %(most)s are accepted; send less at a time"
         raise Problem(413, Text(form, count=f"{count:,}", most=PARTS))
@@ -232,7 +236,7 @@ def _parts(body: bytes, border: bytes, files: int) -> Iterator[tuple[str, str | 
 
 
 def _names(head: bytes) -> tuple[str, str | None]:
-    """The name of a part, and that of its file if it is one. Raises Problem."""
+    """The name of a part, and the name of its file; None for a field. Raises Problem (400)."""
     lines = (line.partition(b":") for line in head.split(b"\r\n") if len(line) <= 1024)
     disposition = next((value for name, _, value in lines if name.strip().lower() == b"content-disposition"), b"")
     options = parse_options_header(disposition.strip())[1]
@@ -243,40 +247,40 @@ def _names(head: bytes) -> tuple[str, str | None]:
 
 
 def text_of(form: Form, name: str) -> str:
-    """A field of a form; "" for none, and for a file."""
+    """Return the text of a field of a form; "" for none, and for a file."""
     value = form.get(name, "")
     return value if isinstance(value, str) else ""
 
 
 def check_size(document: Any) -> None:
-    """Raise Problem for a document, or its text, with more text than one in an upload may have."""
-    size, parts = 0, [document]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, str):
-            size += len(part.encode("utf-8", "replace"))
-        elif isinstance(part, list | dict):
-            parts += part.values() if isinstance(part, dict) else part
+    """Raise Problem (413) for a document with too much text. document: its text, or a JSON value that holds all."""
+    size, values = 0, [document]
+    while values:
+        value = values.pop()
+        if isinstance(value, str):
+            size += len(value.encode("utf-8", "replace"))
+        elif isinstance(value, list | dict):
+            values += value.values() if isinstance(value, dict) else value
     if size > LARGEST:
         form = "The document has %(size)s bytes of text, at most %(most)s are accepted; split it"
         raise Problem(413, Text(form, size=f"{size:,}", most=f"{LARGEST:,}"))
 
 
 def whole(text: str) -> Any:
-    """The whole number that a form or an address has, or else the text itself, which its schema does not admit."""
+    """Return the whole number in a field of a form or an address, or else its text, which the schema then refuses."""
     return int(text) if re.fullmatch("[+-]?[0-9]{1,18}", text) else text
 
 
 def label_rules(fields: ImmutableMultiDict[Any, Any]) -> dict[str, Any]:
-    """Which labels a form or an address asks for, and how narrow or broad, by the fields of `SuggestOptions`."""
-    rules: dict[str, Any] = {name: fields[name] for name in HIERARCHY if name in fields}
+    """Return the `LABEL_RULES` in a form or an address, as arguments of `SuggestOptions`."""
+    rules: dict[str, Any] = {name: fields[name] for name in ("hierarchy", "per_branch") if name in fields}
     if "per_branch" in rules:
         rules["per_branch"] = whole(rules["per_branch"])
-    return {**rules, **{name: fields.getlist(name) for name in CONDITIONS}}
+    return {**rules, **{name: fields.getlist(name) for name in ("only", "without")}}
 
 
 async def read_documents(request: Request, file: Upload) -> list[Document]:
-    """The documents of a file, without blocking the server; clients take turns. Raises InputError, and Busy."""
+    """Read the documents of a file without blocking the server; clients take turns. Raises InputError, and Busy."""
     async with request.app.state.uploads.taken():
         return await asyncio.to_thread(read_upload, file.name, file.content)
 
@@ -284,10 +288,10 @@ async def read_documents(request: Request, file: Upload) -> list[Document]:
 def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10 * LARGEST) -> list[Document]:
     """Read the documents of a file: PDF, docx, JATS, TEI, HTML, LaTeX, text, JSON lines, tables.
 
-    name: from the client; used to recognise the format, never as a path. seconds: time limit; most: bytes of all
-    documents as JSON, since a compressed file may hold a thousand times its size. A document without an id
-    gets the name and a digest of the content as its id: two files of the same name differ, a file sent twice does not.
-    Raises InputError for a file that cannot be read.
+    name: from the client; tells the format, and is never used as a path. seconds: time limit. most: bytes of all
+    documents as JSON, since a compressed file may hold a thousand times its size. The id of a document without one is
+    the name with a digest of the content: two files of the same name differ, a file sent twice does not. Raises
+    InputError for a file that cannot be read.
     """
     shown = clean(name).replace("\\", "/").rpartition("/")[2].strip()[:100] or "upload"
     digest = blake2b(content, digest_size=4).hexdigest()
@@ -296,16 +300,16 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
         path.write_bytes(content)
         command = ["-m", "tagwright", "read", "--format", "jsonl", "--quiet", "--max-document-size", str(LARGEST)]
         try:
-            done = run([*command, "--", str(path)], folder=folder, seconds=seconds, memory=4 << 30, most=most)
+            finished = run([*command, "--", str(path)], folder=folder, seconds=seconds, memory=4 << 30, most=most)
         except WorkerTimeout:
             text = Text("takes more than %(seconds)s s to be read", seconds=f"{seconds:.0f}")
             raise InputError(text, shown) from None
-    if len(done.printed) > most:
+    if len(finished.printed) > most:
         form = "holds more than %(count)s bytes of text; split it, or give it to the server as --documents"
         raise InputError(Text(form, count=f"{most:,}"), shown)
-    if done.code:
-        raise _error(done.said, path, shown)
-    lines = done.printed.splitlines()
+    if finished.code:
+        raise _reading_error(finished.said, path, shown)
+    lines = finished.printed.splitlines()
     if len(lines) > 1000:
         form = "holds more than %(count)s documents; split it, or give it to the server as --documents"
         raise InputError(Text(form, count="1,000"), shown)
@@ -313,8 +317,8 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
     return [_renamed(document, path.as_posix(), f"{shown}-{digest}") for document in documents if document.text.strip()]
 
 
-def _error(said: str, path: Path, shown: str) -> InputError:
-    """The error of the command, with the user's name for the file. said: the end of its messages."""
+def _reading_error(said: str, path: Path, shown: str) -> InputError:
+    """The error of the command, under the client's name for the file. said: the end of its standard error."""
     last = said.rpartition("\n")[2]
     if match := re.fullmatch(rf"tagwright: (?:{re.escape(str(path))}(?::(\d+))?: )?(.*)", last):
         problem = match[2].partition("; name it:")[0]  # an upload has no option to name the format
@@ -325,6 +329,6 @@ def _error(said: str, path: Path, shown: str) -> InputError:
 
 
 def _renamed(document: Document, path: str, name: str) -> Document:
-    """Replace the path of the temporary file in an id by the name that the user sees."""
+    """Replace the path of the temporary file, where it is the document's id, by the name that the user sees."""
     head, hash_, number = document.id.rpartition("#") if "#" in document.id else (document.id, "", "")
     return replace(document, id=f"{name}{hash_}{number}") if head == path else document

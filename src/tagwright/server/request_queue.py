@@ -1,4 +1,4 @@
-"""Collect requests into batches. How many may wait, and for how long, is decided before: see `shares.FairSlots`."""
+"""Collect requests into batches. How many may wait, and for how long, is limited before, by `shares.FairSlots`."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -13,9 +13,9 @@ Batch: TypeAlias = list[tuple[Any, asyncio.Future[Any]]]
 class RequestQueue:
     """Collect requests into a batch while the one before is computed: batches grow with the load.
 
-    compute: batch -> one answer per request, in a thread. largest: maximum batch size. wait: seconds that the first
-    request of a batch waits for others, unless the last batch was a single request. at_once: maximum number of batches
-    computed at a time. A second batch begins only when it is full, because larger batches are faster per request.
+    compute: batch -> one answer per request, called in a thread. largest: maximum batch size. wait: seconds that the
+    first request of a batch waits for others, unless the last batch was a single request. at_once: maximum number of
+    batches computed at a time. A second batch begins only when it is full: larger batches take less time per request.
 
     A batch that fails is computed again request by request, so that only the requests that cause the error fail. If
     `compute` returns another number of answers, nobody knows whose they are: each request of the batch fails at once.
@@ -29,10 +29,10 @@ class RequestQueue:
     _changed: asyncio.Event = field(init=False)
     _worker: asyncio.Task[None] | None = field(default=None, init=False)
     _batches: set[asyncio.Task[None]] = field(default_factory=set, init=False)
-    _last: int = field(default=1, init=False)
+    _last_size: int = field(default=1, init=False)
 
     async def start(self) -> None:
-        """Begin to answer."""
+        """Begin to answer, in the event loop that runs now."""
         self._requests, self._changed = asyncio.Queue(), asyncio.Event()
         self._worker = asyncio.create_task(self._work())
 
@@ -70,13 +70,13 @@ class RequestQueue:
             batch.add_done_callback(self._ended)
 
     async def _collected(self) -> Batch:
-        """The next batch: what waits, and what comes within a few milliseconds."""
+        """The next batch: requests that wait, and those that come within `wait`."""
         batch = [await self._requests.get()]
-        if self._last > 1 and self.length < self.largest - 1:
+        if self._last_size > 1 and self.length < self.largest - 1:
             await asyncio.sleep(self.wait)
         while len(batch) < self.largest and not self._requests.empty():
             batch.append(self._requests.get_nowait())
-        self._last = len(batch)
+        self._last_size = len(batch)
         return batch
 
     def _ended(self, batch: asyncio.Task[None]) -> None:

@@ -1,4 +1,4 @@
-"""A document and the labels beside it, as the pages show them: the text with the evidence marked, and reasons.
+"""What the pages show of a document: its text with the evidence marked, and a row for each label, with reasons.
 
 All is plain text: templates escape it.
 """
@@ -15,23 +15,20 @@ from tagwright.tagger.reasons import OTHERS, meanings
 from tagwright.types import Document, EvidenceSpan
 
 Piece: TypeAlias = tuple[str, list[int]]
-"A part of a block, and the ranks of the suggestions for which it is evidence; none for plain text."
+"A part of a block, and the ranks of the suggestions that it is evidence for; none for plain text."
 
+Kind: TypeAlias = Literal["title", "heading", "paragraph"]
 
-class Block(NamedTuple):
-    """A title, heading or paragraph. level: of a heading, 1 for a top section; 0 for everything else."""
-
-    kind: Literal["title", "heading", "paragraph"]
-    level: int
-    pieces: list[Piece]
+Block: TypeAlias = tuple[Kind, int, list[Piece]]
+"A part of a document. The number is the level of a heading: 1 for a top section, 0 for everything else."
 
 
 class Row(NamedTuple):
-    """A label beside the document.
+    """A label with its verdict.
 
-    rank: from 1 among the candidates; None for a label that the reviewer added. path: the names above it, from the top.
-    reasons: why it is suggested, see `reason_lines`. uses: number of documents of the review with it, None without a
-    review. verdict: this reviewer's.
+    path: the names of the labels above, from the top. rank: from 1 among the candidates; None for a label that the
+    reviewer added. reasons: for the suggestion, see `reason_lines`. uses: number of documents of the review that have
+    the label; None without a review. verdict: of this reviewer.
     """
 
     id: str
@@ -47,45 +44,43 @@ class Row(NamedTuple):
 
 
 def label_row(vocabulary: Vocabulary, label_id: str) -> Row:
-    """The row of a label. Raises KeyError for an unknown one."""
+    """Return the row of a label. Raises KeyError for an unknown one."""
     position = vocabulary.index[label_id]
-    label, above = vocabulary[position], vocabulary.path(position)[:-1]
-    description = label.description
-    if len(description) > 400:
-        description = description[:400].rstrip() + "…"
-    return Row(label_id, label.name, label.notation, above, description)
+    label = vocabulary[position]
+    description = label.description if len(label.description) <= 400 else label.description[:400].rstrip() + "…"
+    return Row(label_id, label.name, label.notation, vocabulary.path(position)[:-1], description)
 
 
 def suggested_row(tagger: Tagger, document: Document, suggestion: Suggestion, rank: int) -> Row:
-    """The row of a suggestion for a document, under the name that the suggestion has."""
+    """Return the row of a suggestion, whose name may be in another language than that of the label."""
     reasons = reason_lines(document, suggestion, tagger.meanings)
     row = label_row(tagger.vocabulary, suggestion.id)
     return row._replace(name=suggestion.name, rank=rank, confidence=suggestion.confidence, reasons=reasons)
 
 
 def strongest_spans(evidence: Sequence[Evidence]) -> list[EvidenceSpan]:
-    """The strongest pieces of evidence of each stage."""
+    """Return the strongest spans of the evidence of each stage, at most four."""
     return [span for each in evidence for span in _first_spans(each.spans)]
 
 
 def reason_lines(document: Document, suggestion: Suggestion, stages: Mapping[str, str]) -> tuple[str, ...]:
-    """Say in plain words why a label is suggested, a line for each reason: those with evidence in the text first.
+    """Return a line for each reason why a label is suggested, in the language of the request.
 
-    Reasons against the label come last. stages: name -> meaning, see `Tagger.meanings`.
+    First those with evidence in the text, last those against the label. stages: name -> meaning, `Tagger.meanings`.
 
     >>> bees = Document("d", title="Bees and bees")
     >>> spans = (EvidenceSpan(0, 4, 1.0), EvidenceSpan(9, 13, 1.0))
     >>> evidence = Evidence("knn", 1, 0.5, ()), Evidence("exact_match", 2, 1.0, spans)
-    >>> found = Suggestion("b", "Bees", 1.0, evidence=evidence)
-    >>> reason_lines(bees, found, {"exact_match": "its name in the text", "knn": "labels of similar documents"})
+    >>> suggestion = Suggestion("b", "Bees", 1.0, evidence=evidence)
+    >>> reason_lines(bees, suggestion, {"exact_match": "its name in the text", "knn": "labels of similar documents"})
     ('its name in the text: “Bees”', 'labels of similar documents')
     """
     shown = [each for each in suggestion.reasons if each.name != OTHERS]
     shown.sort(key=lambda each: (_is_against(each), not each.spans))
     known = meanings(shown, stages)
     lines = [_line(document, each, _(known.get(each.name, each.name.replace("_", " ")))) for each in shown]
-    searched = [_("searched as %(name)s") % {"name": _quoted(name)} for name in suggestion.translated[:1]]
-    return (*lines[:1], *searched, *lines[1:])
+    translated = [_("searched as %(name)s") % {"name": _quoted(name)} for name in suggestion.translated[:1]]
+    return (*lines[:1], *translated, *lines[1:])
 
 
 def _line(document: Document, reason: Reason, meaning: str) -> str:
@@ -115,14 +110,14 @@ def _first_spans(spans: Iterable[EvidenceSpan]) -> list[EvidenceSpan]:
 def highlight(
     document: Document, spans: Mapping[int, Sequence[EvidenceSpan]], most: int = 30_000
 ) -> tuple[list[Block], int]:
-    """The text of a document with the evidence marked where it stands, and how many characters were left out.
+    """Return the text of a document with the evidence marked, and the number of characters left out.
 
-    spans: rank of a suggestion -> its evidence, as positions in `document.text`. most: characters that are shown: a
-    page stays small, however long the document.
+    spans: rank of a suggestion -> its evidence, as positions in `document.text`. most: characters to show, since a page
+    should stay small, however long the document is.
 
     >>> bees = Document("d", title="Honey bees", abstract="They fly.")
-    >>> for block in highlight(bees, {1: [EvidenceSpan(6, 10, 1.0)]})[0]:
-    ...     print(block.kind, *block.pieces)
+    >>> for kind, level, pieces in highlight(bees, {1: [EvidenceSpan(6, 10, 1.0)]})[0]:
+    ...     print(kind, *pieces)
     title ('Honey ', []) ('bees', [1])
     paragraph ('They fly.', [])
     """
@@ -133,13 +128,13 @@ def highlight(
             break
         end = min(start + len(text), most)
         pieces = _pieces(text, start, end, [span for span in flat if span[0] < end and span[1] > start])
-        blocks.append(Block(kind, level, list(pieces)))
+        blocks.append((kind, level, list(pieces)))
         start += len(text) + 1
     return blocks, max(0, len(document.text) - most)
 
 
-def _parts(document: Document) -> Iterator[tuple[Literal["title", "heading", "paragraph"], int, str]]:
-    """The lines of `document.text` in its order, without empty ones."""
+def _parts(document: Document) -> Iterator[tuple[Kind, int, str]]:
+    """Kind, level and text of the lines of `document.text`, in its order, without empty ones."""
     if document.title:
         yield "title", 0, document.title
     if document.abstract:
@@ -151,8 +146,8 @@ def _parts(document: Document) -> Iterator[tuple[Literal["title", "heading", "pa
 
 
 def _pieces(text: str, start: int, end: int, spans: Sequence[tuple[int, int, int]]) -> Iterator[Piece]:
-    """The text from start to end, cut wherever a span begins or ends."""
+    """The text from start to end, cut wherever a span begins or ends. spans: first, last, rank of suggestion."""
     cuts = {start, end}.union(*({max(first, start), min(last, end)} for first, last, _ in spans))
-    for first, last in pairwise(sorted(cuts)):
-        ranks = {rank for begin, finish, rank in spans if begin <= first and last <= finish}
-        yield text[first - start : last - start], sorted(ranks)
+    for begin, finish in pairwise(sorted(cuts)):
+        ranks = {rank for first, last, rank in spans if first <= begin and finish <= last}
+        yield text[begin - start : finish - start], sorted(ranks)

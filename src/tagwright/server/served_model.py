@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
+from tagwright.combining.confidence import squashed
 from tagwright.data.in_memory import to_documents
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
@@ -19,7 +21,7 @@ from tagwright.readers.labels.languages import main
 from tagwright.server.current_request import current
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.languages import Text
-from tagwright.server.predictor import Predictor, SuggestRequest, Workers
+from tagwright.server.predictor import SuggestRequest, Workers, predict
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_queue import RequestQueue
 from tagwright.server.shares import FairSlots
@@ -31,20 +33,22 @@ from tagwright.types import Document
 _log = logging.getLogger(__name__)
 
 Predict: TypeAlias = Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]
-"What one version answers to a batch."
+"Computes the suggestions of one version of a model for a batch of requests."
 
 
 @dataclass
 class ServedModel:
     """A tagger under the name by which clients ask for it.
 
-    id: without blanks, part of addresses; language: codes of the labels' names, as "de+en"; learns: whether decisions
-    are accepted; modified: when the tagger was saved or last trained, if it was. settings: its conditions hold for all
-    suggestions, and how narrow or broad labels are for requests that do not say it. number: of its version, such as
-    "0002", and history: the folder of all versions, if there is one.
-    watch: records what it suggests, if anything does. seconds: time limit of an answer, after which `Busy` is raised.
+    A request is answered by one version from its beginning to its end: it calls `for_request` once, and `swap` changes
+    what later requests get.
 
-    A request is answered by one version: it calls `for_request` once, and `swap` changes what later ones get.
+    id: part of addresses, without blanks. name: for people. language: codes of the languages of the labels' names, such
+    as "de+en". learns: whether clients may send labelled documents. modified: when the tagger was saved or last
+    trained; None: never. settings: options of the server: its conditions (`only`, `without`) hold for all suggestions,
+    its hierarchy and limit per branch for requests without their own. number: of the version, such as "0002", and
+    history: the folder of all versions; "" and None without versions. watch: the monitor of suggestions. seconds: time
+    limit of an answer, after which `Busy` is raised.
     """
 
     id: str
@@ -67,9 +71,10 @@ class ServedModel:
 
     def __post_init__(self) -> None:
         self.tagger.check(self.settings)
-        self._predict, self.queue = Predictor(self.tagger), RequestQueue(_answers)
-        full = 2 * self.queue.largest  # one batch is computed, the next one is full
-        self.slots = FairSlots(count=full, each=full, waiting=192, share=128)
+        self._predict, self.queue = partial(predict, self.tagger), RequestQueue(_compute_by_version)
+        slots = 2 * self.queue.largest  # documents of the batch that is computed, and of the next one, which fills
+        # a client may send four batches of Annif (32 documents each) ahead, and another one half of that
+        self.slots = FairSlots(count=slots, each=slots, waiting=192, share=128)
         self.search = _LazySearch(self.tagger.vocabulary, self.settings)
 
     @property
@@ -78,92 +83,97 @@ class ServedModel:
         dated = "" if self.modified is None else self.modified.isoformat(timespec="seconds")
         return f"{self.id} {self.number or dated}".rstrip()
 
-    def now(self) -> Self:
-        """The version that answers now; a later swap does not change it."""
+    def snapshot(self) -> Self:
+        """Return a copy that later swaps do not change."""
         with self._swapping:
             return copy(self)
 
     def for_request(self) -> Self:
-        """The version that answers the current request; the reply names it."""
-        found, request = self.now(), current()
-        request.model, request.version = found.id, found.version
-        return found
+        """Return the version that answers the current request, and note it for the reply and the log."""
+        version, request = self.snapshot(), current()
+        request.model, request.version = version.id, version.version
+        return version
 
     @property
     def languages(self) -> list[str]:
-        """The codes of the languages in which labels can be named; that of their preferred names comes first.
+        """Codes of the languages in which labels have names, those of preferred names first.
 
-        The first call may take a second for a million labels.
+        The first call may take a second for a million labels: make it in a thread.
         """
         return list(dict.fromkeys([*self.language.split("+"), *self.tagger.vocabulary.languages]))
 
     def has_language(self, language: str) -> bool:
-        """Whether labels can be named in a language, given by its code, or in a variant of it (en-gb for en)."""
+        """Whether labels have names in a language, given by its code, or in a variant of it (en-gb for en)."""
         return any(main(code) == main(language) for code in self.languages)
 
-    def named_in(self, language: str, suggested: Sequence[Suggestion]) -> list[Suggestion]:
-        """The suggestions with names in a language; without a language, or a name in it, with preferred names."""
+    def named_in(self, language: str, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+        """Return suggestions with the names of their labels in a language, or with preferred names without any."""
         vocabulary = self.tagger.vocabulary
         if not language:
-            return list(suggested)
-        return [replace(each, name=vocabulary[vocabulary.index[each.id]].name_in(language)) for each in suggested]
+            return list(suggestions)
+        return [replace(each, name=vocabulary[vocabulary.index[each.id]].name_in(language)) for each in suggestions]
 
-    def options(self, **asked: Any) -> SuggestOptions:
-        """Return the options of a request; None: as the settings have it. Raises Problem for a value that cannot be."""
-        ours = {"hierarchy": self.settings.hierarchy, "per_branch": self.settings.per_branch}
+    def options(self, **requested: Any) -> SuggestOptions:
+        """Return the options of a request; for None, those of the settings. Raises Problem (400) for invalid values."""
+        own = {"hierarchy": self.settings.hierarchy, "per_branch": self.settings.per_branch}
         try:
-            return SuggestOptions(**{**ours, **{name: each for name, each in asked.items() if each is not None}})
+            return SuggestOptions(**own | {name: value for name, value in requested.items() if value is not None})
         except ConfigError as error:
             raise bad_request(str(error)) from None
 
     async def suggest(self, texts: Sequence[str], options: SuggestOptions) -> list[list[Suggestion]]:
-        """Suggestions for texts, best first; none for an empty one. Raises Problem as `suggest_all` does."""
+        """Suggest labels for texts with the same options, see `suggest_all`."""
         return await self.suggest_all([SuggestRequest(document, options) for document in to_documents(texts)])
 
-    async def suggest_all(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
-        """Suggest labels for several documents, which are accepted or refused together; none for an empty one.
+    async def suggest_all(self, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+        """Suggest labels for several documents, best first; none for an empty one. All are accepted, or none.
 
-        Raises Busy when too many requests wait, Problem for options that the tagger cannot follow, and for more
+        Raises Busy when too many documents wait, and Problem for options that the tagger cannot follow and for more
         documents than the token of the current request may send.
         """
         try:
-            for options in {each.options for each in wanted}:
+            for options in {each.options for each in requests}:
                 await asyncio.to_thread(self.tagger.check, options)
         except ConfigError as error:
             raise bad_request(str(error)) from None
-        nonempty = [each._replace(served=self.settings) for each in wanted if each.document.text.strip()]
-        self.slots.check_room(len(nonempty))  # documents that are refused at once do not count
-        current().spend("documents", len(wanted))
-        computed = iter(await self._computed(nonempty) if nonempty else ())
-        return [next(computed) if each.document.text.strip() else [] for each in wanted]
+        nonempty = [each._replace(served=self.settings) for each in requests if each.document.text.strip()]
+        self.slots.check_room(len(nonempty))  # before they are counted: a request that is refused costs nothing
+        current().spend("documents", len(requests))
+        computed = iter(await self._compute(nonempty) if nonempty else ())
+        return [next(computed) if each.document.text.strip() else [] for each in requests]
+
+    async def suggest_and_record(self, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+        """Suggest labels as `suggest_all`, and record them for the log, the audit and the monitor before the reply."""
+        suggestions, documents = await self.suggest_all(requests), [each.document for each in requests]
+        await current().record(documents, suggestions)
+        await self._monitor(documents, suggestions)
+        return suggestions
+
+    async def explain(self, document: Document, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+        """Return these suggestions for a document with their evidence. Raises Busy."""
+        request = SuggestRequest(document, suggested=tuple(suggestions))
+        return (await self._compute([request]))[0] if suggestions else []
 
     @property
     def waiting(self) -> int:
         """Number of documents that wait to be computed."""
         return self.slots.length + self.queue.length
 
-    async def _computed(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
-        """Clients take turns, however many requests one of them sends. Raises Busy."""
+    async def _compute(self, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+        """Compute in batches with the requests of others; clients take turns. Raises Busy."""
         try:
-            async with asyncio.timeout(self.seconds), self.slots.taken(len(wanted)):
-                return await self.queue.all([(self._predict, each) for each in wanted])
+            async with asyncio.timeout(self.seconds), self.slots.taken(len(requests)):
+                return await self.queue.all([(self._predict, each) for each in requests])
         except TimeoutError:
             raise Busy from None
 
-    async def answer(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
-        """What `suggest_all` suggests, recorded for the audit and the monitor before it is sent."""
-        suggested, documents = await self.suggest_all(wanted), [each.document for each in wanted]
-        await current().answered(documents, suggested)
-        await self._monitor(documents, suggested)
-        return suggested
-
-    async def _monitor(self, documents: Sequence[Document], suggested: Sequence[Sequence[Suggestion]]) -> None:
-        """Let the monitor know of suggestions; where its log cannot be written, the server's says so."""
+    async def _monitor(self, documents: Sequence[Document], suggestions: Sequence[Sequence[Suggestion]]) -> None:
+        """Add suggestions to the monitor's log. A log that cannot be written is a warning: the reply is sent."""
         if self.watch is None:
             return
         tagged = [
             (document, [(each.id, each.confidence) for each in row])
-            for document, row in zip(documents, suggested, strict=True)
+            for document, row in zip(documents, suggestions, strict=True)
             if document.text.strip()
         ]
         try:
@@ -171,44 +181,47 @@ class ServedModel:
         except TagwrightError as error:
             _log.warning("%s", error)
 
-    async def explain(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
-        """Return the same suggestions for a document with their evidence. Raises Busy."""
-        wanted = SuggestRequest(document, suggested=tuple(suggested))
-        return (await self._computed([wanted]))[0] if suggested else []
-
     def use_workers(self, workers: Workers) -> None:
-        """Let these processes answer, and not this one. Raises TagwrightError where the tagger cannot be saved."""
+        """Compute in these processes. Raises TagwrightError where the tagger cannot be saved for them."""
         self._predict = workers.use(self.tagger)
         self.workers, self.queue.at_once = workers, workers.count
         self.slots.count = self.slots.each = (1 + workers.count) * self.queue.largest
 
     def swap(self, tagger: Tagger, modified: datetime, **others: Any) -> None:
-        """Let another tagger answer the requests that come from now on. others: fields that change with it.
+        """Answer later requests with another tagger. others: fields that change with it, such as `number`.
 
-        The search in its labels is made first, if they are others. Raises what `use_workers` raises.
+        An index of other labels is built first. Raises TagwrightError where the tagger cannot be saved for workers.
         """
         tagger.check(self.settings)
-        predict = self.workers.use(tagger) if self.workers else Predictor(tagger)
+        answer = self.workers.use(tagger) if self.workers else partial(predict, tagger)
         search = self.search
         if tagger.vocabulary is not search.vocabulary:
             search = _LazySearch(tagger.vocabulary, self.settings)
             search()
         with self._swapping:
-            vars(self).update(tagger=tagger, modified=modified, search=search, _predict=predict, **others)
+            vars(self).update(tagger=tagger, modified=modified, search=search, _predict=answer, **others)
 
 
-def model_named(wanted: str | None, models: Mapping[str, ServedModel]) -> ServedModel:
-    """The model with this id, the first one for None, in the version that answers the request. Raises Problem."""
-    if wanted is None:
+def model_named(name: str | None, models: Mapping[str, ServedModel]) -> ServedModel:
+    """Return the version of a model that answers the current request. name: its id; None: the first one.
+
+    Raises Problem (404).
+    """
+    if name is None:
         return next(iter(models.values())).for_request()
-    if wanted not in models:
-        raise Problem(404, Text("There is no model '%(model)s'", model=wanted[:100]))
-    return models[wanted].for_request()
+    if name not in models:
+        raise Problem(404, Text("There is no model '%(model)s'", model=name[:100]))
+    return models[name].for_request()
+
+
+def score_from_0_to_1(suggestion: Suggestion) -> float:
+    """Return the confidence of a suggestion; where the tagger estimates none, its score squashed into 0 to 1."""
+    return squashed(suggestion.score) if suggestion.confidence is None else suggestion.confidence
 
 
 @dataclass(eq=False)
 class _LazySearch:
-    """The search in the labels that may be suggested; the first call builds the index, which takes long for many."""
+    """The search in the labels that the settings allow. The first call builds the index, which takes long for many."""
 
     vocabulary: Vocabulary
     settings: SuggestOptions
@@ -228,8 +241,10 @@ class _LazySearch:
             return self._built
 
 
-def _answers(wanted: Sequence[tuple[Predict, SuggestRequest]]) -> list[list[Suggestion]]:
-    """What each version answers to its requests, in their order."""
-    versions = groupby(wanted, key=lambda each: id(each[0]))
-    batches = ([*batch] for _, batch in versions)
-    return [found for batch in batches for found in batch[0][0]([request for _, request in batch])]
+def _compute_by_version(batch: Sequence[tuple[Predict, SuggestRequest]]) -> list[list[Suggestion]]:
+    """Compute a batch of the queue. After a swap it may hold requests of two versions, each with its own tagger."""
+    answers: list[list[Suggestion]] = []
+    for _, group in groupby(batch, key=lambda each: id(each[0])):
+        computes, requests = zip(*group, strict=True)
+        answers += computes[0](requests)
+    return answers

@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -48,32 +49,30 @@ from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
 
-EVERYTHING = SuggestOptions()
-"Settings of a served model without conditions."
-
 
 def saved_models(
     models: Sequence[str],
     *,
     learns: bool = False,
     labels: Vocabulary | None = None,
-    settings: SuggestOptions = EVERYTHING,
+    settings: SuggestOptions = SuggestOptions(),
 ) -> list[ServedModel]:
-    """The taggers in these folders, each given as DIR or NAME=DIR. Raises ConfigError for a name used twice.
+    """Load the taggers to serve. models: DIR or NAME=DIR each, of a tagger or of versions.
 
-    labels: the vocabulary to suggest from, if it is not that of the taggers. settings: see `ServedModel`.
+    labels: the vocabulary to suggest from; None: that of each tagger. learns, settings: see `ServedModel`. Raises
+    ConfigError for an invalid name, or one used twice.
     """
     served: dict[str, ServedModel] = {}
-    for given in models:
-        name, path = _name_and_folder(given)
-        id_ = name or re.sub(r"[^A-Za-z0-9._-]+", "-", path.resolve().name).strip("-._") or "model"
+    for argument in models:
+        name, folder = _name_and_folder(argument)
+        id_ = name or re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-._") or "model"
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", id_):
             raise ConfigError(f"a model is called {id_!r}, expected letters, digits, and . _ - between them")
         if id_ in served:
-            raise ConfigError(f'two models are called "{id_}": name one of them, as NAME={path}')
-        place = in_use(path)
+            raise ConfigError(f'two models are called "{id_}": name one of them, as NAME={folder}')
+        place = in_use(folder)
         tagger = load(place, labels)
-        number, history = (place.name, path) if place != path else ("", None)
+        number, history = (place.name, folder) if place != folder else ("", None)
         language = language_of(tagger.vocabulary)
         served[id_] = ServedModel(
             id_, tagger, name or id_, language, learns, saved_at(place), settings, number, history
@@ -82,9 +81,9 @@ def saved_models(
 
 
 def place_to_save(models: Sequence[str], options: ServerOptions, labels: Path | None) -> Path | None:
-    """Where the first model is saved after a training: a given folder, or else its own; None if it is not kept.
+    """Return where the first model is saved after a training: --save-to, or else its own folder; None: nowhere.
 
-    In a folder of versions it is a new version. Raises TagwrightError where the given folder holds anything else.
+    Raises TagwrightError if --save-to names a folder of anything else.
     """
     if options.save_to is not None:
         _check_saving(options.save_to)
@@ -101,7 +100,7 @@ def place_to_save(models: Sequence[str], options: ServerOptions, labels: Path | 
 
 
 def _check_saving(folder: Path) -> None:
-    """Raise TagwrightError unless a trained model can be saved in a folder or, of versions, as a new one."""
+    """Raise TagwrightError unless a trained model can be saved in a folder; in one of versions, as a new one."""
     if not Versions(folder).exist:
         check_replaceable(folder, KIND)
         return
@@ -110,7 +109,7 @@ def _check_saving(folder: Path) -> None:
 
 
 def use_trained(model: ServedModel, folder: Path) -> None:
-    """Serve what was trained on decisions and saved in a folder before, if it was trained from this model.
+    """Serve the tagger that an earlier server trained on decisions and saved, if it was trained from this model.
 
     Raises ModelError for a damaged folder.
     """
@@ -124,8 +123,8 @@ def use_trained(model: ServedModel, folder: Path) -> None:
     model.swap(tagger.with_labels(model.tagger.vocabulary), saved_at(place))
 
 
-def zero_shot_model(tagger: Tagger, *, learns: bool = False, settings: SuggestOptions = EVERYTHING) -> ServedModel:
-    """The untrained method over a vocabulary."""
+def zero_shot_model(tagger: Tagger, *, learns: bool, settings: SuggestOptions) -> ServedModel:
+    """Return the served model of an untrained tagger."""
     language = language_of(tagger.vocabulary)
     return ServedModel(ZERO_SHOT, tagger, "Zero-shot", language, learns, settings=settings)
 
@@ -136,16 +135,16 @@ def serve(
     refit: Refit | None = None,
     labels: Vocabulary | None = None,
     monitor: Path | None = None,
-    there: str | None = None,
+    saved: str | None = None,
 ) -> None:
-    """Answer requests until interrupted; what is under way is then finished.
+    """Answer requests until interrupted; requests under way are then finished.
 
-    The first model is the one whose suggestions are reviewed. refit: how it learns from decisions, if it can. labels:
-    the vocabulary of the models, if it is not their own. monitor: the log of tagged documents, which is watched. there:
-    what the place to save held before the models were loaded. Raises ConfigError for a port in use, InputError for
-    documents that cannot be read.
+    models: the suggestions of the first one are reviewed. refit: trains it on decisions; None: nothing does. labels:
+    the vocabulary of the models, if it is not their own. monitor: the log of tagged documents, which is watched. saved:
+    what `tagger_in` returned for `options.save_to` before the models were loaded. Raises ConfigError for a port in use,
+    InputError for documents that cannot be read.
     """
-    follower = follow(models, options, labels)
+    follower = follower_of(models, options, labels)
     for model in models if options.workers else ():
         model.use_workers(Workers(options.workers))
     watch = Watch(monitor, most=20) if monitor else None  # the newest versions; each takes about 5 MB
@@ -158,7 +157,7 @@ def serve(
         except ConfigError as error:
             _log.warning("what reviewers decide is stored, and not learned from: %s", error)
             refit = None
-    refitter = Refitter(review, refit, options.save_to, there) if review and refit else None
+    refitter = Refitter(review, refit, options.save_to, saved) if review and refit else None
 
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], client: str) -> None:
         if review is not None:
@@ -185,8 +184,8 @@ def serve(
             audit.close()
 
 
-def follow(models: Sequence[ServedModel], options: ServerOptions, labels: Vocabulary | None) -> Follower | None:
-    """What follows the promotions of the models that have versions; None if none has. Raises ConfigError."""
+def follower_of(models: Sequence[ServedModel], options: ServerOptions, labels: Vocabulary | None) -> Follower | None:
+    """Return the follower of the models that have versions; None if none has. Raises ConfigError for --watch then."""
     if followed := [model for model in models if model.history is not None]:
         return Follower(followed, labels, 1.0 if options.watch else None)
     if options.watch:
@@ -195,7 +194,7 @@ def follow(models: Sequence[ServedModel], options: ServerOptions, labels: Vocabu
 
 
 def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
-    """The review, with the documents that were given; none without a file. Raises InputError."""
+    """Return the review, with the documents of --documents; None without --reviews. Raises InputError."""
     if options.reviews is None:
         return None
     review = Review(model, ReviewFile(options.reviews), options.random_share, options.order)
@@ -221,7 +220,11 @@ def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel]) 
 
 
 def _server(config: uvicorn.Config, readiness: Readiness, drain: float) -> uvicorn.Server:
-    """A server that is not ready from the signal to end on; after SIGTERM it accepts requests for `drain` seconds."""
+    """Return a server that is not ready any more from the signal to end on.
+
+    After SIGTERM it still accepts requests for `drain` seconds, in which a balancer learns that it is not ready. A
+    second signal ends that at once.
+    """
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -229,8 +232,8 @@ def _server(config: uvicorn.Config, readiness: Readiness, drain: float) -> uvico
             listen_more(sockets or [])
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            waits, readiness.stopping = drain and sig == signal.SIGTERM and not readiness.stopping, True
-            if waits:
+            drains, readiness.stopping = drain and sig == signal.SIGTERM and not readiness.stopping, True
+            if drains:
                 timer = threading.Timer(drain, self._end, (sig, frame))
                 timer.daemon = True
                 timer.start()
@@ -245,33 +248,33 @@ def _server(config: uvicorn.Config, readiness: Readiness, drain: float) -> uvico
 
 
 def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[str, Any]], client: str) -> None:
-    """Keep what a client has sent: the documents with their texts and metadata, then the accepted labels.
+    """Store labelled documents of a client: their texts and metadata, then their subjects as accepted labels.
 
     A client may use an id again for another text, such as one that numbers each batch from 1: that is another document.
     Subjects that the vocabulary lacks are left out, as Annif does; the log says how many, but not which: subjects tell
     of the document.
     """
-    known = model.tagger.vocabulary.index
-    documents, decisions, missing, of = [], [], 0, 0
-    for each in sent:
-        text = clean(each["text"]).strip()  # as it is read again
-        id_ = clean(each.get("document_id") or "") or text_id(text)
-        documents.append(Document(id_, abstract=text, metadata=sent_metadata(each)))
-    names = ReviewedDocuments(file).add(documents).ids
-    for each, name in zip(sent, names, strict=True):
-        subjects = [subject["uri"] for subject in each.get("subjects", ())]
-        accepted, of = [uri for uri in subjects if uri in known], of + len(subjects)
-        missing += sum(uri not in known for uri in subjects)
-        decisions += [Decision(document=name, reviewer=client, action="accept", label=label, model=model.version)
-                      for label in dict.fromkeys(accepted)]  # fmt: skip
-        decisions.append(Decision(document=name, reviewer=client, action="done", model=model.version))
+    index = model.tagger.vocabulary.index
+    documents, decisions, subject_count, missing = list[Document](), list[Decision](), 0, 0
+    for content in sent:
+        text = clean(content["text"]).strip()  # as it is read again
+        id_ = clean(content.get("document_id") or "") or text_id(text)
+        documents.append(Document(id_, abstract=text, metadata=sent_metadata(content)))
+    ids = ReviewedDocuments(file).add(documents).ids
+    for content, id_ in zip(sent, ids, strict=True):
+        subjects = [subject["uri"] for subject in content.get("subjects", ())]
+        subject_count += len(subjects)
+        missing += sum(uri not in index for uri in subjects)
+        verdict = partial(Decision, document=id_, reviewer=client, model=model.version)
+        decisions += (verdict(action="accept", label=uri) for uri in dict.fromkeys(subjects) if uri in index)
+        decisions.append(verdict(action="done"))
     if missing:
-        _log.warning("%d of %d subjects are not in the vocabulary and are left out", missing, of)
+        _log.warning("%d of %d subjects are not in the vocabulary and are left out", missing, subject_count)
     Decisions(file).add_all(decisions)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections. Raises ConfigError for an address that cannot be used."""
+    """Return a socket that listens. Raises ConfigError for an address that cannot be used."""
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         # Connections inherit it. Otherwise the end of an answer waits 40 ms for the client to confirm its beginning:
@@ -289,7 +292,7 @@ def own_names(options: ServerOptions) -> frozenset[str] | None:
     return frozenset({"localhost", "127.0.0.1", "[::1]", options.host.lower()})
 
 
-def _name_and_folder(given: str) -> tuple[str, Path]:
-    """The two parts of NAME=DIR; the name of DIR alone is ''."""
-    name, _, folder = given.rpartition("=") if not Path(given).exists() else ("", "", given)
+def _name_and_folder(argument: str) -> tuple[str, Path]:
+    """The two parts of NAME=DIR; "" and the folder for DIR alone, which may have a = in its name if it exists."""
+    name, _, folder = argument.rpartition("=") if not Path(argument).exists() else ("", "", argument)
     return name, Path(folder)

@@ -1,7 +1,6 @@
-"""Share what is scarce among clients: slots of work, and memory for the bodies of requests.
+"""Share slots of work, and memory for the bodies of requests, among clients, see `CurrentRequest.client`.
 
-A client is the holder of a named token, whom a proxy names, or else an address, see `CurrentRequest.client`. Nothing
-here knows what the slots are for.
+What the slots are for is left to those who make them.
 """
 
 import asyncio
@@ -15,16 +14,16 @@ from tagwright.server.languages import Text
 from tagwright.server.problems import Busy, later
 
 FREE = 65_536
-"Bytes of each request that count for nobody: short requests are read while long ones fill the memory."
+"Bytes of each request that are not counted, so that short ones are read while long ones fill the memory."
 
 
 @dataclass(eq=False)
 class FairSlots:
     """Slots that clients wait for: a free one goes to the client that holds the fewest, and of these to the first.
 
-    count: held at a time; each: by one client. waiting: that wait at most; share: of one client. rest: how many times
-    as long as it was held a slot then stays closed, so that the work behind it takes a part of the time only. A request
-    may take several slots at once, and then may exceed `count` and `each`, as it could otherwise wait for ever.
+    count: slots held at a time; each: by one client. A request that takes several slots at once may exceed both, as it
+    could otherwise wait for ever. waiting: slots that may be waited for; share: by one client. rest: how long a slot is
+    closed after it was held, as a multiple of that time: with 3, its work takes a quarter of the time.
     """
 
     count: int
@@ -37,7 +36,7 @@ class FairSlots:
 
     @property
     def length(self) -> int:
-        """Number of slots that are waited for."""
+        """Number of slots that clients wait for."""
         return sum(size for _, size, _ in self._queue)
 
     def check_room(self, size: int = 1) -> None:
@@ -51,8 +50,8 @@ class FairSlots:
         """Hold slots inside this block, for the client of the current request. Raises Busy."""
         self.check_room(size)
         loop = asyncio.get_running_loop()
-        waits = client, _, turn = current().client, size, loop.create_future()
-        self._queue.append(waits)
+        entry = client, _, turn = current().client, size, loop.create_future()
+        self._queue.append(entry)
         self._give()
         try:
             await turn
@@ -60,7 +59,7 @@ class FairSlots:
             yield
         finally:
             if not turn.done() or turn.cancelled():
-                self._queue.remove(waits)
+                self._queue.remove(entry)
             elif self.rest:
                 loop.call_later(self.rest * (loop.time() - begun), self._free, client, size)
             else:
@@ -73,18 +72,18 @@ class FairSlots:
 
     def _give(self) -> None:
         while self._held.total() < self.count:
-            fitting = [each for each in self._queue if self._held[each[0]] < self.each and not each[2].done()]
-            if not fitting:
+            eligible = [each for each in self._queue if self._held[each[0]] < self.each and not each[2].done()]
+            if not eligible:
                 return
-            client, size, turn = waits = min(fitting, key=lambda each: self._held[each[0]])
-            self._queue.remove(waits)
+            client, size, turn = entry = min(eligible, key=lambda each: self._held[each[0]])
+            self._queue.remove(entry)
             self._held[client] += size
             turn.set_result(None)
 
 
 @dataclass(eq=False)
 class Memory:
-    """Bytes that requests hold until they are answered. most: of all clients together; each: of one."""
+    """Bytes of bodies that are held until their requests are answered. most: of all clients; each: of one client."""
 
     most: int = 256_000_000
     each: int = 64_000_000
@@ -96,7 +95,7 @@ class Memory:
         return self._held.total()
 
     def take(self, client: str, size: int) -> None:
-        """Count bytes of a request. Raises Problem where there is no room for them."""
+        """Count bytes for a client. Raises Problem if too many are held, by the client (429) or by all (503)."""
         if self._held[client] + size > self.each:
             form = (
                 "Your requests hold %(size)s bytes already, at most %(most)s are accepted; try again in %(seconds)s s"
@@ -108,6 +107,6 @@ class Memory:
         self._held[client] += size
 
     def give_back(self, client: str, size: int) -> None:
-        """The bytes of a request that has been answered are free again."""
+        """Free the bytes of a request that has been answered."""
         self._held[client] -= size
         self._held += Counter()

@@ -1,4 +1,4 @@
-"""The pages for everybody: suggestions for a text or a file, and the description of the interface."""
+"""The pages at / and /api: suggestions for a text or a file, and the description of the interface."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -28,19 +28,19 @@ from tagwright.tagger import Suggestion
 from tagwright.types import Document
 
 _EMPTY: Mapping[str, str] = {"text": "", "model": "", "language": "", "limit": "10", "source": ""}
-"The fields of the form."
+"The fields of the form, as they are before anything is typed."
 
 
 @dataclass(frozen=True)
 class StartPages:
-    """The pages at / and /api. Where tokens are needed, they ask for one as the review does."""
+    """The pages. Where tokens are needed, people log in first, as for the review. operations: to be described."""
 
     api: JsonApi
     operations: Sequence[Operation]
     sessions: Sessions
 
     def routes(self) -> list[Route]:
-        """The pages, also at Annif's address, and their entrance."""
+        """Return the routes of the pages and of their login; Annif's address /v1/ui leads here."""
         entrance = Entrance(self.sessions, "/enter", "/", "suggest", named=False)
         return [
             entrance.route(),
@@ -56,16 +56,16 @@ class StartPages:
 
     async def suggest(self, request: Request, session: Session | None) -> Response:
         """The form again, with the suggestions or what is wrong."""
-        given = dict(_EMPTY)
+        fields = dict(_EMPTY)
         try:
             check_origin(request)
             form = await read_form(request, lambda form: form, files=1)
             sent = {name: text_of(form, name).replace("\r\n", "\n") for name in _EMPTY}  # browsers send CRLF
-            given |= {name: text for name, text in sent.items() if text}
-            found = await self._suggested(request, form, given)
+            fields |= {name: text for name, text in sent.items() if text}
+            content = await self._suggested(request, form, fields)
         except Problem as problem:
-            return await self._start(request, session, given, problem.status, problem.headers, problem=problem.detail)
-        return await self._start(request, session, given, **found)
+            return await self._start(request, session, fields, problem.status, problem.headers, problem=problem.detail)
+        return await self._start(request, session, fields, **content)
 
     async def interface(self, request: Request, session: Session | None) -> Response:
         """The description of the interface for people."""
@@ -74,50 +74,52 @@ class StartPages:
             paths=described(self.operations)["paths"], is_open=self.sessions.access.is_open,
         )  # fmt: skip
 
-    async def _suggested(self, request: Request, form: Form, form_fields: Mapping[str, str]) -> dict[str, Any]:
+    async def _suggested(self, request: Request, form: Form, fields: Mapping[str, str]) -> dict[str, Any]:
         """What the page shows of the suggestions for a form. Raises Problem."""
-        document, others = await self._document(request, form, form_fields)
-        fields = {name: form_fields[name] or None for name in ("model", "language")}
-        options = options_of({**fields, "limit": whole(form_fields["limit"]), "evidence": True})
-        model = model_named(form_fields["model"] or None, self.api.models)
-        (found,) = await self.api.suggestions(model, [document], options)
+        document, others = await self._document(request, form, fields["text"])
+        rules = {name: fields[name] or None for name in ("model", "language")}
+        options = options_of({**rules, "limit": whole(fields["limit"]), "evidence": True})
+        model = model_named(rules["model"], self.api.models)
+        (suggestions,) = await self.api.suggestions(model, [document], options)
         tagger, marked = model.tagger, whole(text_of(form, "marked"))
 
         def shown() -> dict[str, Any]:
-            rows = [suggested_row(tagger, document, each, rank) for rank, each in enumerate(found, 1)]
-            spans = {rank: strongest_spans(each.evidence) for rank, each in enumerate(found, 1)}
+            ranked = list(enumerate(suggestions, 1))
+            spans = {rank: strongest_spans(suggestion.evidence) for rank, suggestion in ranked}
             return {
-                "document": document, "others": others, "rows": rows, "text": highlight(document, spans),
+                "document": document, "others": others, "text": highlight(document, spans),
+                "rows": [suggested_row(tagger, document, suggestion, rank) for rank, suggestion in ranked],
                 "is_text": _file(form) is None, "marked": marked if marked in spans else 1,
-                "copies": copies(found, form_fields["source"].strip()),
+                "copies": copies(suggestions, fields["source"].strip()),
             }  # fmt: skip
 
         return await asyncio.to_thread(shown)
 
-    async def _document(self, request: Request, form: Form, given: Mapping[str, str]) -> tuple[Document, int]:
-        """The document of a form, a file before a text, and how many more the file holds. Raises Problem."""
+    async def _document(self, request: Request, form: Form, text: str) -> tuple[Document, int]:
+        """The first document of the file, or else that of the text; how many more the file holds. Raises Problem."""
         file = _file(form)
         if file is None:
-            if not given["text"].strip():
+            if not text.strip():
                 raise bad_request(_("Paste a text or choose a file."))
-            return await asyncio.to_thread(sent_document, {"text": given["text"]}), 0
+            return await asyncio.to_thread(sent_document, {"text": text}), 0
         try:
-            first, *others = await read_documents(request, file)
+            documents = await read_documents(request, file)
         except InputError as error:
             raise Problem(422, translated_error(error)) from None
-        except ValueError:
-            raise Problem(422, _("%(file)s: holds no text") % {"file": file.name}) from None
-        return first, len(others)
+        if not documents:
+            raise Problem(422, _("%(file)s: holds no text") % {"file": file.name})
+        return documents[0], len(documents) - 1
 
     async def _start(
-        self, request: Request, session: Session | None, given: Mapping[str, str], status: int = 200,
+        self, request: Request, session: Session | None, fields: Mapping[str, str], status: int = 200,
         headers: Mapping[str, str] | None = None, **more: Any,
     ) -> Response:  # fmt: skip
+        """The page with the form. more: what stands beneath it."""
         models = list(self.api.models.values())
 
         def page() -> Response:
             languages = {model.id: model.languages for model in models}
-            content = {"problem": "", "document": None, "given": given, "models": models, **more}
+            content = {"problem": "", "document": None, "given": fields, "models": models, **more}
             return show(request, "start.html", session, status, headers, languages=languages, **content)
 
         return await asyncio.to_thread(page)  # it repeats the text
@@ -129,8 +131,8 @@ def _file(form: Form) -> Upload | None:
     return file if isinstance(file, Upload) and file.name else None
 
 
-def copies(found: Sequence[Suggestion], source: str) -> dict[str, str]:
-    r"""The suggestions as texts to paste elsewhere: names, a table, addresses, fields of MARC.
+def copies(suggestions: Sequence[Suggestion], source: str) -> dict[str, str]:
+    r"""Return suggestions as texts to paste elsewhere: names, a table, ids, fields of MARC.
 
     source: MARC's code of the vocabulary; "" to recognise it by the ids, or else "local".
 
@@ -145,15 +147,14 @@ def copies(found: Sequence[Suggestion], source: str) -> dict[str, str]:
     >>> print(copies([Suggestion("http://d-nb.info/gnd/4006216-6", "Bees", 1.0)], "")["MARC"])
     =650  \7$aBees$0(DE-588)4006216-6$2gnd
     """
-    names = (f"{one_line(each.name)} ({each.notation})" if each.notation else one_line(each.name) for each in found)
-    table = ["\t".join(("id", "notation", "name", "score", "confidence")), *map(_cells, found)]
-    code = source or recognised(each.id for each in found)[0] or "local"
-    fields = (subject_field(each.id, each.name, code) for each in found)
+    names = (one_line(each.name) + (f" ({each.notation})" if each.notation else "") for each in suggestions)
+    table = ["\t".join(("id", "notation", "name", "score", "confidence")), *map(_cells, suggestions)]
+    code = source or recognised(each.id for each in suggestions)[0] or "local"
     return {
         _("Text"): "\n".join(names),
         "TSV": "\n".join(table),
-        "URI": "\n".join(one_line(each.id) for each in found),
-        "MARC": "\n".join(map(mnemonic, fields)),
+        "URI": "\n".join(one_line(each.id) for each in suggestions),
+        "MARC": "\n".join(mnemonic(subject_field(each.id, each.name, code)) for each in suggestions),
     }
 
 

@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     skos = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n<http://x/1> a skos:Concept ; skos:prefLabel "
     (tmp_path / "birds.ttl").write_text(skos + '"Birds"@en .')
     Vocabulary.read(tmp_path / "birds.ttl")
-    label_search.kept_index([Label("1", ("Birds",))], fewest=1).close()
+    label_search.kept_index([Label("1", ("Birds",))], fewest=1)
     distil, tiny = static.distil, str(tiny_encoder(tmp_path / "tiny"))
     monkeypatch.setattr(static, "distil", lambda folder: distil(folder, tiny))
     static.encoder_folder("static")

@@ -43,7 +43,9 @@ class ReviewPages:
 
     def __post_init__(self) -> None:
         self.sessions = Sessions(self.access, self.review.file.secret())
-        self._entrance = Entrance(self.sessions, "/review/enter", "/review", "review", named=True, beside=self._header)
+        self._entrance = Entrance(
+            self.sessions, "/review/enter", "/review", "review", named=True, problem_content=self._header
+        )
 
     def routes(self) -> list[Route]:
         """Return the routes of all pages, with that of the entrance."""
@@ -191,7 +193,7 @@ class ReviewPages:
         """Return the form of a request. Raises Problem unless it comes from a page of this session."""
         check_origin(request)
         form = await read_form(request, lambda form: form)
-        if not self.sessions.fits(session, text_of(form, "csrf")):
+        if not self.sessions.owns_form(session, text_of(form, "csrf")):
             raise Problem(403, _("The form belongs to another session; open the page again and repeat the step"))
         return form
 

@@ -123,7 +123,7 @@ class Refitter:
 
     def _train(self, data: TrainingData) -> tuple[Text, Text]:
         """Train; use and save the result if it is better on documents that it has not seen. Return what was done."""
-        model = self.review.model.now()
+        model = self.review.model.snapshot()
         if model.tagger is not self._served:  # the first training, or another version was promoted
             self._served, self._base = model.tagger, without_reviews(model.tagger)
         trained, now = self.refit(self._base, data), datetime.now(UTC)

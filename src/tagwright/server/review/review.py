@@ -115,7 +115,7 @@ class Review:
         document, model = self.documents[number], self.model.for_request()
         self._opened[number] = reviewer, time.monotonic()
         candidates = await self._suggest(model, number, document)
-        await current().answered([document], [[candidate.suggestion for candidate in candidates]])  # in the audit log
+        await current().record([document], [[candidate.suggestion for candidate in candidates]])  # in the audit log
         shown = [
             Decision(document=document.id, reviewer=reviewer, action="shown", label=suggestion.id, rank=rank,
                      confidence=suggestion.confidence, drawn_from=drawn_from, model=model.version)
@@ -141,7 +141,7 @@ class Review:
 
     def search(self, query: str) -> list[Row]:
         """Return up to ten labels that match a query, the best first, to add to a document."""
-        model, uses = self.model.now(), self.decisions.uses()
+        model, uses = self.model.snapshot(), self.decisions.uses()
         vocabulary = model.tagger.vocabulary
         rows = (label_row(vocabulary, vocabulary.ids[position]) for position in model.search()(query, 10))
         return [row._replace(uses=uses.get(row.id, 0)) for row in rows]
