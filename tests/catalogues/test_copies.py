@@ -14,7 +14,7 @@ from pymarc import marc8_to_unicode
 from tests.readers.documents.catalogue_records import BEES, in_xml, marc_record, utf8
 from tests.readers.reading import read, written
 
-from tagwright.catalogues.copies import Added, read_records, write_copy
+from tagwright.catalogues.copies import read_records, write_copy
 from tagwright.catalogues.iso2709 import to_marc8
 from tagwright.catalogues.subjects import Provenance, Suggested, suggested_by
 from tagwright.data.vocabulary import Vocabulary
@@ -211,7 +211,7 @@ def test_a_repeated_number_is_found_by_its_place(tmp_path: Path) -> None:
         assert set(corpus.ids) == set(expected)
         run = Run.from_rows([{labels.index[each.id]: 1.0} for each in corpus])
         suggested = suggested_by(run, corpus.ids, places, labels)
-        assert write_copy(path, tmp_path / "out", suggested, PROVENANCE) == Added(len(expected), len(expected))
+        assert write_copy(path, tmp_path / "out", suggested, PROVENANCE) == (len(expected), len(expected))
         copies = read(tmp_path / "out", format="marcxml" if xml else "marc")
         assert {each.id: each.title for each in copies} == expected
         assert all(each.labels == (f"<(gnd){each.id}> {each.title}",) for each in copies)

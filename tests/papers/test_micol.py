@@ -112,7 +112,7 @@ def test_auto_takes_the_path_that_joins_documents_of_one_label() -> None:
     # neighbours by two authors, and no other document; by one author also those without a name; by venue every one.
     config, labels = replace(QUICK, meta_path="auto", encoder="static"), Vocabulary([Label(n, (n,)) for n in TOPICS])
     finders = micol.retrievers(DOCUMENTS, labels, config)
-    named = [estimate.expression for estimate in micol.choose_path(DOCUMENTS, labels, Graph.of(DOCUMENTS), finders)]
+    named = [path for *_, path in micol.choose_path(DOCUMENTS, labels, Graph.of(DOCUMENTS), finders)]
     assert (named[0], named[-1]) == ("P-(A,A)-P", "P-V-P")
     topic = {document.title_and_abstract: document.labels for document in DOCUMENTS}
     config, graph = micol.with_graph(DOCUMENTS, labels, config, finders)

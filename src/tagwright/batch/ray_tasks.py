@@ -119,4 +119,4 @@ def _received(shard: Shard, answer: Any) -> Tagged:
         raise TagwrightError(f"{died}; {REMEDY}") from None
     path = shard.path.with_suffix(".suggestions")
     path.write_bytes(suggestions)
-    return Tagged(shard, path, failed)
+    return shard, path, failed

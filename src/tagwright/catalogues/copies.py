@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from tagwright.catalogues import iso2709, marcxml
-from tagwright.catalogues.marcxml import Add, Found
+from tagwright.catalogues.marcxml import Add
 from tagwright.catalogues.subjects import Provenance, Suggested, fields_of
 from tagwright.core.extras import require
 from tagwright.data.corpus import Corpus
@@ -20,13 +19,6 @@ from tagwright.readers.documents.marc import is_unimarc, split_records
 from tagwright.readers.limits import largest_document, too_large
 from tagwright.readers.lines import open_bytes, replace_bytes
 from tagwright.types import Document
-
-
-class Added(NamedTuple):
-    """How many records of a copy have new subjects, and how many subjects these are."""
-
-    records: int
-    subjects: int
 
 
 def read_records(path: Path) -> tuple[Corpus, Sequence[int]]:
@@ -53,24 +45,25 @@ def check(path: Path, output: Path) -> str:
     return found
 
 
-def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Provenance) -> Added:
+def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Provenance) -> tuple[int, int]:
     """Copy MARC records (ISO 2709 or MARCXML) with the subjects suggested for them, in one step; gzip as the names say.
 
     A record that is damaged or UNIMARC, has no control number or no suggestions, or would get longer than MARC allows
-    is copied as it is; lines of log say so, unless there are no suggestions. Raises ConfigError if the copy is the file
-    itself, InputError for other formats.
+    is copied as it is; lines of log say so, unless there are no suggestions. Returns how many records have new
+    subjects, and how many subjects these are. Raises ConfigError if the copy is the file itself, InputError for other
+    formats.
     """
     in_xml = check(path, output) == "marcxml"
     counts, remarks = list[int](), Remarks(path)
 
-    def add(found: Found) -> list[Field]:
-        if is_unimarc(found.tags) or not found.number:
-            problem = "is UNIMARC" if found.number else "has no control number (001)"
-            remarks.add(found.place, f"is copied without suggestions: it {problem}")
+    def add(number: str, place: int, link: int, tags: Collection[str]) -> list[Field]:
+        if is_unimarc(tags) or not number:
+            problem = "is UNIMARC" if number else "has no control number (001)"
+            remarks.add(place, f"is copied without suggestions: it {problem}")
             return []
-        subjects = suggested(found.number, found.place)
+        subjects = suggested(number, place)
         counts.append(len(subjects))
-        return fields_of(subjects, provenance, found.link)
+        return fields_of(subjects, provenance, link)
 
     with open_bytes(path) as source, replace_bytes(output) as target:
         if in_xml:
@@ -82,7 +75,7 @@ def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Prove
             for number, chunk in enumerate(split_records(source), 1):
                 target.write(_enriched(chunk, add, number, remarks))
     remarks.log()
-    return Added(sum(map(bool, counts)), sum(counts))
+    return sum(map(bool, counts)), sum(counts)
 
 
 def _enriched(chunk: bytes, add: Add, place: int, remarks: Remarks) -> bytes:
@@ -94,7 +87,7 @@ def _enriched(chunk: bytes, add: Add, place: int, remarks: Remarks) -> bytes:
         return chunk
     try:
         number, link, tags = iso2709.described(record)
-        added = add(Found(number, place, link, tags))
+        added = add(number, place, link, tags)
         return chunk[: len(chunk) - len(record)] + (iso2709.with_fields(record, added) if added else record)
     except ValueError as error:
         remarks.add(place, "is copied without suggestions: ", str(error))

@@ -1,7 +1,7 @@
 """Copy MARCXML with fields added to its records; every other byte stays."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 from xml.parsers import expat
@@ -10,19 +10,9 @@ from xml.sax.saxutils import escape, quoteattr
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.limits import largest_document, too_large
 
-
-@dataclass
-class Found:
-    """What is known of a record. place: its number in the file, as reading counts; link: its highest link number."""
-
-    number: str = ""
-    place: int = 0
-    link: int = 0
-    tags: set[str] = field(default_factory=set)
-
-
-Add = Callable[[Found], Sequence[Field]]
-"A record -> the fields to add."
+Add = Callable[[str, int, int, Collection[str]], Sequence[Field]]
+"""The fields to add to a record, by its control number, its place in the file, as reading counts, its highest link
+number and the tags of its fields."""
 
 
 def copy_with_fields(source: IO[bytes], target: IO[bytes], add: Add) -> None:
@@ -34,13 +24,18 @@ def copy_with_fields(source: IO[bytes], target: IO[bytes], add: Add) -> None:
 
 
 @dataclass(kw_only=True)
-class _Record(Found):
+class _Record:
     """An open element `record`. depth: of it; ends: hundred of a tag -> where its last field ends, in bytes.
 
-    place: its number among the elements that hold fields of data, as reading counts them; 0 for others.
+    place: its number among the elements that hold fields of data, as reading counts them; 0 for others. number, link,
+    tags: as in `Add`.
     """
 
     depth: int
+    number: str = ""
+    place: int = 0
+    link: int = 0
+    tags: set[str] = field(default_factory=set)
     ends: dict[str, int] = field(default_factory=dict)
     indent: bytes = b""
     prefix: bytes = b""
@@ -141,7 +136,8 @@ class _Copier:
 
     def _insert(self, record: _Record) -> None:
         """Note where the fields to add to a record go: each behind those of its hundred."""
-        for each in self._add(record) if record.place else ():
+        added = self._add(record.number, record.place, record.link, record.tags) if record.place else ()
+        for each in added:
             place = max(end for hundred, end in record.ends.items() if hundred <= each.tag[:1])
             self._inserts.append((place, record.indent + self._written(each, record.prefix.decode())))
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from tagwright.core.cache import user_cache
@@ -67,13 +67,6 @@ class Request:
     def tokens(self) -> int:
         """Tokens of request and answer, about."""
         return (len(self.instructions) + len(self.text)) // CHARACTERS + self.answer
-
-
-class Reply(NamedTuple):
-    """The text of an answer, and the tokens of both; None where the server does not say."""
-
-    text: str
-    tokens: int | None
 
 
 class NoAnswerError(Exception):
@@ -170,16 +163,16 @@ class Client:
         for attempt in range(self.options.retries + 1):
             with self._slots:
                 self._reserve(request.tokens)
-                reply, failed = None, False
+                tokens, failed = None, False
                 try:
-                    reply = self._post(request)
-                    return reply.text
+                    text, tokens = self._post(request)
+                    return text
                 except NoAnswerError as error:
                     failed = error.server
                     if not error.again or attempt == self.options.retries:
                         raise
                 finally:
-                    self._settle(request.tokens, reply, failed=failed)
+                    self._settle(request.tokens, tokens, failed=failed)
             time.sleep(self._delay * 2**attempt)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -199,17 +192,20 @@ class Client:
                 raise NoAnswerError("the server failed repeatedly")
             used.calls, used.tokens, used.began = used.calls + 1, used.tokens + tokens, used.began or now
 
-    def _settle(self, reserved: int, reply: Reply | None, *, failed: bool) -> None:
+    def _settle(self, reserved: int, tokens: int | None, *, failed: bool) -> None:
         """Correct what was reserved by what was used, and count failures."""
         with self._lock:
-            if reply and reply.tokens is not None:
-                self.used.tokens += reply.tokens - reserved
+            if tokens is not None:
+                self.used.tokens += tokens - reserved
             self.used.failures = self.used.failures + 1 if failed else 0
             if self.used.failures >= FAILURES:
                 self.used.failures, self.used.silent = 0, time.monotonic() + PAUSE
 
-    def _post(self, request: Request) -> Reply:
-        """One call. Raises NoAnswerError. What the server says of an error is not shown: it may repeat the document."""
+    def _post(self, request: Request) -> tuple[str, int | None]:
+        """One call, see `_reply`. Raises NoAnswerError.
+
+        What the server says of an error is not shown: it may repeat the document.
+        """
         import httpx
 
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
@@ -324,8 +320,11 @@ def _checked(address: str) -> str:
     return address.rstrip("/")
 
 
-def _reply(body: bytes) -> Reply:
-    """The text of a chat completion; a refusal is an empty one. Raises NoAnswerError for anything else."""
+def _reply(body: bytes) -> tuple[str, int | None]:
+    """The text of a chat completion, and the tokens of request and answer; None where the server does not say.
+
+    A refusal is an empty text. Raises NoAnswerError for anything else.
+    """
     try:
         completion = json.loads(body)
         text = completion["choices"][0]["message"]["content"]
@@ -337,4 +336,4 @@ def _reply(body: bytes) -> Reply:
         raise NoAnswerError("an answer is no chat completion")
     counted = [each for each in tokens if isinstance(each, int) and 0 <= each < 1 << 31]
     text = (text or "").encode("utf-8", "replace").decode()
-    return Reply(text, sum(counted) if len(counted) == len(tokens) else None)
+    return text, sum(counted) if len(counted) == len(tokens) else None

@@ -296,16 +296,18 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
         path.write_bytes(content)
         command = ["-m", "tagwright", "read", "--format", "jsonl", "--quiet", "--max-document-size", str(LARGEST)]
         try:
-            done = run([*command, "--", str(path)], folder=folder, seconds=seconds, memory=4 << 30, most=most)
+            printed, said, code = run(
+                [*command, "--", str(path)], folder=folder, seconds=seconds, memory=4 << 30, most=most
+            )
         except WorkerTimeout:
             text = Text("takes more than %(seconds)s s to be read", seconds=f"{seconds:.0f}")
             raise InputError(text, shown) from None
-    if len(done.printed) > most:
+    if len(printed) > most:
         form = "holds more than %(count)s bytes of text; split it, or give it to the server as --documents"
         raise InputError(Text(form, count=f"{most:,}"), shown)
-    if done.code:
-        raise _error(done.said, path, shown)
-    lines = done.printed.splitlines()
+    if code:
+        raise _error(said, path, shown)
+    lines = printed.splitlines()
     if len(lines) > 1000:
         form = "holds more than %(count)s documents; split it, or give it to the server as --documents"
         raise InputError(Text(form, count="1,000"), shown)

@@ -23,7 +23,7 @@ from tagwright.errors import TagwrightError
 from tagwright.training.batching import Batches, SamplerState, ahead
 from tagwright.training.config import TrainingPlan, lasting_options
 from tagwright.training.gradient_caching import GradientCache
-from tagwright.training.objectives import Objective, OwnWeight, Text
+from tagwright.training.objectives import Objective, Text
 from tagwright.training.shared_work import join_processes
 from tagwright.training.trainable_encoder import TrainableEncoder, trainable_encoder
 from tagwright.types import Floats, Longs, Mask, Pair, PairSource
@@ -103,10 +103,10 @@ class _Run:
         self.length = training.steps or max(1, round(training.epochs * self.batches.count()))
         self.cache = GradientCache(encoder, self.accelerator, training.activation_token_budget, training.seed)
         named = self.encoder.model.named_parameters()
-        weights = {name: OwnWeight(weight) for name, weight in named if weight.requires_grad}
-        for name, own in objective.weights().items():
-            own.parameter.data = own.parameter.data.to(self.accelerator.device)
-            weights[f"objective/{name}"] = own
+        weights = {name: (weight, 1.0) for name, weight in named if weight.requires_grad}
+        for name, (parameter, rate) in objective.weights().items():
+            parameter.data = parameter.data.to(self.accelerator.device)
+            weights[f"objective/{name}"] = parameter, rate
         self.optimiser = AdamW(weights, training.weight_decay, training.clip)
         self.weights = self.optimiser.weights
         processes = self.accelerator.num_processes

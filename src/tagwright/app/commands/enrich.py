@@ -47,5 +47,5 @@ def enrich(
         tagger.check(options)
         vocabulary, found = tagger.vocabulary, Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
     suggested = suggested_by(found, corpus.ids, places, inputs.with_asked_names(chosen, vocabulary))
-    added = write_copy(records, output, suggested, provenance)
-    print(f"{many(added.subjects, 'subject')} added to {many(added.records, 'record')}: {output}")
+    enriched, added = write_copy(records, output, suggested, provenance)
+    print(f"{many(added, 'subject')} added to {many(enriched, 'record')}: {output}")
