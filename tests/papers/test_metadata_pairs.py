@@ -18,7 +18,7 @@ from tagwright.papers.metadata_pairs import (
     value_pairs,
 )
 from tagwright.papers.pairs import group_of, group_of_document
-from tagwright.training.batching import Batches, SamplerState, is_validation
+from tagwright.training.batching import Batches, is_validation
 from tagwright.types import Document, Label, Pair, PairSource, Run, Section, Triple
 
 # By author 0 is joined with 1 and 2, 3 with 4; 5 with none.
@@ -74,7 +74,7 @@ def test_a_held_out_document_is_in_no_training_pair_at_either_end() -> None:
     validation = {d.title_and_abstract for d in documents if is_validation(group_of_document(d), 0.3, seed=4)}
     pairs = metadata_pairs(documents, follow(documents, "P-tag-P"), 600, validation=0.3, seed=4)
     batches = Batches(pairs, 2, validation=0.3, seed=4)
-    trained = [pair for _, (state, batch) in zip(range(100), batches(SamplerState()), strict=False) for pair in batch]
+    trained = [pair for _, (state, batch) in zip(range(100), batches(), strict=False) for pair in batch]
     assert not validation & {text for pair in trained for text in (pair.anchor, pair.positive)}
     assert {pair.anchor for pair in batches.validation_pairs()} == validation
 

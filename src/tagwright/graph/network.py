@@ -16,7 +16,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
@@ -30,12 +30,8 @@ MEASURED_WALKS = 1e8
 "Walks that `coverage` follows: a few seconds of work."
 
 
-class Hub(NamedTuple):
-    """A node that many documents reach with the first step of a meta-path: its type, its name, their number."""
-
-    type: str
-    name: str
-    documents: int
+Hub: TypeAlias = tuple[str, str, int]
+"A node that many documents reach with the first step of a meta-path: its type, its name, their number."
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +183,7 @@ class Graph:
             to_documents = self._relation(DOCUMENT, links[0], type_).reverse.into(self.documents)
             counts = np.diff(to_documents.forward.indptr)
             top = np.argsort(-counts, kind="stable")[:3].tolist()
-            hubs += [Hub(type_, self._names[type_][node], int(counts[node])) for node in top if counts[node]]
+            hubs += [(type_, self._names[type_][node], int(counts[node])) for node in top if counts[node]]
         return tuple(hubs)
 
 

@@ -7,7 +7,6 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
@@ -36,13 +35,8 @@ Row: TypeAlias = Mapping[str, float]
 "step (how many are done), epoch, seconds, and either loss, learning_rate and gradient_norm, or validation_loss."
 
 
-@dataclass(frozen=True)
-class History:
-    """What happened. log: the logged rows. best_step: steps done when the weights that were kept were reached."""
-
-    log: Sequence[Row]
-    best_step: int
-    best_loss: float | None
+History: TypeAlias = tuple[Sequence[Row], int, float | None]
+"The logged rows, the steps done when the weights that were kept were reached, and their validation loss."
 
 
 def train(
@@ -80,7 +74,7 @@ def train(
         if steps.writes:
             steps.keep(run.checkpoint(), run.config)
     run.take_best()
-    return History(log.rows, run.best_step, run.best_loss)
+    return log.rows, run.best_step, run.best_loss
 
 
 class _Run:
@@ -111,7 +105,8 @@ class _Run:
         self.weights = self.optimiser.weights
         processes = self.accelerator.num_processes
         self.config = {**lasting_options(training), "steps": self.length, "processes": processes}
-        self.step, self.state, self.best_step = 0, SamplerState(), 0
+        self.step, self.best_step = 0, 0
+        self.state: SamplerState = (0, 0)
         self.best_loss: float | None = None
         self.best: dict[str, torch.Tensor] = {}
         validation = self.batches.validation_pairs()
@@ -145,12 +140,12 @@ class _Run:
         progress = {"step": self.step, "best_step": self.best_step, "best_loss": self.best_loss}
         arrays = {name: _array(tensor) for name, tensor in tensors.items()}
         arrays |= {f"objective/{name}": array for name, array in self.objective.state().items()}
-        return State(arrays, {**progress, **self.state._asdict()})
+        return State(arrays, {**progress, "epoch": self.state[0], "batch": self.state[1]})
 
     def resume(self, state: State) -> None:
         """Restore the run from its state."""
         progress = state.values
-        self.step, self.state = progress["step"], SamplerState(progress["epoch"], progress["batch"])
+        self.step, self.state = progress["step"], (progress["epoch"], progress["batch"])
         self.best_step, self.best_loss = progress["best_step"], progress["best_loss"]
         self.best = {name: _tensor(array) for name, array in state.part("best").items()}
         _copy({name: _tensor(array) for name, array in state.part("weights").items()}, self.weights)
@@ -185,8 +180,9 @@ class _Run:
         """Notify the objective of the next step; returns whether its pairs must be drawn again."""
         if not self.objective.before_step(self.step, self.encode):
             return False
-        if self.state.batch:
-            self.state = SamplerState(self.state.epoch + 1)
+        epoch, batch = self.state
+        if batch:
+            self.state = epoch + 1, 0
         return True
 
     def _prepared(self) -> Iterator[_Step]:
@@ -245,7 +241,7 @@ class _Run:
 
     def _log(self, **values: float) -> None:
         seconds = round(time.monotonic() - self.started, 3)
-        self.log.add({"step": self.step, "epoch": self.state.epoch, "seconds": seconds, **values})
+        self.log.add({"step": self.step, "epoch": self.state[0], "seconds": seconds, **values})
 
 
 class TrainingLog:
