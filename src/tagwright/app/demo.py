@@ -48,9 +48,6 @@ MODULES = (
 LEVELS = 2
 "A label is a page and a heading on it; functions under a finer heading have the finer label."
 
-_OUTLINE_ONLY = ("Available functions", "Contents", "Function reference")
-"Headings that hold all that is on their page, so that the headings below them count."
-
 _MISCELLANEOUS = re.compile(
     "Additional tools|Basics|Convenience functions|Error handling|Exceptions|Helper functions|Low-level routines|"
     "Other .*|Utilities|Utility Methods|Warnings.*|.*[Ll]egacy.*"
@@ -58,7 +55,6 @@ _MISCELLANEOUS = re.compile(
 "Headings that name no subject, so that a docstring cannot tell what is listed there."
 
 _UNDERLINE = re.compile(r"([=\-~^*+#\"'`])\1{2,}\s*")
-_ENTRY = re.compile(r"\s+([A-Za-z_][\w.]*)\s*(--?\s.*)?")
 _PART = re.compile(r"\n[A-Z][\w ]+\n-{3,}\n")
 _MARKUP = re.compile(r"^\s*\.\. .*$|:[\w-]+:(?=`)|\\\w+|[`*{}\\]|\[\d+\]_", re.MULTILINE)
 
@@ -173,8 +169,9 @@ def listed(docstring: str) -> Iterator[tuple[tuple[str, ...], str]]:
             listing = True
         elif line and not line.startswith(" "):
             listing = False
-        elif listing and (entry := _ENTRY.fullmatch(line)):
-            yield tuple(part for part in path if part not in _OUTLINE_ONLY)[:LEVELS], entry[1]
+        elif listing and (entry := re.fullmatch(r"\s+([A-Za-z_][\w.]*)\s*(--?\s.*)?", line)):
+            whole_page = ("Available functions", "Contents", "Function reference")  # the headings below these count
+            yield tuple(part for part in path if part not in whole_page)[:LEVELS], entry[1]
 
 
 def is_subject(heading: tuple[str, ...]) -> bool:

@@ -33,9 +33,6 @@ CHARACTERS = 60, 60_000
 """Shorter and longer texts count as these: the model was fitted on texts between them. Characters, as words are longer
 in some languages: the Finnish texts of the fit have as many as the English ones, in fewer words."""
 
-MOST_BITS = 100.0
-"More bits count as this many: the text names the label throughout."
-
 
 def logistic(table: Doubles, weights: Sequence[float], intercept: float) -> Floats:
     """(n, features) -> (n,) probabilities by a logistic model, with a weight for each of `FEATURES`."""
@@ -75,7 +72,7 @@ def features(
             np.log(run.ranks / (labels_per_document or 1.0)),
             zscores(run),
             np.log(np.clip(lengths, *CHARACTERS))[run.rows],
-            np.minimum(bits, MOST_BITS),
+            np.minimum(bits, 100.0),  # with more the text names the label throughout
         ]
     )
 

@@ -32,10 +32,6 @@ CITATION_PATHS = {
 }
 "Short names of the published experiments, R being a reference; those over fields (PAP, PAVP) follow a rule."
 
-USUAL = {"A": "author", "V": "venue"}
-"The letters of the papers, which take precedence over other fields with this prefix."
-
-_FIELD_PATH = re.compile(r"P(\()?([A-OQ-Z]+)(?(1)\))P")
 _TOKEN = re.compile(r'\s*(?:(?P<link>->|<-|-)|(?P<sign>[(),])|"(?P<quoted>[^"]+)"|(?P<name>[^\s"(),<>-]+))')
 
 
@@ -81,7 +77,7 @@ def _quoted(name: str) -> str:
 
 def _spelled_out(expression: str) -> str:
     expression = expression.strip()
-    if expression not in CITATION_PATHS and (match := _FIELD_PATH.fullmatch(expression)):
+    if expression not in CITATION_PATHS and (match := re.fullmatch(r"P(\()?([A-OQ-Z]+)(?(1)\))P", expression)):
         return f"P-({','.join(match[2])})-P"
     return CITATION_PATHS.get(expression, expression)
 
@@ -127,7 +123,8 @@ class _Parser:
         name, start = self._take("name", "expected P or the name of a field")
         if name == DOCUMENT:
             return DOCUMENT
-        exact = [field for field in (name, USUAL.get(name, name)) if field in self.fields]
+        usual = {"A": "author", "V": "venue"}.get(name, name)  # the letters of the papers precede other fields
+        exact = [field for field in (name, usual) if field in self.fields]
         fitting = exact[:1] or [field for field in self.fields if field.casefold().startswith(name.casefold())]
         if not fitting:
             self._fail(f'no field starts with "{name}"; {self._data()}', start)

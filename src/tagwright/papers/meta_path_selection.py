@@ -31,9 +31,6 @@ BATCH = 64
 HUB = 2
 "A path leads through hubs if its neighbours do not share labels this many times as often as documents at random."
 
-_PLUS = re.compile(r'"[^"]*"|(\s\+\s)')
-"A quoted name of a field, which may hold anything, or a plus between meta-paths."
-
 
 PathEstimate: TypeAlias = tuple[bool, float, str]
 """How well a meta-path approximates shared labels, averaged over documents that share a label with another.
@@ -74,7 +71,8 @@ def split_paths(expression: str) -> list[str]:
     >>> split_paths('P->P<-P + P-"a + b"-P')
     ['P->P<-P', 'P-"a + b"-P']
     """
-    pluses = [match.span() for match in _PLUS.finditer(expression) if match[1]]
+    either = r'"[^"]*"|(\s\+\s)'  # a quoted name of a field, which may hold anything, or a plus between meta-paths
+    pluses = [match.span() for match in re.finditer(either, expression) if match[1]]
     starts, ends = [0, *(end for _, end in pluses)], [*(start for start, _ in pluses), len(expression)]
     return [expression[start:end].strip() for start, end in zip(starts, ends, strict=True)]
 

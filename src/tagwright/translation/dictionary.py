@@ -23,11 +23,9 @@ from tagwright.types import Doubles, Longs
 ROUNDS = 6
 "Rounds of EM; more change little."
 
-PROBABLE = 0.15
-"The least probability of a translation. Chosen, as `SPELLED`, on train documents of two corpora."
-
 SPELLED = 0.1
-"The least probability of a word that is only spelled as the other language would."
+"""The least probability of a word that is only spelled as the other language would. Chosen, as that of a translation,
+on train documents of two corpora."""
 
 ONE = 0.6
 """The probability up to which a compound is translated by its parts: "Steuerrecht", where "tax" and "law" have half
@@ -230,7 +228,7 @@ def _translations(
     for word, _ in sorted(Counter(written).items(), key=lambda each: (-each[1], each[0])):
         frequent.setdefault(target.stem(word), word)
     source_stems, target_words = list(sources), [frequent[stem] for stem in targets]
-    probable = np.flatnonzero(probability > PROBABLE)
+    probable = np.flatnonzero(probability > 0.15)
     for place in probable[np.argsort(-probability[probable], kind="stable")].tolist():
         one, other = divmod(int(cell[place]), len(targets))
         if one:

@@ -36,8 +36,6 @@ _PARSERS = {"turtle": "turtle", "rdfxml": "xml", "ntriples": "nt"}
 _XL = rdflib.Namespace("http://www.w3.org/2008/05/skos-xl#")
 _BASE = "file:///"
 "The base of relative ids, so that they do not depend on where the file is."
-_REFERENCE = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([^\s&;<#]+);", re.DOTALL)
-"A reference to an entity; there are none within comments and CDATA."
 
 
 def read_labels(
@@ -193,7 +191,8 @@ def _written_out(text: str, path: Path | str) -> str:
             raise InputError(f"grows more than 5 times by the XML entity {shown(match[1])}; write it out", path)
         return match[0] if found is None else found
 
-    return _REFERENCE.sub(value, text) if values else text
+    reference = r"(?s)<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([^\s&;<#]+);"  # none within comments and CDATA
+    return re.sub(reference, value, text) if values else text
 
 
 def _abbreviations(text: str, path: Path | str) -> dict[str, str]:

@@ -324,9 +324,6 @@ UNKNOWN, FLUENT = 2.0, 4.5
 """Letters per token in a language unknown to the encoder, and from which on a language counts as known. With MiniLM's
 tokenizer: Russian 1.1, Finnish 2.5, German 3.7, nearly all English texts more than 4.5."""
 
-MULTILINGUAL = "intfloat/multilingual-e5-small"
-"An encoder of the Hugging Face Hub that reads a hundred languages, and is of MiniLM's size."
-
 LEAST = 0.01
 "The trust that remains for an unknown language, so that labels without other evidence have an order."
 
@@ -368,5 +365,6 @@ def _warn(encoder: str, languages: str, weight: str, usual: str) -> None:
     remedy = f"{setting('encoder', 'FOLDER')} names another"
     if encoder == PACKAGED:
         problem = f"reads English; these texts are {languages or 'in another language'}"
-        remedy = f"{setting('encoder', MULTILINGUAL)} would read them"
+        # it reads a hundred languages, and is of MiniLM's size
+        remedy = f"{setting('encoder', 'intfloat/multilingual-e5-small')} would read them"
     _log.warning("the encoder %s %s: its weight is %s, not %s; %s", encoder, problem, weight, usual, remedy)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 SHARED = 1000
 """The most labels that may share a name: a name of a million labels says nothing, and each mention would give a million
 candidates. Real vocabularies stay far below this limit."""
-_QUALIFIED = re.compile(r"(.*\S)\s+\([^()]+\)")
 _ACRONYM = 5
 "Longest name, in characters, whose capitals distinguish it from a word."
 
@@ -126,7 +125,7 @@ def forms(name: str) -> dict[str, float]:
     """
     if "(" not in name and ", " not in name:  # most names
         return {name: 1.0}
-    qualified = _QUALIFIED.fullmatch(name)
+    qualified = re.fullmatch(r"(.*\S)\s+\([^()]+\)", name)
     bare, share = (qualified[1], 0.5) if qualified else (name, 1.0)
     natural = " ".join(bare.split(", ")[::-1])
     return {name: 1.0, bare: share, natural: share}
