@@ -42,7 +42,7 @@ $(VENV)/demo: $(VENV)/pip pyproject.toml requirements.lock
 # torch first: the pinned version has a CPU build, an open range would bring gigabytes of CUDA.
 $(VENV)/installed: $(VENV)/demo
 	$(PIP) "$$(grep '^torch==' requirements.lock)"
-	$(PIP) --constraint requirements.lock --editable ".[all]" --group dev --group docs
+	$(PIP) --constraint requirements.lock --editable ".[all,multilingual,ray]" --group dev --group docs
 	touch $@
 
 lint: install

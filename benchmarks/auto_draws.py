@@ -25,7 +25,7 @@ from benchmarks.curve import MEASURES, UNLABELLED, by_document
 from benchmarks.curve_methods import DEPTH, SIZES, Draw, Task, fit_auto, fit_zero_shot
 
 from tagwright.evaluation.calibration import calibration_error
-from tagwright.evaluation.significance import paired
+from tagwright.evaluation.significance import paired_p_value
 from tagwright.types import Doubles
 
 NOTHING: Mapping[str, Any] = {"kept": "zero_shot", "nDCG@5": {}, "brought": {}}
@@ -92,7 +92,7 @@ def compared(work: Path, before: Path | None) -> dict[str, Any]:
         cell: dict[str, Any] = {"now": row}
         if before and (before / path.name).is_file():
             former, others = _read(before / path.name)
-            cell |= {"before": former, "p": round(paired(scores["nDCG@5"], others["nDCG@5"]), 4)}
+            cell |= {"before": former, "p": round(paired_p_value(scores["nDCG@5"], others["nDCG@5"]), 4)}
         found.setdefault(f"{name} {size}", {})[draw] = cell
     return found
 
@@ -109,7 +109,7 @@ def compared_means(work: Path, before: Path | None) -> dict[str, Any]:
             both = (_read(path)[1]["nDCG@5"], _read(before / path.name)[1]["nDCG@5"])
             found.setdefault(f"{name} {size}", []).append(both)
     return {
-        cell: {"draws": len(pairs), "p": {"randomisation": round(paired(*np.mean(pairs, axis=0)), 4)}}
+        cell: {"draws": len(pairs), "p": {"randomisation": round(paired_p_value(*np.mean(pairs, axis=0)), 4)}}
         for cell, pairs in found.items()
     }
 

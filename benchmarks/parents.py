@@ -22,7 +22,7 @@ from benchmarks.curve import sampled
 
 from tagwright import auto
 from tagwright.evaluation.calibration import calibration_error
-from tagwright.evaluation.metrics import Extended, ancestors, with_ancestors
+from tagwright.evaluation.metrics import AncestorOverlap, ancestors, with_ancestors
 from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import Arrangement, SuggestOptions
 from tagwright.tagger.parents import parent_confidences
@@ -94,7 +94,7 @@ def measure(tagger: Tagger, held: list[Document], ranking: Run) -> dict[str, dic
 
 def scores(found: Run, gold: Run, above: Any) -> dict[str, float]:
     """What is answered and suggested, and hP@5, hR@5, hF@5."""
-    each = Extended.of(found, gold, above, K)
+    each = AncestorOverlap.of(found, gold, above, K)
     shared, suggested, wanted = each.shared.sum(), each.suggested.sum(), each.gold.sum()
     return {
         "answered": float((np.diff(found.indptr) > 0).mean()),

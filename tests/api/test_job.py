@@ -17,7 +17,7 @@ from tagwright.core.atomic import OccupiedError
 from tagwright.data.corpus import ids_of
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.server.review.refit import refit_combiner
-from tagwright.server.review.session import Labelled
+from tagwright.server.review.review import TrainingData
 from tagwright.sklearn import TaggerClassifier
 from tagwright.types import Document
 
@@ -54,7 +54,7 @@ def by_scikit_learn(_: list[str], __: Path) -> None:
 
 def by_review_page(_: list[str], __: Path) -> None:
     tagger = tw.zero_shot(LABELS, stages=["exact_match", "tfidf"], language="en")
-    refit_combiner(tagger, Labelled(DOCUMENTS, GOLD, [set()] * len(GOLD)))
+    refit_combiner(tagger, TrainingData(DOCUMENTS, GOLD, [set()] * len(GOLD)))
 
 
 @pytest.mark.parametrize("train", [by_command_line, by_python, by_zero_shot, by_scikit_learn, by_review_page])

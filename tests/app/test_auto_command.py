@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 from tagwright.app.cli import app
 from tagwright.errors import TagwrightError
-from tagwright.review.current import Decision, Verdict
 from tagwright.review.decisions import Decisions
+from tagwright.review.events import Decision, Verdict
 from tagwright.review.file import ReviewFile
 from tagwright.tagger import Tagger
 

@@ -214,7 +214,7 @@ def test_rts_reads_other_texts_and_the_dual_encoder_learns_with_the_svm_of_its_d
     monkeypatch.setattr(rts, "fit", rts_fit)
     monkeypatch.setattr(depl, "fit", depl_fit)
     assert [row.lacking({"labelled": 6000, "unread": 1000}) for row in out_of_fold.STAGES[4:]] == ["", ""]
-    monkeypatch.setattr(recipe, "STAGES", [replace(row, needs={"unread": 30}) for row in out_of_fold.STAGES])
+    monkeypatch.setattr(recipe, "STAGES", [replace(row, counts={"unread": 30}) for row in out_of_fold.STAGES])
     tagger = auto.fit([*LABELLED, *UNLABELLED], LABELS, replace(CONFIG, trained=("svm", "depl_cls", "rts")))
     assert read == [each.id for each in UNLABELLED]  # the combiner does not learn from these
     assert trained == [*[(48, 48)] * 5, (60, 60)]

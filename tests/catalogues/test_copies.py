@@ -3,7 +3,8 @@ from __future__ import annotations
 import logging
 import random
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pymarc
@@ -11,30 +12,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymarc import marc8_to_unicode
-from tests.readers.documents.catalogue_records import BEES, in_xml, marc_record, utf8
+from tests.readers.documents.catalogue_records import BEES, Values, in_xml, marc_record, utf8
 from tests.readers.reading import read, written
 
 from tagwright.catalogues.copies import read_records, write_copy
 from tagwright.catalogues.iso2709 import to_marc8
-from tagwright.catalogues.subjects import Provenance, Suggested, suggested_by
+from tagwright.catalogues.subjects import (
+    NewSubject,
+    Provenance,
+    Suggested,
+    fields_of,
+    of_run,
+    recognised,
+    subject_field,
+    suggested_by,
+)
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
-from tagwright.tagger import Suggestion
 from tagwright.types import Label, Run
 
 PROVENANCE = Provenance(source="gnd", date="20260131", method="tagwright 9")
-BEE = Suggestion("http://x.org/bee", "Bienen", 1.0, 0.825)
-BEAR = Suggestion("4006216-6", "Bär & Łódź <Б>", 1.0)
+BEE = NewSubject("http://x.org/bee", "Bienen", 0.825)
+BEAR = NewSubject("4006216-6", "Bär & Łódź <Б>")
 SUBJECTS = [BEE, BEAR]
+PLAIN = [field for field in BEES if field[0] != "650"]
 FIELDS = [
     ("650", " 7", [("8", "1\\p"), ("a", "Bienen"), ("0", "http://x.org/bee"), ("2", "gnd")]),
-    ("650", " 7", [("8", "2\\p"), ("a", "Bär & Łódź <Б>"), ("0", "(gnd)4006216-6"), ("2", "gnd")]),
+    ("650", " 7", [("8", "2\\p"), ("a", "Bär & Łódź <Б>"), ("0", "(DE-588)4006216-6"), ("2", "gnd")]),
     ("883", "0 ", [("8", "1\\p"), ("a", "tagwright 9"), ("c", "0.825"), ("d", "20260131")]),
     ("883", "0 ", [("8", "2\\p"), ("a", "tagwright 9"), ("d", "20260131")]),
 ]
 
 
-def suggest(subjects: Sequence[Suggestion] = SUBJECTS) -> Suggested:
+def suggest(subjects: Sequence[NewSubject] = SUBJECTS) -> Suggested:
     return lambda _, __: subjects
 
 
@@ -113,9 +123,9 @@ def marc8(expected: list[tuple[str, str, list[tuple[str, str]]]]) -> list[tuple[
 
 @pytest.mark.parametrize("name", ["in.mrc", "in.xml"])
 def test_what_was_added_is_read_again(tmp_path: Path, name: str) -> None:
-    record = marc_record(BEES)
+    record = marc_record(PLAIN)
     copied(tmp_path, in_xml(record) if name == "in.xml" else utf8(record), name)
-    added = ("<http://x.org/bee> Bienen", "<(gnd)4006216-6> Bär & Łódź <Б>")
+    added = ("<http://x.org/bee> Bienen", "<(DE-588)4006216-6> Bär & Łódź <Б>")
     assert [each for each in read(tmp_path / f"out.{name}")[0].labels if each in added] == list(added)
 
 
@@ -132,7 +142,7 @@ XML = """<?xml version="1.0" encoding="{encoding}"?>
 """
 XML_650 = (
     '\n    <c:datafield tag="650" ind1=" " ind2="7"><c:subfield code="8">5\\p</c:subfield>'
-    '<c:subfield code="a">{name}</c:subfield><c:subfield code="0">(gnd)4006216-6</c:subfield>'
+    '<c:subfield code="a">{name}</c:subfield><c:subfield code="0">(DE-588)4006216-6</c:subfield>'
     '<c:subfield code="2">gnd</c:subfield></c:datafield>'
 )
 XML_883 = (
@@ -182,9 +192,10 @@ def test_records_that_cannot_be_enriched_are_copied_as_they_are(
 
 def test_a_record_that_would_get_too_long_is_copied_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     long = utf8(marc_record([("001", "9"), *(("520", ("  ", "a" + "x" * 9975)) for _ in range(10))]))
-    assert copied(tmp_path, long) == long
+    assert write_copy(written(tmp_path, long, "in.mrc"), tmp_path / "out", suggest(), PROVENANCE) == (0, 0, 0)
+    assert (tmp_path / "out").read_bytes() == long
     assert caplog.messages == [
-        f"{tmp_path}/in.mrc:1: is copied without suggestions: it would have {len(long) + 206:,} bytes, "
+        f"{tmp_path}/in.mrc:1: is copied without suggestions: it would have {len(long) + 209:,} bytes, "
         "at most 99,999 are possible"
     ]
 
@@ -210,11 +221,144 @@ def test_a_repeated_number_is_found_by_its_place(tmp_path: Path) -> None:
         corpus, places = read_records(path)
         assert set(corpus.ids) == set(expected)
         run = Run.from_rows([{labels.index[each.id]: 1.0} for each in corpus])
-        suggested = suggested_by(run, corpus.ids, places, labels)
-        assert write_copy(path, tmp_path / "out", suggested, PROVENANCE) == (len(expected), len(expected))
+        suggested = suggested_by(of_run(run, labels), corpus.ids, places)
+        assert write_copy(path, tmp_path / "out", suggested, PROVENANCE) == (len(expected), len(expected), 0)
         copies = read(tmp_path / "out", format="marcxml" if xml else "marc")
         assert {each.id: each.title for each in copies} == expected
-        assert all(each.labels == (f"<(gnd){each.id}> {each.title}",) for each in copies)
+        assert all(each.labels == (f"<(DE-588){each.id}> {each.title}",) for each in copies)
+
+
+def later(record: bytes, folder: Path, name: str, subjects: Sequence[NewSubject] | None) -> bytes:
+    """A copy of a copy, made a year later."""
+    path = written(folder, record, f"copy.{name}")
+    suggested: Suggested = lambda _, __: subjects  # noqa: E731
+    write_copy(path, folder / "later", suggested, replace(PROVENANCE, date="20270131"))
+    return (folder / "later").read_bytes()
+
+
+FILES: dict[str, Callable[[], bytes]] = {
+    "in.mrc": lambda: b"".join(many_records()),
+    "in.xml": lambda: in_xml(*(marc_record([*PLAIN, ("900", ("  ", "aLocal"))]) for _ in range(3))),
+    "indented.xml": lambda: XML.format(encoding="iso-8859-1", six="").encode("iso-8859-1"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_copy_of_a_copy_is_equal_and_what_was_rejected_since_is_gone(tmp_path: Path, name: str) -> None:
+    records = FILES[name]()
+    copy = copied(tmp_path, records, name)
+    assert copy != records
+    assert later(copy, tmp_path, name, SUBJECTS) == copy
+    assert later(copy, tmp_path, name, None) == copy
+    assert later(copy, tmp_path, name, [BEE]) == copied(tmp_path, records, name, suggest([BEE]))
+    assert later(copy, tmp_path, name, []) == records
+
+
+def test_the_number_of_subjects_taken_out_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, copied(tmp_path, utf8(marc_record(PLAIN))), "copy.mrc")
+    assert write_copy(path, tmp_path / "out", suggest([BEE]), PROVENANCE) == (1, 1, 2)
+
+
+CATALOGUED: list[tuple[str, Values]] = [
+    ("082", ("04", "81\\p", "a595.79", "222")),
+    ("650", (" 7", "83\\p", "aBienen", "0(DE-588)4006216-6", "2gnd")),  # of ours, but linked to another origin too
+    ("650", (" 0", "aBees.")),
+    ("650", (" 7", "aBienenzucht", "2gnd")),  # of ours once: somebody took its link away
+    ("651", (" 7", "82\\p", "aBerlin", "2gnd")),
+    ("883", ("1 ", "81\\p", "aautodewey", "d20260101", "qDLC", "c1")),
+    ("883", ("0 ", "83\\p", "aTagwrighter", "d20260101")),
+]
+
+
+@pytest.mark.parametrize("name", ["in.mrc", "in.xml"])
+def test_subjects_that_a_cataloguer_entered_are_never_touched(tmp_path: Path, name: str) -> None:
+    ours: list[tuple[str, Values]] = [
+        ("883", ("0 ", f"8{link}\\p", "atagwright 0.9.0", "d20260101")) for link in (2, 3)
+    ]
+    start: list[tuple[str, Values]] = [("001", "1"), ("245", ("00", "aBees"))]
+    with_ours, without = (
+        marc_record(sorted([*start, *CATALOGUED, *more], key=lambda field: field[0])) for more in (ours, [])
+    )
+    as_file = in_xml if name == "in.xml" else utf8
+    assert later(as_file(with_ours), tmp_path, name, []) == as_file(without)
+
+
+@pytest.mark.parametrize(
+    ("subject", "source"),
+    [
+        (NewSubject("https://d-nb.info/gnd/4006216-6", "Biene"), "gnd"),  # its number is there
+        (NewSubject("gnd:1", "Bienenzucht"), "gnd"),  # its name is there, without a number
+        (NewSubject("http://id.loc.gov/authorities/subjects/sh85012704", "Bees"), "lcsh"),
+    ],
+)
+def test_what_a_cataloguer_entered_is_not_added_again(tmp_path: Path, subject: NewSubject, source: str) -> None:
+    record: list[tuple[str, Values]] = [("001", "1"), ("245", ("00", "aBees")), *CATALOGUED]
+    path = written(tmp_path, utf8(marc_record(record)), "in.mrc")
+    provenance = replace(PROVENANCE, source=source)
+    assert write_copy(path, tmp_path / "out", suggest([subject]), provenance) == (0, 0, 0)
+    assert (tmp_path / "out").read_bytes() == path.read_bytes()
+    other = subject._replace(id="gnd:2", name="Wespen")
+    assert write_copy(path, tmp_path / "out", suggest([subject, other]), provenance) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("label_id", "source", "indicators", "number", "code"),
+    [
+        ("http://d-nb.info/gnd/4058047-7", "gnd", " 7", "(DE-588)4058047-7", "gnd"),
+        ("gnd:4058047-7", "gnd", " 7", "(DE-588)4058047-7", "gnd"),
+        ("(DE-588)4058047-7", "gnd", " 7", "(DE-588)4058047-7", "gnd"),
+        ("http://id.worldcat.org/fast/829875", "fast", " 7", "(OCoLC)fst00829875", "fast"),
+        ("http://id.loc.gov/authorities/subjects/sh85012704", "lcsh", " 0", "=", ""),
+        ("https://id.nlm.nih.gov/mesh/D001516", "mesh", " 2", "=", ""),
+        ("http://www.yso.fi/onto/yso/p3147", "yso", " 7", "=", "yso/fin"),
+        ("http://www.yso.fi/onto/yso/p3147", "yso/swe", " 7", "=", "yso/swe"),
+        ("http://aims.fao.org/aos/agrovoc/c_874", "agrovoc", " 7", "=", "agrovoc"),
+        ("http://eurovoc.europa.eu/1040", "eurovoc", " 7", "=", "eurovoc"),
+        ("c_874", "agrovoc", " 7", "http://aims.fao.org/aos/agrovoc/c_874", "agrovoc"),
+        ("http://x.org/1", "zoo", " 7", "=", "zoo"),
+        ("1", "local", " 7", "(local)1", "local"),
+    ],
+)
+def test_numbers_and_sources_as_catalogues_write_them(
+    label_id: str, source: str, indicators: str, number: str, code: str
+) -> None:
+    field = subject_field(label_id, "Bees", source, "fi")
+    number = label_id if number == "=" else number
+    expected = (("a", "Bees"), ("0", number), *([("2", code)] if code else []))
+    assert (field.indicators, field.subfields) == (indicators, expected)
+    known = {"http": source.partition("/")[0], "gnd:": "gnd"}.get(label_id[:4], "")
+    assert recognised([label_id])[0] == ("" if source == "zoo" else known)
+
+
+def test_fast_numbers_are_read_again() -> None:
+    labels = Vocabulary([Label("http://id.worldcat.org/fast/829875", ("Bees",))])
+    assert labels.resolve("<(OCoLC)fst00829875> Bienen") == 0
+
+
+def test_883_is_as_marc_defines_it() -> None:
+    """First indicator: 0 by a machine, 1 by one in part, 2 not by one; $c from 0 to 1; $d yyyymmdd; $q of who assigns.
+
+    A person decided on subjects that were accepted, so the confidence of the machine is not said of them.
+    """
+    subjects = [
+        NewSubject("1", "A", 1.0),
+        NewSubject("2", "B", assigned="1", date="20260102"),
+        NewSubject("3", "C", assigned="2", date="20260103"),
+    ]
+    fields = fields_of(subjects, replace(PROVENANCE, agency="DE-101"))
+    assert [(field.tag, field.indicators, *field.subfields) for field in fields[3:]] == [
+        ("883", "0 ", ("8", "1\\p"), ("a", "tagwright 9"), ("c", "1"), ("d", "20260131"), ("q", "DE-101")),
+        ("883", "1 ", ("8", "2\\p"), ("a", "tagwright 9"), ("d", "20260102"), ("q", "DE-101")),
+        ("883", "2 ", ("8", "3\\p"), ("a", "tagwright 9"), ("d", "20260103"), ("q", "DE-101")),
+    ]
+
+
+def test_a_record_whose_fields_overlap_keeps_its_subjects(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    copy = copied(tmp_path, utf8(marc_record([("001", "1"), ("245", ("00", "aBees"))])))
+    start = copy.index(b"883")
+    overlapping = copy[: start + 7] + b"00000" + copy[start + 12 :]
+    assert later(overlapping, tmp_path, "in.mrc", []) == overlapping
+    assert caplog.messages[-1].endswith("copy.in.mrc:1: is copied without suggestions: its lengths do not fit")
 
 
 @pytest.mark.parametrize("name", ["in.mrc", "in.xml"])

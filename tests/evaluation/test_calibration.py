@@ -103,8 +103,8 @@ def test_suggestions_are_judged_by_the_gold_labels_of_their_document() -> None:
     run = Run.from_rows([{1: 0.9, 0: 0.8}, {1: 0.7}])
     judged = Judged.of(run, np.array([0.5, 0.25, 0.75]), Run.from_rows([[0], [1]]))
     assert judged.right.tolist() == [False, True, True]
-    assert judged.first(1).confidence.tolist() == [0.5, 0.75]
-    assert judged.first(1).documents == 2
+    assert judged.top(1).confidence.tolist() == [0.5, 0.75]
+    assert judged.top(1).documents == 2
 
 
 @pytest.mark.parametrize("confidence", [[0.5], [0.5, 1.5], [0.5, float("nan")]])
@@ -132,7 +132,7 @@ def test_measures_of_a_run_are_those_of_its_first_suggestions_and_lie_in_their_i
     judged = made_up(300, 1, 0.15)
     found = assess(judged, samples=300)
     assert found is not None
-    five, ten = judged.first(5), judged.first(10)
+    five, ten = judged.top(5), judged.top(10)
     expected = {
         "ECE@5": calibration_error(five.confidence, five.right),
         "ECE@10": calibration_error(ten.confidence, ten.right),

@@ -26,7 +26,7 @@ RUN = Run.from_rows([{0: 3.0, 1: 2.0}, {2: 1.0}, {1: 2.0, 2: 1.0}])
 
 @pytest.fixture
 def task() -> dataset.EvaluationSet:
-    return dataset.task(CORPUS, LABELS, exclude_self=True, skip_unlabelled=True)
+    return dataset.evaluation_set(CORPUS, LABELS, exclude_self=True, skip_unlabelled=True)
 
 
 def rows(run: Run) -> list[list[int]]:
@@ -34,11 +34,11 @@ def rows(run: Run) -> list[list[int]]:
 
 
 def test_a_task_holds_the_labelled_documents_and_no_document_as_its_own_label(task: dataset.EvaluationSet) -> None:
-    assert (task.kept.tolist(), task.own.tolist(), rows(task.gold)) == ([0, 2], [-1, 1], [[0, 2], [2]])
+    assert (task.positions.tolist(), task.own.tolist(), rows(task.gold)) == ([0, 2], [-1, 1], [[0, 2], [2]])
 
 
 def test_a_run_is_aligned_with_what_is_scored(task: dataset.EvaluationSet) -> None:
-    assert rows(task.aligned(RUN)) == [[0, 1], [2]]
+    assert rows(task.align(RUN)) == [[0, 1], [2]]
 
 
 def test_a_run_file_is_aligned_with_what_is_scored(task: dataset.EvaluationSet, tmp_path: Path) -> None:
@@ -58,5 +58,5 @@ def test_the_ceilings_of_a_tagger(task: dataset.EvaluationSet) -> None:
 
 def test_documents_that_were_trained_on_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     train = Corpus.of([Document("other", "Bees", "in the  rain", labels=("bee",)), Document("2", "Another text")])
-    dataset.task(CORPUS, LABELS, train, skip_unlabelled=True)
+    dataset.evaluation_set(CORPUS, LABELS, train, skip_unlabelled=True)
     assert "1 of 3 documents are among those of training too, such as 1:" in caplog.text

@@ -6,7 +6,7 @@ import numpy as np
 
 from tagwright import zero_shot
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.holdout import check, validation, without
+from tagwright.evaluation.holdout import compare_with_untrained, validation_rows, without_rows
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
 
@@ -20,7 +20,7 @@ def test_a_tagger_is_compared_with_the_untrained_one_over_its_labels() -> None:
     trained = by_name(Vocabulary(["Bees", "Rain"]))
     documents = [Document("1", "Bees"), Document("2", "Showers")]
     gold = Run.from_rows([[0], [1]])
-    assert check(trained, by_name, documents, gold) == (
+    assert compare_with_untrained(trained, by_name, documents, gold) == (
         False,
         "nDCG@5 on 2 labelled documents that were not learnt from: 50.0, untrained (zero_shot) 50.0, p = 1",
     )
@@ -30,15 +30,17 @@ def test_a_worse_tagger_is_reported_with_a_remedy() -> None:
     labels = Vocabulary(["Bees", "Rain"])
     documents = [Document("1", "Bees"), Document("2", "Rain")]
     without_rain = by_name(Vocabulary(["Bees"]))
-    worse, sentence = check(without_rain, lambda _: by_name(labels), documents, Run.from_rows([[0], [1]]))
+    worse, sentence = compare_with_untrained(
+        without_rain, lambda _: by_name(labels), documents, Run.from_rows([[0], [1]])
+    )
     assert worse
     assert sentence.endswith("the untrained method is better here: train zero_shot, or add fuse=True")
 
 
 def test_the_documents_of_a_check_are_left_out_of_training() -> None:
     gold = Run.from_rows([[0]] * 200 + [[]] * 5)
-    rows = validation(gold, learnt=True)
+    rows = validation_rows(gold, supervised=True)
     assert len(rows) == 20
-    kept = without(gold, rows)
+    kept = without_rows(gold, rows)
     assert (len(kept), len(kept.labels)) == (205, 180)
     assert not np.isin(kept.rows, rows).any()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tagwright.errors import InputError
 from tagwright.evaluation.metrics import (
-    Bin,
+    FrequencyBin,
     Gains,
     Hits,
     ancestors,
@@ -29,7 +29,7 @@ from tagwright.evaluation.metrics import (
     unreached,
 )
 from tagwright.evaluation.report.plots import rank_plot
-from tagwright.evaluation.resampling import MacroF1, values
+from tagwright.evaluation.resampling import MacroF1, sampled_values
 from tagwright.types import Run
 
 sklearn_metrics = pytest.importorskip("sklearn.metrics")
@@ -79,7 +79,7 @@ def test_macro_f1_agrees_with_scikit_learn_over_the_gold_labels(
         truth, predicted, labels=sorted(set().union(*gold)), average="macro", zero_division=0
     )
     found = MacroF1.of("macro-F1", run_of(rankings), Run.from_rows(gold), k)
-    assert values([found], np.ones((1, len(cases))))[0, 0] == pytest.approx(expected)
+    assert sampled_values([found], np.ones((1, len(cases))))[0, 0] == pytest.approx(expected)
 
 
 def test_a_document_without_gold_labels_is_never_right() -> None:
@@ -120,8 +120,12 @@ def test_labels_stand_from_rare_to_frequent_and_those_that_are_never_gold_are_no
     gold = Run.from_rows([{0, 1}, {2}])
     run = Run.from_rows([{0: 0.9, 3: 0.8}, {2: 0.7, 1: 0.6}])
     # 2 occurs never, 1 twice, 0 three times; 3 is gold nowhere. Label 2 is found, 1 is missed, 0 is found.
-    assert by_frequency(run, gold, train, k=1, size=1) == [Bin(0, 1, 0, 1.0), Bin(1, 2, 2, 0.0), Bin(2, 3, 3, 1.0)]
-    assert by_frequency(run, gold, train, k=1, size=2) == [Bin(0, 3, 3, 2 / 3)]
+    assert by_frequency(run, gold, train, k=1, size=1) == [
+        FrequencyBin(0, 1, 1.0),
+        FrequencyBin(1, 2, 0.0),
+        FrequencyBin(2, 3, 1.0),
+    ]
+    assert by_frequency(run, gold, train, k=1, size=2) == [FrequencyBin(0, 3, 2 / 3)]
 
 
 @given(rows, rows, rows, st.integers(1, 5), st.integers(1, 20))
@@ -133,14 +137,16 @@ def test_the_bins_together_are_macro_f1(
     total = sum((each.last - each.first) * each.macro_f1 for each in bins)
     labels = bins[-1].last if bins else 0
     assert total == pytest.approx(
-        labels * values([MacroF1.of("F", runs[0], runs[1], k)], np.ones((1, len(runs[0]))))[0, 0]
+        labels * sampled_values([MacroF1.of("F", runs[0], runs[1], k)], np.ones((1, len(runs[0]))))[0, 0]
     )
     assert labels == len(np.unique(runs[1].labels))
     assert all(each.last - each.first >= min(size, labels) for each in bins)
 
 
 def test_a_curve_is_drawn_from_left_to_right_and_its_best_bin_touches_the_top() -> None:
-    plot = rank_plot({"<svm>": [Bin(0, 100, 1, 0.1), Bin(100, 200, 9, 0.4)], "depl": [Bin(0, 200, 9, 0.2)]})
+    plot = rank_plot(
+        {"<svm>": [FrequencyBin(0, 100, 0.1), FrequencyBin(100, 200, 0.4)], "depl": [FrequencyBin(0, 200, 0.2)]}
+    )
     lines = ElementTree.fromstring(re.findall(r"<svg.*</svg>", plot, re.DOTALL)[0]).findall("g/polyline")
     first, second = ([tuple(map(float, point.split(","))) for point in line.attrib["points"].split()] for line in lines)
     assert [x for x, _ in first] == pytest.approx([50 + 520 / 4, 50 + 520 * 3 / 4])

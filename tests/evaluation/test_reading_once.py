@@ -46,11 +46,13 @@ def task(tmp_path: Path, decoded: Decoded) -> dataset.EvaluationSet:
     documents, labels = tmp_path / "docs.jsonl", tmp_path / "labels.jsonl"
     write_jsonl([*DOCUMENTS, Document("x", "Wasps")], documents)
     LABELS.write(labels)
-    return dataset.task(Corpus.read(documents), Vocabulary.read(labels), exclude_self=True, skip_unlabelled=True)
+    return dataset.evaluation_set(
+        Corpus.read(documents), Vocabulary.read(labels), exclude_self=True, skip_unlabelled=True
+    )
 
 
 def test_what_is_to_be_scored_is_read_once(task: dataset.EvaluationSet, decoded: Decoded) -> None:
-    assert (len(task.kept), task.lengths.tolist()) == (50, [20] * 50)
+    assert (len(task.positions), task.lengths.tolist()) == (50, [20] * 50)
     assert decoded.documents == 51
 
 

@@ -10,7 +10,7 @@ import pytest
 from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.metrics import ancestors
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.scores import WITH_HIERARCHY, Scores, evaluate, per_label
+from tagwright.evaluation.scores import WITH_HIERARCHY, Scores, evaluate, label_scores
 from tagwright.types import Run
 
 GOLD = Run.from_rows([[0, 1], [2], [1, 3]])
@@ -92,7 +92,7 @@ def test_a_measure_that_needs_training_labels_says_so() -> None:
 
 
 def test_per_label_lists_what_is_gold_or_suggested() -> None:
-    rows = per_label(RUN, GOLD, train=TRAIN, k=1)
+    rows = label_scores(RUN, GOLD, train=TRAIN, k=1)
     assert [(row.label, row.train, row.tp, row.fp, row.fn) for row in rows] == [
         (0, 12, 1, 1, 0),
         (1, 10, 0, 0, 2),
@@ -100,7 +100,7 @@ def test_per_label_lists_what_is_gold_or_suggested() -> None:
         (3, 0, 0, 0, 1),
     ]
     assert (rows[0].precision, rows[0].recall, rows[0].f1) == pytest.approx((0.5, 1, 2 / 3))
-    assert per_label(Run.from_rows([[5]]), Run.from_rows([[7]]))[0] == (5, None, 0, 1, 0, 0.0, 0.0, 0.0)
+    assert label_scores(Run.from_rows([[5]]), Run.from_rows([[7]]))[0] == (5, None, 0, 1, 0, 0.0, 0.0, 0.0)
 
 
 def test_a_run_with_confidences_is_scored_by_them_too() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tagwright.errors import ConfigError
-from tagwright.evaluation.resampling import MacroF1, Ratios, values
-from tagwright.evaluation.significance import compare, compare_all, holm, paired, randomisation
+from tagwright.evaluation.resampling import MacroF1, Ratios, sampled_values
+from tagwright.evaluation.significance import compare, compare_all, holm, paired_p_value, randomisation_test
 from tagwright.types import Doubles, Run
 
 RANDOM = np.random.default_rng(11)
@@ -30,15 +30,15 @@ def test_randomisation_of_means_agrees_with_every_exchange() -> None:
     a, b = RANDOM.random((2, 10))
     expected = exact(lambda swap: float(np.mean((a - b) * (1 - 2 * swap))), 10)
     ones = np.ones((10, 1))
-    found = randomisation(Ratios(("m",), column(a), ones), Ratios(("m",), column(b), ones), 10, 20_000, seed=0)
+    found = randomisation_test(Ratios(("m",), column(a), ones), Ratios(("m",), column(b), ones), 10, 20_000, seed=0)
     assert found[0] == pytest.approx(expected, abs=0.015)
 
 
 def test_paired_scores_are_tested_as_means() -> None:
     """Three differences of 1: of the 8 exchanges, those of all and of none differ as much, 2 / 8."""
-    assert paired(np.ones(3), np.zeros(3)) == pytest.approx(0.25, abs=0.02)
-    assert paired(np.ones(3), np.ones(3)) == 1
-    assert paired(np.ones(40), np.zeros(40)) < 0.001
+    assert paired_p_value(np.ones(3), np.zeros(3)) == pytest.approx(0.25, abs=0.02)
+    assert paired_p_value(np.ones(3), np.ones(3)) == 1
+    assert paired_p_value(np.ones(40), np.zeros(40)) < 0.001
 
 
 def test_randomisation_of_macro_f1_computes_it_anew_for_every_exchange() -> None:
@@ -48,7 +48,7 @@ def test_randomisation_of_macro_f1_computes_it_anew_for_every_exchange() -> None
 
     def score(rows: list[set[int]]) -> float:
         found = MacroF1.of("F", Run.from_rows(rows), Run.from_rows(gold), 2)
-        return float(values([found], np.ones((1, 8)))[0, 0])
+        return float(sampled_values([found], np.ones((1, 8)))[0, 0])
 
     def difference(swap: Doubles) -> float:
         first = [y if swapped else x for x, y, swapped in zip(a, b, swap, strict=True)]
@@ -56,7 +56,7 @@ def test_randomisation_of_macro_f1_computes_it_anew_for_every_exchange() -> None
         return score(first) - score(second)
 
     in_a, in_b = (MacroF1.of("F", Run.from_rows(rows), Run.from_rows(gold), 2) for rows in (a, b))
-    found = randomisation(in_a, in_b, 8, 10_000, seed=0)
+    found = randomisation_test(in_a, in_b, 8, 10_000, seed=0)
     assert found[0] == pytest.approx(exact(difference, 8), abs=0.02)
 
 

@@ -13,7 +13,7 @@ from tagwright.core.saved import read_manifest
 from tagwright.data.corpus import SYNTHETIC, Corpus, is_synthetic
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
-from tagwright.evaluation.dataset import task
+from tagwright.evaluation.dataset import evaluation_set
 from tagwright.llm.generation import described, synthetic_documents
 from tagwright.llm.options import LlmOptions
 from tagwright.readers.documents.jsonl import write_jsonl
@@ -75,7 +75,7 @@ def test_nothing_is_measured_on_synthetic_documents(tmp_path: Path) -> None:
     one = Document("s", "Bees", labels=("bees",), metadata={SYNTHETIC: ("model",)})
     write_jsonl([DOCUMENTS[0], one], tmp_path / "docs.jsonl")
     with pytest.raises(InputError, match='document "s" was written by a language model'):
-        task(Corpus.read(str(tmp_path / "docs.jsonl")), LABELS)
+        evaluation_set(Corpus.read(str(tmp_path / "docs.jsonl")), LABELS)
 
 
 def test_the_commands_write_files_that_the_others_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

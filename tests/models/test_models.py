@@ -174,16 +174,16 @@ def test_any_two_versions_are_compared_and_a_worse_one_is_promoted_with_a_warnin
 def test_scores_that_another_process_records_meanwhile_stay_and_a_removed_version_does_not_come_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    models, tag = tw.Models(tmp_path / "models"), dataset.tag_by_own_labels
+    models, tag = tw.Models(tmp_path / "models"), dataset.tag_across_vocabularies
     for tagger in (word_tagger(), worse(), word_tagger(), word_tagger()):
         models.add(tagger)
 
     def beside(tagger: tw.Tagger, task: EvaluationSet) -> tw.Run:
-        monkeypatch.setattr(dataset, "tag_by_own_labels", tag)
+        monkeypatch.setattr(dataset, "tag_across_vocabularies", tag)
         models.compare(2, DOCUMENTS[:2], y=GOLD[:2])
         return tag(tagger, task)
 
-    monkeypatch.setattr(dataset, "tag_by_own_labels", beside)
+    monkeypatch.setattr(dataset, "tag_across_vocabularies", beside)
     models.compare(2, DOCUMENTS, y=GOLD)
     assert [each["documents"] for each in models[2].record["scores"]] == [2, 4]
 
@@ -191,6 +191,6 @@ def test_scores_that_another_process_records_meanwhile_stay_and_a_removed_versio
         models.prune(1)
         return tag(tagger, task)
 
-    monkeypatch.setattr(dataset, "tag_by_own_labels", pruned)
+    monkeypatch.setattr(dataset, "tag_across_vocabularies", pruned)
     models.compare(2, DOCUMENTS, y=GOLD)
     assert sorted(path.name for path in (tmp_path / "models" / "versions").iterdir()) == ["0001", "0004"]

@@ -21,10 +21,10 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.readers.lines import table_lines, write_lines
-from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
-from tagwright.review.export import exported
+from tagwright.review.events import Decision
+from tagwright.review.export import export_lines
 from tagwright.review.file import ReviewFile
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Run
@@ -45,7 +45,7 @@ def documents_as(wanted: str) -> Trip:
         file = ReviewFile(":memory:")
         ReviewedDocuments(file).add([Document(document, "Bees")])
         Decisions(file).add(Decision(document=document, reviewer="Ann", action="accept", label=label))
-        write_lines(exported(file, wanted), path)  # type: ignore[arg-type]
+        write_lines(export_lines(file, wanted), path)  # type: ignore[arg-type]
         file.close()
         (found,) = read(path)
         return [document if wanted == "tsv" else found.id, *found.labels]
@@ -169,6 +169,18 @@ def test_each_writer_is_tried() -> None:
         if re.search(writing, path.read_text(encoding="utf-8"))
     }
     assert found - {"readers/lines.py"} == {*WRITERS}
+
+
+def test_tables_that_people_open_hold_no_formulas() -> None:
+    """Each module that writes rows of cells escapes formulas, but for vocabularies, which programs read."""
+    root, tables = Path(tagwright.__file__).parent, dict[str, bool]()
+    writing = r"csv\.writer|DictWriter|to_csv|\btable_lines\(|\"\\t\"\.join|\}\\t\{"
+    for path in root.rglob("*.py"):
+        text = re.sub(r"^from .* import .*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        if re.search(writing, text):
+            tables[path.relative_to(root).as_posix()] = "escape_formula" in text
+    assert {"review/export.py", "app/suggestions.py", "server/start_pages.py", "evaluation/scores.py"} <= tables.keys()
+    assert [name for name, escapes in tables.items() if not escapes] == ["data/vocabulary.py"]
 
 
 def test_tsv_keeps_what_it_can_hold_and_refuses_the_rest() -> None:

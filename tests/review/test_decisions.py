@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.review.current import Decision, StandingDecisions
 from tagwright.review.decisions import Decisions, Difference
+from tagwright.review.events import CurrentDecisions, Decision
 from tagwright.review.file import ReviewFile
 from tagwright.review.recall import RightLabels
 
@@ -60,12 +60,12 @@ def test_a_later_verdict_replaces_an_earlier_one_until_it_is_undone(store: Decis
 def test_statistics_by_hand(store: Decisions) -> None:
     store.add_all([decided("accept", "bee", rank=1), decided("reject", "tax", rank=2), decided("accept", "ant")])
     store.add_all([decided("accept", "bee", reviewer="ben"), decided("accept", "tax", reviewer="ben"), decided("done")])
-    found = store.statistics()
-    assert (found.documents, found.done, found.verdicts, found.accepted_share) == (1, 1, 5, 0.5)
+    statistics = store.statistics()
+    assert (statistics.documents, statistics.done, statistics.verdicts, statistics.accepted_share) == (1, 1, 5, 0.5)
     # Both judged bee (same) and tax (different): observed 1/2; Ann accepts half, Ben all: expected 1/2.
-    assert found.kappa == {("ann", "ben"): 0.0}
+    assert statistics.kappa == {("ann", "ben"): 0.0}
     # Verdicts on bee and tax: three accept, one reject; observed 2/4, expected 2 * 3 * 1 / (4 * 3) = 1/2.
-    assert found.alpha == pytest.approx(0.0)
+    assert statistics.alpha == pytest.approx(0.0)
 
 
 def seen(label: str, reviewer: str = "ann", document: str = "d", **more: Any) -> Decision:
@@ -125,12 +125,12 @@ def test_recall_is_estimated_from_random_candidates_by_hand(store: Decisions) ->
     assert store.recall() is None
     store.add_shown([seen("ant", rank=30, drawn_from=4), seen("fly", document="e", rank=25, drawn_from=4)])
     store.add(decided("accept", "ant", rank=30, drawn_from=4))
-    found = store.recall()
-    assert found
+    recall = store.recall()
+    assert recall
     # One right suggestion a document; half of those drawn are right, so two of the four below each are missed.
-    assert found.value == pytest.approx(1 / 3)
-    assert found.drawn == 2
-    assert store.totals() == (2, 1.0)  # the random candidate is no suggestion
+    assert recall.value == pytest.approx(1 / 3)
+    assert recall.drawn == 2
+    assert store.progress() == (2, 1.0)  # the random candidate is no suggestion
 
 
 def test_what_is_stored_is_read_by_another_process(store: Decisions, tmp_path: Path) -> None:
@@ -169,14 +169,14 @@ def test_what_is_kept_up_to_date_is_what_all_events_together_say(drawn: list[tup
         decided(kinds[kind][0], kinds[kind][1], document, reviewer, rank=1 if kinds[kind][1] else None)
         for document, reviewer, kind in drawn
     ]
-    together, one_by_one = StandingDecisions(), StandingDecisions()
+    together, one_by_one = CurrentDecisions(), CurrentDecisions()
     together.apply(events)
     for event in events:
         one_by_one.apply([event])
-    assert list(one_by_one.all()) == list(together.all())
+    assert list(one_by_one.events()) == list(together.events())
     assert one_by_one.states == together.states
     assert +one_by_one.uses == +together.uses == Counter(x for each in together.states.values() for x in each.labels)
     assert one_by_one.done == together.done == sum(bool(state.done_by) for state in together.states.values())
-    verdicts = [event for event in together.all() if event.label is not None]
-    assert one_by_one.judged == len(verdicts)
-    assert one_by_one.accepted == sum(event.action == "accept" for event in verdicts)
+    verdicts = [event for event in together.events() if event.label is not None]
+    assert one_by_one.judged_suggestions == len(verdicts)
+    assert one_by_one.accepted_suggestions == sum(event.action == "accept" for event in verdicts)

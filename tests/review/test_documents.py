@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tagwright.errors import InputError
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.jsonl import write_jsonl
-from tagwright.review.documents import Entry, ReviewedDocuments, digest
+from tagwright.review.documents import Entry, ReviewedDocuments, text_id
 from tagwright.review.file import ReviewFile
 from tagwright.server.request_bodies import read_upload
 from tagwright.text.words import clean
@@ -52,7 +52,7 @@ def test_an_id_with_another_text_is_another_document(tmp_path: Path) -> None:
 
 def test_texts_that_an_earlier_release_told_apart_are_found(tmp_path: Path) -> None:
     documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
-    before = Document("b-" + digest("Wasps"), "", "Wasps")  # 0.9.0 took the digest of the text as it was sent
+    before = Document("b-" + text_id("Wasps"), "", "Wasps")  # 0.9.0 took the text_id of the text as it was sent
     documents.add([PAPER, before])
     assert documents.add([Document("b", "", "Wasps ")]) == ([before.id], 0, [])
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -20,10 +22,10 @@ from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import checked
 from tagwright.readers.lines import Place
-from tagwright.review.current import Action, Decision
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
-from tagwright.review.export import exported
+from tagwright.review.events import Action, Decision
+from tagwright.review.export import export_lines
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document, Section
 
@@ -95,7 +97,7 @@ NOT_BLANK = TRICKY.filter(str.strip)
 def test_csv_is_read_back_exactly(
     id_: str, title: str, abstract: str, labels: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    lines = list(exported(decided(id_, title, abstract, labels), "csv"))
+    lines = list(export_lines(decided(id_, title, abstract, labels), "csv"))
     path = tmp_path_factory.mktemp("export") / "out.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
     assert read(path) == [checked(Document(id_, title, abstract, labels=tuple(labels)), Place(path))]
@@ -109,10 +111,37 @@ def decided(id_: str, title: str, abstract: str, labels: list[str]) -> ReviewFil
     return file
 
 
+def test_csv_has_a_row_a_document_with_names_beside_ids_in_the_columns_that_were_read(path: Path) -> None:
+    labels = path.parent / "labels.csv"
+    labels.write_text("id,name\nhttp://x.org/bee,Bees\ntax,Tax law\n", encoding="utf-8")
+    call = ("--export", "--format", "csv")
+    header, *rows = csv.reader(io.StringIO(printed(path, *call, "--labels", str(labels))))
+    assert header == ["id", "title", "text", "labels", "label_names"]
+    assert [(row[0], *row[3:]) for row in rows] == [("d1", "http://x.org/bee|wasp", "Bees|wasp"), ("d2", "", "")]
+    columns = "id=biblionumber,title=245$a,labels=uri,label_names=650$a"
+    out = printed(path, *call, "--labels", str(labels), "--columns", columns)
+    (copy := path.parent / "koha.csv").write_text(out, encoding="utf-8")
+    assert out.splitlines()[0] == "biblionumber,245$a,text,uri,650$a"
+    assert [(each.id, each.labels) for each in read(copy)] == [("d1", ("Bees", "wasp")), ("d2", ())]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--format", "csv", "--columns", "venue=x"), 'the CSV of a review has no column "venue"; it has id, title'),
+        (("--columns", "id=x"), r"names \(--labels, --model\) and headers \(--columns\) are those of an export as csv"),
+    ],
+)
+def test_columns_that_an_export_lacks(path: Path, options: tuple[str, ...], problem: str) -> None:
+    result = CliRunner().invoke(app, ["reviews", str(path), "--export", *options])
+    assert isinstance(result.exception, ConfigError)
+    assert re.match(problem, str(result.exception))
+
+
 @pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t=", "'="])
 def test_no_cell_of_a_csv_is_a_formula(begins: str) -> None:
     cell = f"{begins}1+1"
-    _, row = exported(decided(cell.strip(), cell, cell, [cell]), "csv")
+    _, row = export_lines(decided(cell.strip(), cell, cell, [cell]), "csv")
     for each in next(csv.reader([row])):
         assert each.startswith("'")
 
@@ -120,12 +149,12 @@ def test_no_cell_of_a_csv_is_a_formula(begins: str) -> None:
 def test_ids_that_annif_cannot_read_are_refused() -> None:
     for label in ("honey bees", "a>b", "<a"):
         with pytest.raises(InputError, match="which Annif's TSV cannot hold; export jsonl or csv"):
-            list(exported(decided("d", "Bees", "", [label]), "tsv"))
+            list(export_lines(decided("d", "Bees", "", [label]), "tsv"))
 
 
 def test_verdicts_that_stand_with_all_that_is_known_of_them(path: Path) -> None:
-    found = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
-    assert [(each["document"], each["reviewer"], each["label"], each["verdict"]) for each in found] == [
+    verdicts = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
+    assert [(each["document"], each["reviewer"], each["label"], each["verdict"]) for each in verdicts] == [
         ("d1", "Ann", "http://x.org/bee", "accept"),
         ("d1", "Ann", "wasp", "accept"),
         ("d1", "Ann", "tax", "reject"),
@@ -133,20 +162,21 @@ def test_verdicts_that_stand_with_all_that_is_known_of_them(path: Path) -> None:
         ("d1", "Ben", "tax", "accept"),
         ("elsewhere", "client", "tax", "accept"),
     ]
-    assert {"time", "rank", "confidence", "model"} <= found[0].keys()
+    assert {"time", "rank", "confidence", "model"} <= verdicts[0].keys()
 
 
 def test_statistics_by_hand(path: Path) -> None:
-    found = json.loads(printed(path, "--json"))
+    statistics = json.loads(printed(path, "--json"))
     # Ann and Ben both judged bee (same) and tax (different): observed 1/2, expected 1/2 * 1 = 1/2.
-    assert found["kappa"] == [
+    assert statistics["kappa"] == [
         {"reviewers": ["Ann", "Ben"], "kappa": 0.0},
         {"reviewers": ["Ann", "client"], "kappa": None},
         {"reviewers": ["Ben", "client"], "kappa": None},
     ]
-    assert (found["all_documents"], found["documents"], found["done"], found["verdicts"]) == (3, 2, 1, 6)
-    assert found["differences"] == 1
-    assert found["accepted_share"] == pytest.approx(5 / 6)
+    counts = [statistics[name] for name in ("all_documents", "documents", "done", "verdicts")]
+    assert counts == [3, 2, 1, 6]
+    assert statistics["differences"] == 1
+    assert statistics["accepted_share"] == pytest.approx(5 / 6)
     text = printed(path)
     assert "3, 2 with verdicts, 1 finished" in text
     assert "83% of the suggestions with a verdict were accepted" in text
@@ -203,7 +233,7 @@ def test_a_copy_that_was_made_without_its_journal_is_said_to_be_one(tmp_path: Pa
     before = (tmp_path / "copy").read_bytes()
     for _ in range(2):
         with pytest.raises(InputError, match=r"copy: holds no review; .*copy-wal"):
-            ReviewFile.to_read(tmp_path / "copy")
+            ReviewFile.open_existing(tmp_path / "copy")
     with pytest.raises(InputError, match="holds no review"):
         ReviewFile(tmp_path / "copy", read_only=True)
     assert (tmp_path / "copy").read_bytes() == before

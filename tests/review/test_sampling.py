@@ -10,22 +10,22 @@ import pytest
 from tagwright import zero_shot
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
-from tagwright.review.sampling import far_apart, sample, uncertainty
+from tagwright.review.sampling import farthest_first, sample, uncertainty
 from tagwright.types import Document, Run
 
 DOCUMENTS = [Document(str(number), "x" * (number + 1)) for number in range(20)]
 
 
 def test_a_random_sample_has_no_document_twice_and_is_drawn_by_the_seed() -> None:
-    found = sample(DOCUMENTS, 8)
-    assert len(set(found)) == 8
-    assert sample(DOCUMENTS, 8) == found != sample(DOCUMENTS, 8, seed=1)
+    sampled = sample(DOCUMENTS, 8)
+    assert len(set(sampled)) == 8
+    assert sample(DOCUMENTS, 8) == sampled != sample(DOCUMENTS, 8, seed=1)
     assert sorted(sample(DOCUMENTS, 50)) == list(range(20))
 
 
 def test_a_sample_by_length_has_one_of_each_stratum() -> None:
-    found = sample(DOCUMENTS[::-1], 4, "length")
-    lengths = sorted(20 - place for place in found)
+    sampled = sample(DOCUMENTS[::-1], 4, "length")
+    lengths = sorted(20 - place for place in sampled)
     assert [(length - 1) // 5 for length in lengths] == [0, 1, 2, 3]
     assert sample([], 4, "length") == []
 
@@ -33,9 +33,9 @@ def test_a_sample_by_length_has_one_of_each_stratum() -> None:
 def test_the_most_uncertain_document_is_the_one_whose_suggestions_may_be_right_or_not() -> None:
     run = Run.from_rows([{0: 3.0, 1: 2.0}, {0: 3.0, 1: 2.0}, {0: 3.0, 1: 2.0}])
     sure = np.array([0.99, 0.01, 0.5, 0.5, 0.9, 0.3])
-    found = uncertainty(run.rescored(run.scores, sure))
-    assert np.argsort(-found).tolist() == [1, 2, 0]
-    assert found[1] == pytest.approx(2.0)
+    bits = uncertainty(run.rescored(run.scores, sure))
+    assert np.argsort(-bits).tolist() == [1, 2, 0]
+    assert bits[1] == pytest.approx(2.0)
 
 
 def test_only_labels_that_may_be_suggested_count_for_uncertainty() -> None:
@@ -53,8 +53,8 @@ def test_only_labels_that_may_be_suggested_count_for_uncertainty() -> None:
 def test_the_sample_is_far_apart() -> None:
     angles = np.radians([0, 2, 4, 90, 91, 45])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    assert far_apart(vectors, 3) == [0, 4, 5]
-    assert len(set(far_apart(np.ones((4, 1), np.float32), 4))) == 4
+    assert farthest_first(vectors, 3) == [0, 4, 5]
+    assert len(set(farthest_first(np.ones((4, 1), np.float32), 4))) == 4
 
 
 def test_uncertainty_needs_confidences() -> None:

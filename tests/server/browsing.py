@@ -17,7 +17,7 @@ import uvicorn
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refit, Refitter
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.types import Document, Label

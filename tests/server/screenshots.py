@@ -14,7 +14,7 @@ from tests.server.browsing import VIEWS, chromium, look, served, visiting
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.review.file import ReviewFile
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import zero_shot
 from tagwright.types import Document, Label, Section

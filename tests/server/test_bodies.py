@@ -27,7 +27,7 @@ from tagwright.server.application import application
 from tagwright.server.problems import Problem
 from tagwright.server.request_bodies import DEPTH, FIELDS, FORM, ITEMS, MULTIPART, PARTS, parse_json
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Document
 

@@ -12,7 +12,7 @@ from tests.server.browsing import DESK, PHONE, chromium, served, violations, vis
 from tests.server.conftest import LABELS, word_tagger
 
 from tagwright.review.file import ReviewFile
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Document
 

@@ -26,7 +26,7 @@ from tagwright.server.application import application
 from tagwright.server.follower import Follower, language_of
 from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import follow, place_to_save, saved_models, use_trained
 

@@ -11,8 +11,8 @@ from tests.server.conftest import word_tagger
 
 from tagwright.errors import TagwrightError
 from tagwright.monitoring import Watch, append
-from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
+from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel

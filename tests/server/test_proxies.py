@@ -21,7 +21,7 @@ from tagwright.server.application import application
 from tagwright.server.audit import Audit
 from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Document
 

@@ -27,7 +27,7 @@ from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
 from tagwright.server.options import ServerOptions
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import listen, open_review, place_to_save, saved_models, store_learnt, use_trained
 from tagwright.types import Document, Label
@@ -176,7 +176,7 @@ def test_documents_that_clients_send_keep_their_texts(tmp_path: Path, caplog: py
     unknown = "1 of 5 subjects are not in the vocabulary and are left out"
     assert caplog.messages == [unknown]
     assert {event.reviewer for event in Decisions(file).current()} == {"Koha"}
-    documents, labels, judged = Review(model, file).labelled()
+    documents, labels, judged = Review(model, file).training_data()
     assert [document.text for document in documents] == ["Honey bees", "Taxes"]
     assert [dict(document.metadata) for document in documents] == [{"author": ("A. Low",)}, {}]
     assert labels == [["http://x.org/bee"], ["http://x.org/tax", "http://x.org/bee"]]
@@ -195,7 +195,7 @@ def test_an_id_that_is_known_with_another_text_brings_its_labels_to_no_other_tex
     ):
         sent = [{"text": text, "document_id": id_, "subjects": [{"uri": uri}]} for id_, text, uri in batch]
         store_learnt(file, model, sent, "Koha")
-    documents, labels, _ = Review(model, file).labelled()
+    documents, labels, _ = Review(model, file).training_data()
     assert {each.text: found for each, found in zip(documents, labels, strict=True)} == {
         "Apple orchards": [orchard], "Honey bees": [bee, orchard], "Taxes": [tax], "Hives": [bee], "Income": [tax],
     }  # fmt: skip

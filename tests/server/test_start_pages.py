@@ -71,7 +71,7 @@ def test_suggestions_are_copied_as_names_table_addresses_and_fields_of_marc(clie
     assert copied(page, "TSV").splitlines()[0] == "id\tnotation\tname\tscore\tconfidence"
     assert "\n'=o\t\tOrchards\t" in copied(page, "TSV")  # no formula in a spreadsheet
     assert copied(page, "URI") == "http://x.org/1\n=o"
-    assert copied(page, "MARC") == "=650  \\7$aBees$0http://x.org/1$2gnd\n=650  \\7$aOrchards$0(gnd)=o$2gnd"
+    assert copied(page, "MARC") == "=650  \\7$aBees$0http://x.org/1$2gnd\n=650  \\7$aOrchards$0(DE-588)=o$2gnd"
     assert "$2local" in copied(client.post("/", data={"text": TEXT}).text, "MARC")
 
 

@@ -25,13 +25,13 @@ from tagwright.combining.ranking_trees import BoostedTrees, BoostingOptions, gro
 from tagwright.core.cache import Cache
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.models import Models
-from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
+from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refitter, refit_combiner
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
 

@@ -29,7 +29,7 @@ from tagwright.readers.documents.files import open_sources
 from tagwright.review.file import ReviewFile
 from tagwright.server import serving
 from tagwright.server.review.refit import Refitter
-from tagwright.server.review.session import Labelled, Review
+from tagwright.server.review.review import Review, TrainingData
 from tagwright.tagger import Tagger
 from tagwright.types import Document
 
@@ -139,13 +139,13 @@ def _learn(folder: Path, together: Callable[[], None], _: int) -> None:
     serving.__dict__["language_of"] = lambda _: "en"  # it takes longer than all the rest
     (model,) = serving.saved_models([str(folder / "model")])
 
-    def better(tagger: Tagger, __: Labelled) -> Tagger:
+    def better(tagger: Tagger, __: TrainingData) -> Tagger:
         measured = {"nDCG@5": {"before": 0.25, "after": 0.5}}
         return replace(tagger.restrict([NAMES[0]]), training={"before": tagger.training, "combined": measured})
 
     refitter = Refitter(Review(model, ReviewFile(folder / "reviews.sqlite")), better, folder / "model")
     together()
-    said = " ".join(refitter._train(Labelled([Document("1", "Bees")], [[NAMES[0]]], [set()])))
+    said = " ".join(refitter._train(TrainingData([Document("1", "Bees")], [[NAMES[0]]], [set()])))
     if "saved as" not in said:
         raise TagwrightError(said)
 

@@ -23,7 +23,7 @@ from tagwright.types import Run
 
 if TYPE_CHECKING:  # loading a tagger needs no evaluation and no method
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.dataset import TaskArguments
+    from tagwright.evaluation.dataset import EvaluationArguments
     from tagwright.evaluation.scores import Scores
     from tagwright.evaluation.significance import Comparisons
 
@@ -137,7 +137,7 @@ def evaluate(
     train: Texts | None = None,
     measures: Sequence[str] | None = None,
     progress: bool = True,
-    **rules: Unpack[TaskArguments],
+    **rules: Unpack[EvaluationArguments],
 ) -> Scores:
     """Score a tagger, or a run, against gold labels: `evaluate(...)["nDCG@5"]` is a Score(value, low, high).
 
@@ -155,13 +155,13 @@ def evaluate(
     """
     from tagwright.evaluation import dataset, scores
 
-    scores.check_names(measures or ())
+    scores.check_measures(measures or ())
     if isinstance(gold, Run):
         if not isinstance(found, Run):
             raise ConfigError("a tagger is scored on documents; give them, with their labels")
         _check_rules_of_runs(rules)
         known = None if labels is None else to_vocabulary(labels)
-        size, above = (None, None) if known is None else (len(known), dataset.above(known))
+        size, above = (None, None) if known is None else (len(known), dataset.ancestors_in(known))
         return scores.evaluate(found, gold, labels=size, above=above, measures=measures)
     with silence(not progress):
         task, runs = _tagged({"": found}, gold, y, labels, train, rules, measures)
@@ -176,7 +176,7 @@ def compare(
     train: Texts | None = None,
     measures: Sequence[str] | None = None,
     progress: bool = True,
-    **rules: Unpack[TaskArguments],
+    **rules: Unpack[EvaluationArguments],
 ) -> Comparisons:
     """Compare taggers or runs, every two of them, by paired tests: `compare(one, other, ..., documents)`.
 
@@ -190,18 +190,18 @@ def compare(
     (1.0, 1.0, 0.0)
     """
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.scores import check_names
+    from tagwright.evaluation.scores import check_measures
     from tagwright.evaluation.significance import compare_all
 
     *given, gold = found or (None,)
     named = _named(given)
-    check_names(measures or ())
+    check_measures(measures or ())
     if isinstance(gold, Run):
         if not all(isinstance(each, Run) for each in named.values()):
             raise ConfigError("a tagger is compared on documents; give them, with their labels, as the last argument")
         _check_rules_of_runs(rules)
         runs = {name: each for name, each in named.items() if isinstance(each, Run)}
-        above = None if labels is None else dataset.above(to_vocabulary(labels))
+        above = None if labels is None else dataset.ancestors_in(to_vocabulary(labels))
         return compare_all(runs, gold, above=above, measures=measures)
     with silence(not progress):
         task, runs = _tagged(named, gold, y, labels, train, rules, measures)
@@ -216,7 +216,7 @@ def report(
     labels: Labels | None = None,
     train: Texts | None = None,
     progress: bool = True,
-    **rules: Unpack[TaskArguments],
+    **rules: Unpack[EvaluationArguments],
 ) -> Scores | Comparisons:
     """Write the page of `evaluate --report` or, for several taggers or runs, of `compare --report`; return the numbers.
 
@@ -245,11 +245,11 @@ def report(
         return compared
 
 
-def _check_rules_of_runs(rules: TaskArguments) -> None:
+def _check_rules_of_runs(rules: EvaluationArguments) -> None:
     """Raise UnknownOptionError for an unknown argument, ConfigError for conditions, which need documents."""
     from tagwright.evaluation import dataset
 
-    check_names(rules, dataset.TaskArguments.__annotations__)
+    check_names(rules, dataset.EvaluationArguments.__annotations__)
     arranged = rules.get("per_branch") or rules.get("hierarchy", "ranked") != "ranked"
     if arranged or rules.get("only") or rules.get("without"):
         raise ConfigError("conditions on labels need documents; give them, with their labels, in place of a run")
@@ -277,14 +277,14 @@ def _tagged(
     y: Iterable[Any] | None,
     labels: Labels | None,
     train: Texts | None,
-    rules: TaskArguments,
+    rules: EvaluationArguments,
     measures: Sequence[str] | None = None,
 ) -> tuple[dataset.EvaluationSet, dict[str, Run]]:
     """The evaluation set, and what each tagger and run suggests for it."""
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.scores import depth
+    from tagwright.evaluation.scores import greatest_k
 
-    check_names(rules, dataset.TaskArguments.__annotations__)
+    check_names(rules, dataset.EvaluationArguments.__annotations__)
     taggers = [each for each in found.values() if isinstance(each, Tagger)]
     if taggers:
         vocabulary = taggers[0].vocabulary
@@ -296,10 +296,10 @@ def _tagged(
         if list(other.vocabulary.ids) != list(vocabulary.ids):
             raise ConfigError("the taggers have different vocabularies; give them one: tagger.with_labels(labels)")
     seen = None if train is None else _corpus(train, None)
-    task = dataset.task(_corpus(gold, y), vocabulary, seen, **rules)
-    deepest = max(dataset.DEPTH, depth(measures or ()))
+    task = dataset.evaluation_set(_corpus(gold, y), vocabulary, seen, **rules)
+    deepest = max(dataset.DEPTH, greatest_k(measures or ()))
     runs = {
-        name: task.aligned(each) if isinstance(each, Run) else dataset.tag(each, task, deepest)
+        name: task.align(each) if isinstance(each, Run) else dataset.tag(each, task, deepest)
         for name, each in found.items()
     }
     return task, runs

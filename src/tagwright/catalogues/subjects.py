@@ -1,46 +1,83 @@
-"""Suggested subjects as fields of MARC 21: 650 with the subject, and 883, linked to it, with where it comes from."""
+"""Subjects as fields of MARC 21: 650 with the subject, and 883, linked to it, with where it comes from."""
 
 import re
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, NamedTuple, TypeAlias
 
 from tagwright import __version__
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, option
-from tagwright.readers.documents.catalogue import Field
+from tagwright.readers.documents.catalogue import Field, source_code
 from tagwright.readers.documents.sections import one_line
-from tagwright.tagger import Suggestion
-from tagwright.types import Run
+from tagwright.types import Label, Run
 
-Suggested = Callable[[str, int], Sequence[Suggestion]]
-"Control number and place of a record -> its suggested subjects, best first."
+Assigned: TypeAlias = Literal["0", "1", "2"]
+"The first indicator of 883: by a machine alone, by a machine and a person who accepted it, or by a person alone."
 
 
-def suggested_by(run: Run, ids: Sequence[str], places: Sequence[int], vocabulary: Vocabulary) -> Suggested:
-    """The suggestions of a run over documents with these ids at these places; none for other records.
+class NewSubject(NamedTuple):
+    """A subject to add. date: when it was assigned, YYYYMMDD, "" for the date of the copy; language: of the name."""
+
+    id: str
+    name: str
+    confidence: float | None = None
+    assigned: Assigned = "0"
+    date: str = ""
+    language: str = ""
+
+    @classmethod
+    def of(
+        cls, label: Label, confidence: float | None = None, assigned: Assigned = "0", date: str = ""
+    ) -> "NewSubject":
+        """A label by its preferred name."""
+        language = next((code for code, name in label.languages if name == label.name), "")
+        return cls(label.id, label.name, confidence, assigned, date, language)
+
+
+OfRow: TypeAlias = Callable[[int], Sequence[NewSubject] | None]
+"A row of a corpus -> the subjects of this document, best first; None to leave its record as it is."
+
+Suggested: TypeAlias = Callable[[str, int], Sequence[NewSubject] | None]
+"The same by control number and place of a record."
+
+
+def suggested_by(of_row: OfRow, ids: Sequence[str], places: Sequence[int]) -> Suggested:
+    """The subjects of documents with these ids at these places; None for other records.
 
     A record is found by its place, since numbers may be repeated: the id of a later document is `1#3`.
     """
     rows = {place: row for row, place in enumerate(places)}
 
-    def suggested(number: str, place: int) -> list[Suggestion]:
+    def suggested(number: str, place: int) -> Sequence[NewSubject] | None:
         row = rows.get(place)
         if row is None or not (ids[row] == number or ids[row].startswith(f"{number}#")):
-            return []
-        one = run.take([row])
-        labels = map(vocabulary.__getitem__, one.labels.tolist())
-        sure = [None] * len(one.labels) if one.confidences is None else one.confidences.tolist()
-        found = zip(labels, one.scores.tolist(), sure, strict=True)
-        return [Suggestion(label.id, label.name, score, confidence) for label, score, confidence in found]
+            return None
+        return of_row(row)
 
     return suggested
+
+
+def of_run(run: Run, vocabulary: Vocabulary) -> Callable[[int], list[NewSubject]]:
+    """The suggestions of a run, by row."""
+
+    def of_row(row: int) -> list[NewSubject]:
+        one = run.take([row])
+        confidences = [None] * len(one.labels) if one.confidences is None else one.confidences.tolist()
+        labels = map(vocabulary.__getitem__, one.labels.tolist())
+        return [NewSubject.of(label, confidence) for label, confidence in zip(labels, confidences, strict=True)]
+
+    return of_row
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
     """What the fields say of all subjects. source: the code of the vocabulary, as MARC lists them (gnd, lcsh, stw).
 
-    date: of the suggestions, YYYYMMDD. agency: the code of the library, "" for none. Raises ConfigError.
+    date: of the copy, YYYYMMDD. agency: the code of the library, "" for none. Raises ConfigError.
     """
 
     source: str
@@ -60,35 +97,105 @@ class Provenance:
                 )
 
 
-def fields_of(subjects: Sequence[Suggestion], provenance: Provenance, last_link: int = 0) -> list[Field]:
+class _Source(NamedTuple):
+    """How records name a vocabulary. address: how its ids begin, after http://.
+
+    agency: MARC's code of the library that numbers it, "" where records have addresses. indicator: the second one of
+    650, 7 where $2 names the vocabulary.
+    """
+
+    address: str
+    agency: str = ""
+    indicator: str = "7"
+
+
+_SOURCES: Mapping[str, _Source] = {
+    "gnd": _Source("d-nb.info/gnd/", "DE-588"),
+    "fast": _Source("id.worldcat.org/fast/", "OCoLC"),
+    "lcsh": _Source("id.loc.gov/authorities/subjects/", indicator="0"),
+    "mesh": _Source("id.nlm.nih.gov/mesh/", indicator="2"),
+    "yso": _Source("www.yso.fi/onto/yso/"),
+    "kauno": _Source("www.yso.fi/onto/kauno/"),
+    "agrovoc": _Source("aims.fao.org/aos/agrovoc/"),
+    "eurovoc": _Source("eurovoc.europa.eu/"),
+    "stw": _Source("zbw.eu/stw/descriptor/"),
+    "aat": _Source("vocab.getty.edu/aat/"),
+}
+"MARC's code of a vocabulary -> how its subjects are written."
+
+
+def recognised(ids: Iterable[str]) -> tuple[str, str]:
+    """MARC's code of the vocabulary that most of the first ids are of, and how these begin; blank if it is not known.
+
+    >>> recognised(["http://d-nb.info/gnd/4006216-6", "gnd:4058047-7"]), recognised(["4006216-6"])
+    (('gnd', 'd-nb.info/gnd/'), ('', ''))
+    """
+    some = list(islice(ids, 1000))
+    counts = Counter(code for each in some for code in _SOURCES if _number(each, code) not in ("", each))
+    ((code, count),) = counts.most_common(1) or [("", 0)]
+    return (code, _SOURCES[code].address) if 2 * count > len(some) else ("", "")
+
+
+def fields_of(
+    subjects: Sequence[NewSubject], provenance: Provenance, record: Sequence[Field] = (), earlier: Sequence[Field] = ()
+) -> list[Field]:
     r"""The fields to add to a record, those of the subjects first.
 
-    last_link: the highest link number ($8) of the record; each subject and its provenance get the next one.
+    record: its other fields. A subject that one of them has is left out, and links ($8) begin above theirs. earlier:
+    fields of an earlier copy, which these replace: what is the same keeps its date, so that a copy of a copy is equal.
 
-    >>> bees = Suggestion("http://x.org/1", "Bees", 1.0, confidence=0.825)
-    >>> subject, provenance = fields_of([bees], Provenance(source="gnd", date="20260131", method="tagwright"), 2)
+    >>> bees = NewSubject("http://x.org/1", "Bees", confidence=0.825)
+    >>> subject, origin = fields_of([bees], Provenance(source="zoo", date="20260131", method="tagwright"))
     >>> subject.subfields
-    (('8', '3\\p'), ('a', 'Bees'), ('0', 'http://x.org/1'), ('2', 'gnd'))
-    >>> provenance.subfields
-    (('8', '3\\p'), ('a', 'tagwright'), ('c', '0.825'), ('d', '20260131'))
+    (('8', '1\\p'), ('a', 'Bees'), ('0', 'http://x.org/1'), ('2', 'zoo'))
+    >>> origin
+    Field(tag='883', indicators='0 ', subfields=(('8', '1\\p'), ('a', 'tagwright'), ('c', '0.825'), ('d', '20260131')))
     """
-    linked = [(("8", f"{number}\\p"), subject) for number, subject in enumerate(subjects, last_link + 1)]
-    fields = [subject_field(subject, provenance.source) for subject in subjects]
-    return [
-        *(field._replace(subfields=(link, *field.subfields)) for (link, _), field in zip(linked, fields, strict=True)),
-        *(Field("883", "0 ", (link, *_origin(subject, provenance))) for link, subject in linked),
-    ]
+    dates, link = _dates(earlier), max((int(each) for each in _links(record, r"(\d{1,9}).*")), default=0)
+    fields, origins = list[Field](), list[Field]()
+    for each in subjects:
+        field = subject_field(each.id, each.name, provenance.source, each.language)
+        if _has(record, field):
+            continue
+        link += 1
+        origin = _origin(each, provenance, each.date or provenance.date)
+        if date := dates.get((_unlinked(field), _unlinked(origin))):
+            origin = _origin(each, provenance, each.date or date)
+        fields.append(_linked(field, link))
+        origins.append(_linked(origin, link))
+    return [*fields, *origins]
 
 
-def subject_field(subject: Suggestion, source: str) -> Field:
-    r"""The field 650 of a subject. source: the code of the vocabulary.
+def written_before(fields: Sequence[Field]) -> set[int]:
+    """The places of the fields that an earlier copy added: 883 with our name, and each 650 that is linked to one.
 
-    >>> mnemonic(subject_field(Suggestion("7", "Bees for $1", 1.0), "gnd"))
-    '=650  \\7$aBees for {dollar}1$0(gnd)7$2gnd'
+    A 650 without its link ($8), or with one to the 883 of others too, is a cataloguer's.
     """
-    number = _control_number(subject, source)
-    subfields = ("a", one_line(subject.name)), *([("0", number)] if number else []), ("2", source)
-    return Field("650", " 7", subfields)
+    origins = {place for place, each in enumerate(fields) if each.tag == "883"}
+    own = {place for place in origins if any(map(_is_own_name, fields[place].values("a")))}
+    links = _links(fields[place] for place in own) - _links(fields[place] for place in origins - own)
+    subjects = {place: _links([each]) for place, each in enumerate(fields) if each.tag == "650"}
+    return own | {place for place, linked in subjects.items() if linked and linked <= links}
+
+
+def subject_field(label_id: str, name: str, source: str, language: str = "") -> Field:
+    r"""The field 650 of a subject. source: the code of the vocabulary. language: of the name, where codes differ by it.
+
+    >>> mnemonic(subject_field("7", "Bees for $1", "zoo"))
+    '=650  \\7$aBees for {dollar}1$0(zoo)7$2zoo'
+    >>> mnemonic(subject_field("http://d-nb.info/gnd/4058047-7", "Sonne", "gnd"))
+    '=650  \\7$aSonne$0(DE-588)4058047-7$2gnd'
+    >>> mnemonic(subject_field("D001516", "Bees", "mesh"))
+    '=650  \\2$aBees$0http://id.nlm.nih.gov/mesh/D001516'
+    >>> mnemonic(subject_field("http://www.yso.fi/onto/yso/p3147", "bin", "yso", "sv"))
+    '=650  \\7$abin$0http://www.yso.fi/onto/yso/p3147$2yso/swe'
+    """
+    suffix = {"fi": "/fin", "sv": "/swe", "en": "/eng", "se": "/sme"}.get(language, "")
+    number = "" if label_id == name else _control_number(one_line(label_id), source)
+    indicator = _SOURCES[source].indicator if source in _SOURCES else "7"
+    code = f"{source}{suffix}" if source in ("yso", "kauno") else source
+    parts = ("a", one_line(name)), *([("0", number)] if number else []), *([("2", code)] if indicator == "7" else [])
+    return Field("650", f" {indicator}", parts)
 
 
 def mnemonic(field: Field) -> str:
@@ -97,15 +204,71 @@ def mnemonic(field: Field) -> str:
     return f"={field.tag}  {field.indicators.replace(' ', chr(92))}{''.join(subfields)}"
 
 
-def _control_number(subject: Suggestion, source: str) -> str:
-    """The id as $0 has it: an address, or a number after its system in parentheses; "" where the name is the id."""
-    if subject.id == subject.name:
-        return ""
-    label_id = one_line(subject.id)
+def _control_number(label_id: str, source: str) -> str:
+    """The id as $0 has it: a number after the code of its agency in parentheses, or an address."""
+    code = source.partition("/")[0]
+    if code in _SOURCES and (number := _number(label_id, code)):
+        address, agency, _ = _SOURCES[code]
+        if code == "fast":
+            number = f"fst{number.removeprefix('fst').lstrip('0'):0>8}"
+        if agency:
+            return f"({agency}){number}"
+        return label_id if label_id.startswith("http") else f"http://{address}{number}"
     return label_id if re.match(r"https?://|\(", label_id) else f"({source}){label_id}"
 
 
-def _origin(subject: Suggestion, provenance: Provenance) -> tuple[tuple[str, str], ...]:
+def _number(label_id: str, code: str) -> str:
+    """The number of an id of this vocabulary, an address, `gnd:4006216-6`, or itself; "" for another form."""
+    begin = rf"(?:https?://(?:{re.escape(_SOURCES[code].address)})|{code}[:/])?"
+    return match[1] if (match := re.fullmatch(rf"{begin}([^\s/:()]+)", label_id)) else ""
+
+
+def _origin(subject: NewSubject, provenance: Provenance, date: str) -> Field:
+    """The field 883 of a subject, without its link."""
     confidence = [] if subject.confidence is None else [("c", f"{subject.confidence:.4g}")]
     agency = [("q", provenance.agency)] if provenance.agency else []
-    return ("a", provenance.method), *confidence, ("d", provenance.date), *agency
+    return Field("883", f"{subject.assigned} ", (("a", provenance.method), *confidence, ("d", date), *agency))
+
+
+def _is_own_name(process: str) -> bool:
+    return process.split(" ", 1)[0].lower() == "tagwright"
+
+
+def _linked(field: Field, link: int) -> Field:
+    return field._replace(subfields=(("8", f"{link}\\p"), *field.subfields))
+
+
+def _links(fields: Iterable[Field], pattern: str = r"(\d+\\p)") -> set[str]:
+    """What a pattern finds in the links of these fields."""
+    found = (re.fullmatch(pattern, value) for field in fields for value in field.values("8"))
+    return {match[1] for match in found if match}
+
+
+def _unlinked(field: Field) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """A field but for its link, and the date of an origin."""
+    kept = ((code, unicodedata.normalize("NFC", value)) for code, value in field.subfields)
+    without = "8d" if field.tag == "883" else "8"
+    return field.indicators, tuple((code, value) for code, value in kept if code not in without)
+
+
+def _dates(earlier: Sequence[Field]) -> dict[tuple[object, object], str]:
+    """A subject and its origin -> the date of the origin."""
+    subjects = {link: field for field in earlier if field.tag == "650" for link in field.values("8")}
+    origins = ((field, link) for field in earlier if field.tag == "883" for link in field.values("8"))
+    return {
+        (_unlinked(subjects[link]), _unlinked(origin)): "".join(origin.values("d")[:1])
+        for origin, link in origins
+        if link in subjects
+    }
+
+
+def _has(record: Collection[Field], new: Field) -> bool:
+    """Whether a field of the record is this subject, by its number or, without subdivisions, by its name."""
+
+    def name(field: Field) -> tuple[str, str, list[str]]:
+        source = source_code(field.joined("2"))
+        texts = [unicodedata.normalize("NFC", value).rstrip(" .,") for value in field.values("abcdvxyz")]
+        return field.indicators[1:], source, texts
+
+    numbers, named = {*new.values("0")}, name(new)
+    return any(numbers & {*each.values("0")} or name(each) == named for each in record if each.tag[:1] == "6")

@@ -14,7 +14,8 @@ import numpy as np
 from tagwright.core.atomic import delete, scratch_folder
 from tagwright.core.checked import shown
 from tagwright.core.progress import bar
-from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
+from tagwright.encoders import four_bit
+from tagwright.encoders.architecture import FOUR_BIT, Architecture, architecture_of, read_architecture
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.compiled import Computed, is_installed
 from tagwright.encoders.device import Precision, current_settings, model_settings, uses_gpu
@@ -225,6 +226,8 @@ class BiEncoder:
             tokenizer: object = self._source.tokenizer
         elif file and file.is_file():
             tokenizer = read_tokenizer(file)
+        elif isinstance(forward := self._forward, Transformer):
+            tokenizer = forward.tokenizer
         else:
             tokenizer = getattr(self.model.tokenizer, "backend_tokenizer", self.model.tokenizer)
         return Fertility(tokenizer) if isinstance(tokenizer, tokenizers.Tokenizer) else None
@@ -238,7 +241,11 @@ class BiEncoder:
                 self._source.save(folder)
             elif not isinstance(self._source, Path):
                 return self._source
-            return load_model(self._source if isinstance(self._source, Path) else folder, self._architecture)
+            elif (self._source / FOUR_BIT).is_file():
+                four_bit.write_model(self._source / FOUR_BIT, folder)
+            else:
+                folder = self._source
+            return load_model(folder, self._architecture)
 
     def trainable(self) -> EncoderModel:
         """What is trained: of a static encoder a table of its own, which needs no sentence-transformers."""

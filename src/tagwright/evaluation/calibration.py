@@ -1,9 +1,9 @@
 """Measure the calibration of confidences.
 
-Two questions. Calibration: of the labels that are called 70% sure, are 70% right? `calibration_error`, the Brier score
-and `reliability` tell. Selection: are the surest labels right more often than the others? `risk_coverage` and its areas
-tell. All look at suggestions of many documents together, and the intervals draw documents anew, because the suggestions
-of one document are right or wrong together.
+Two questions. Calibration: of the suggestions with a confidence of 0.7, are 70% right? `calibration_error`, the Brier
+score and `reliability` answer it. Selection: are confident suggestions right more often than others? `risk_coverage`
+and the areas under it, AURC and AUGRC, answer it. The measures pool the suggestions of all documents; the bootstrap
+draws documents, not suggestions, since the suggestions of one document are right or wrong together.
 """
 
 import math
@@ -20,28 +20,22 @@ from tagwright.tagger.acceptance import surest_first, threshold_for_missed, thre
 from tagwright.types import Doubles, Longs, Mask, Run
 
 BINS = 10
-"Bins of a calibration error (Naeini et al. 2015 take 10 too); more of them measure the noise of small samples."
+"Bins of a calibration error, as in Naeini et al. 2015; with more of them, small samples would measure noise."
 
-DEPTHS = (5, 10)
-"The calibration error is measured on the first 5, and the first 10, suggestions of each document."
-
-ACCEPTABLE = 10
-"Suggestions of each document that can be accepted or not, when AURC and AUGRC are computed."
-
-MISSED, WRONG = (0.5, 0.3, 0.2, 0.1), (0.5, 1.0, 2.0)
-"Bounds for which thresholds are given: of the share of labels that are missed, and of wrong labels per document."
+SELECTION_DEPTH = 10
+"Suggestions of each document that can be accepted, for AURC, AUGRC and bounds of wrong labels."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """Suggestions for a number of documents, with their confidence, and whether they are right.
+    """Suggestions of all documents, pooled: their confidence, and whether they are right.
 
-    gold: (documents,) how many gold labels each document has. rows: (suggestions,) the document of each. ranks:
-    (suggestions,) from 1. confidence: (suggestions,) from 0 to 1. right: (suggestions,) whether the label is a gold
-    label of its document.
+    gold_counts: (documents,) gold labels of each document. rows: (suggestions,) the document of each. ranks:
+    (suggestions,) in its document, from 1. confidence: (suggestions,) from 0 to 1. right: (suggestions,) whether the
+    label is a gold label of its document.
     """
 
-    gold: Longs
+    gold_counts: Longs
     rows: Longs
     ranks: Longs
     confidence: Doubles
@@ -49,31 +43,31 @@ class Judged:
 
     @classmethod
     def of(cls, run: Run, confidence: NDArray[np.floating], gold: Run) -> Self:
-        """Look the suggestions of a run up among the gold labels. confidence: (suggestions,), aligned with the run.
+        """Judge the suggestions of a run by the gold labels.
 
-        Raises ValueError when there is not one confidence from 0 to 1 for each suggestion.
+        confidence: (suggestions,) in the order of the run. Raises ValueError for another number of confidences, or one
+        that is not from 0 to 1.
         """
         if confidence.shape != run.labels.shape:
             raise ValueError(f"{len(confidence)} confidences for {len(run.labels)} suggestions")
         if not ((confidence >= 0) & (confidence <= 1)).all():
             raise ValueError("a confidence is not a number from 0 to 1")
-        sizes = np.diff(gold.indptr)
-        return cls(sizes, run.rows, run.ranks, confidence.astype(np.float64), run.held_by(gold))
+        return cls(np.diff(gold.indptr), run.rows, run.ranks, confidence.astype(np.float64), run.held_by(gold))
 
     @property
     def documents(self) -> int:
         """Number of documents, with or without suggestions."""
-        return len(self.gold)
+        return len(self.gold_counts)
 
-    def first(self, k: int) -> "Judged":
-        """The first k suggestions of each document."""
-        kept = self.ranks <= k
-        rows, ranks = self.rows[kept], self.ranks[kept]
-        return Judged(self.gold, rows, ranks, self.confidence[kept], self.right[kept])
+    def top(self, k: int) -> "Judged":
+        """Return the first k suggestions of each document."""
+        first = self.ranks <= k
+        rows, ranks = self.rows[first], self.ranks[first]
+        return Judged(self.gold_counts, rows, ranks, self.confidence[first], self.right[first])
 
 
 class ReliabilityBin(NamedTuple):
-    """Suggestions of similar confidence: how many, their mean confidence, and the share of them that is right."""
+    """Suggestions of similar confidence: their number, their mean confidence, and the share that is right, 0 to 1."""
 
     suggestions: int
     confidence: float
@@ -81,10 +75,10 @@ class ReliabilityBin(NamedTuple):
 
 
 class RiskCoverage(NamedTuple):
-    """The effect of accepting all suggestions above a confidence, with a point for each confidence.
+    """A curve of selective prediction, with a point for each different confidence.
 
     threshold: (points,) falling; suggestions with at least this confidence are accepted. coverage: (points,) the share
-    of the suggestions that is accepted. risk: (points,) the share of wrong ones among the accepted.
+    of all suggestions that is accepted. risk: (points,) the share of the accepted that is wrong.
     """
 
     threshold: Doubles
@@ -93,12 +87,12 @@ class RiskCoverage(NamedTuple):
 
 
 class Threshold(NamedTuple):
-    """The confidence from which suggestions are to be accepted, if a document is to be expected to keep a bound.
+    """A confidence threshold for accepting suggestions that bounds the expected loss of a document.
 
-    rule: "missed", the share of its gold labels that are not accepted; "wrong", how many that are accepted are wrong.
-    first: how many suggestions of a document are considered; with fewer, more is missed. confidence: None where no
-    threshold can promise it. accepted: labels that are accepted then, per document. What is guaranteed: see
-    tagger/acceptance.py.
+    rule: the loss: "missed", the share of gold labels that are not accepted, or "wrong", the number of wrong labels
+    that are accepted. bound: of the expected loss. first: suggestions of a document that can be accepted. confidence:
+    the threshold; None where no threshold keeps the bound. accepted: the mean number of labels that are then accepted
+    for a document. The guarantee is that of conformal risk control, see tagger/acceptance.py.
     """
 
     rule: Literal["missed", "wrong"]
@@ -110,58 +104,64 @@ class Threshold(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """The evaluation of confidences of a run: measures with intervals, two curves, and thresholds."""
+    """The evaluation of the confidences of a run.
+
+    measures: name -> score; lower is better. reliability: bins by rising confidence. risk_coverage: the curve of
+    selective prediction. thresholds: for accepting suggestions.
+    """
 
     measures: Mapping[str, Score]
     reliability: tuple[ReliabilityBin, ...]
     risk_coverage: RiskCoverage
-    thresholds: tuple[Threshold, ...] = ()
+    thresholds: tuple[Threshold, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form: the measures and the thresholds."""
-        return {"calibration": to_json(self.measures), "thresholds": [bound._asdict() for bound in self.thresholds]}
+        """Return the JSON form: the measures and the thresholds."""
+        return {"calibration": to_json(self.measures), "thresholds": [each._asdict() for each in self.thresholds]}
 
 
 def assess(judged: Judged, *, samples: int = 1000, seed: int = 0) -> Calibration | None:
-    """ECE@5, ECE@10, Brier@5, AURC and AUGRC with 95% bootstrap intervals, and the curves; None without suggestions.
+    """Evaluate confidences: ECE@5, ECE@10, Brier@5, AURC, AUGRC, both curves, thresholds. None without suggestions.
 
-    The calibration error is computed in the bins of the whole sample, also where documents are drawn anew.
+    samples: of the bootstrap, which keeps the bins of the calibration error that all documents give.
     """
     if not len(judged.rows):
         return None
-    acceptable, five = judged.first(ACCEPTABLE), judged.first(DEPTHS[0])
-    measures: list[Measures] = [_CalibrationErrors.of(f"ECE@{k}", judged.first(k)) for k in DEPTHS]
-    measures += [_brier(f"Brier@{DEPTHS[0]}", five), _Areas.of(acceptable)]
+    five, ten, selected = judged.top(5), judged.top(10), judged.top(SELECTION_DEPTH)
+    measures: list[Measures] = [_CalibrationError.of("ECE@5", five), _CalibrationError.of("ECE@10", ten)]
+    measures += [_brier("Brier@5", five), _Areas.of(selected)]
     return Calibration(
         estimates(measures, judged.documents, samples, seed),
         tuple(reliability(five.confidence, five.right)),
-        risk_coverage(acceptable.confidence, acceptable.right),
+        risk_coverage(selected.confidence, selected.right),
         tuple(thresholds(judged)),
     )
 
 
 def thresholds(judged: Judged) -> Iterator[Threshold]:
-    """The thresholds for `MISSED`, of all suggestions, and for `WRONG`, of the first `ACCEPTABLE` of each document."""
-    first = judged.first(ACCEPTABLE)
-    for bound in MISSED:
-        least = threshold_for_missed(judged.confidence, judged.right, judged.rows, judged.gold, bound)
-        yield _threshold("missed", bound, math.inf if least is None else least, judged)
-    for bound in WRONG:
-        least = threshold_for_wrong(first.confidence, first.right, first.rows, first.documents, bound, ACCEPTABLE)
-        yield _threshold("wrong", bound, least, first)
+    """Yield thresholds for four bounds of missed labels, and for three of wrong labels among the first ten."""
+    first = judged.top(SELECTION_DEPTH)
+    for bound in (0.5, 0.3, 0.2, 0.1):
+        confidence = threshold_for_missed(judged.confidence, judged.right, judged.rows, judged.gold_counts, bound)
+        yield _threshold("missed", bound, math.inf if confidence is None else confidence, judged)
+    for bound in (0.5, 1.0, 2.0):
+        confidence = threshold_for_wrong(
+            first.confidence, first.right, first.rows, first.documents, bound, SELECTION_DEPTH
+        )
+        yield _threshold("wrong", bound, confidence, first)
 
 
-def _threshold(rule: Literal["missed", "wrong"], bound: float, least: float, judged: Judged) -> Threshold:
-    accepted = float((judged.confidence >= least).sum() / judged.documents)
+def _threshold(rule: Literal["missed", "wrong"], bound: float, confidence: float, judged: Judged) -> Threshold:
+    """Count what a threshold accepts; infinity accepts nothing."""
+    accepted = float((judged.confidence >= confidence).sum() / judged.documents)
     first = int(judged.ranks.max(initial=0))
-    return Threshold(rule, bound, first, least if math.isfinite(least) else None, accepted)
+    return Threshold(rule, bound, first, confidence if math.isfinite(confidence) else None, accepted)
 
 
 def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
-    """From which confidence on suggestions are to be accepted to keep a bound, and how many these are.
+    """Return a row for each threshold, rounded to the side on which it keeps its bound.
 
-    The threshold is rounded to the side on which the bound is kept. Where more labels are missed even if all
-    suggestions are accepted, no threshold helps; where any suggestion may be wrong too often, none is accepted.
+    Without a threshold, more labels are missed even if all suggestions are accepted, or none may be accepted.
 
     >>> for row in threshold_rows([
     ...     Threshold("missed", 0.3, 100, 0.2509, 4.0), Threshold("missed", 0.1, 100, None, 0.0),
@@ -172,61 +172,65 @@ def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
     ['10% of labels missed', '100', 'more are missed', '']
     ['0.5 labels wrong per document', '10', 'accept none', '0.0']
     """
-    bounds = {"missed": lambda bound: f"{bound:.0%} of labels missed", "wrong": "{} labels wrong per document".format}
-    rounding = {"missed": math.floor, "wrong": math.ceil}
-    without = {"missed": "more are missed", "wrong": "accept none"}
     rows = [["expected at most", "of the first", "accept from confidence", "labels per document"]]
     for rule, bound, first, confidence, accepted in thresholds:
+        missed = rule == "missed"
+        limit = f"{bound:.0%} of labels missed" if missed else f"{bound} labels wrong per document"
         if confidence is None:
-            cells = [without[rule], "" if rule == "missed" else f"{accepted:.1f}"]
+            cells = ["more are missed", ""] if missed else ["accept none", "0.0"]
         else:
-            cells = [f"{rounding[rule](1000 * confidence) / 1000:.3f}", f"{accepted:.1f}"]
-        rows.append([bounds[rule](bound), str(first), *cells])
+            rounded = math.floor(1000 * confidence) if missed else math.ceil(1000 * confidence)
+            cells = [f"{rounded / 1000:.3f}", f"{accepted:.1f}"]
+        rows.append([limit, str(first), *cells])
     return rows
 
 
 def calibration_error(confidence: Doubles, right: Mask, bins: int = BINS) -> float:
-    """ECE: the mean distance of confidence from the share that is right, over bins of as many suggestions each.
+    """ECE, the expected calibration error, from 0, the best, to 1.
 
     Naeini et al. 2015, with the equal-mass bins of Nixon et al. 2019: sum over the bins b of
-    n_b / n * |mean confidence in b - share right in b|. Equal confidences are never separated, so bins can be larger.
+    n_b / n * |mean confidence in b - share right in b|.
 
-    Two bins. The surer one is 0.85 sure and half right, the other 0.25 sure and all wrong: (0.35 + 0.25) / 2.
+    confidence: (suggestions,) from 0 to 1. right: (suggestions,). bins: their number. Equal confidences share a bin, so
+    that bins can differ in size.
+
+    Two bins. In one the mean confidence is 0.85 and half is right, in the other 0.25 and none: (0.35 + 0.25) / 2.
 
     >>> sure, right = np.array([0.9, 0.8, 0.3, 0.2]), np.array([True, False, False, False])
     >>> round(calibration_error(sure, right, bins=2), 4)
     0.3
     """
-    gaps = np.bincount(bin_of(confidence, bins), confidence - right, bins)
+    gaps = np.bincount(equal_mass_bins(confidence, bins), confidence - right, bins)  # n_b * (mean - share)
     return float(np.abs(gaps).sum() / max(1, len(confidence)))
 
 
-def bin_of(confidence: Doubles, bins: int = BINS) -> Longs:
-    """(suggestions,) the equal-mass bin of each, from 0 for the least sure; those equally sure share the lowest.
+def equal_mass_bins(confidence: Doubles, bins: int = BINS) -> Longs:
+    """(suggestions,) the bin of each, from 0 for the least confident; equal confidences share the lowest of theirs.
 
-    >>> bin_of(np.array([0.7, 0.1, 0.1, 0.9]), 4).tolist()
+    >>> equal_mass_bins(np.array([0.7, 0.1, 0.1, 0.9]), 4).tolist()
     [2, 0, 0, 3]
     """
     return np.asarray(np.searchsorted(np.sort(confidence), confidence) * bins // max(1, len(confidence)), np.int64)
 
 
 def reliability(confidence: Doubles, right: Mask, bins: int = BINS) -> Iterator[ReliabilityBin]:
-    """The points of a reliability diagram, one for each bin of `calibration_error` that is not empty, least sure first.
+    """Yield the bins of `calibration_error` that are not empty, by rising confidence: a reliability diagram.
 
     >>> list(reliability(np.array([0.75, 0.25]), np.array([True, False]), bins=2))[1]
     ReliabilityBin(suggestions=1, confidence=0.75, right=1.0)
     """
-    places = bin_of(confidence, bins)
-    sizes = np.bincount(places, minlength=bins)
-    for number in np.flatnonzero(sizes):
-        inside = places == number
-        yield ReliabilityBin(int(sizes[number]), float(confidence[inside].mean()), float(right[inside].mean()))
+    numbers = equal_mass_bins(confidence, bins)
+    for number in np.unique(numbers):
+        inside = numbers == number
+        yield ReliabilityBin(int(inside.sum()), float(confidence[inside].mean()), float(right[inside].mean()))
 
 
 def risk_coverage(confidence: Doubles, right: Mask) -> RiskCoverage:
-    """The curve of selective prediction (El-Yaniv & Wiener 2010): the surest suggestions are accepted first.
+    """Return the curve of selective prediction (El-Yaniv & Wiener 2010): the most confident suggestions come first.
 
-    Risk is the share of wrong labels among the accepted. One right label, then two as sure, one of them wrong.
+    confidence, right: (suggestions,).
+
+    First one right label, then two of equal confidence, one of them wrong.
 
     >>> curve = risk_coverage(np.array([0.5, 0.9, 0.5]), np.array([False, True, True]))
     >>> curve.threshold.tolist(), curve.coverage.round(2).tolist(), curve.risk.round(2).tolist()
@@ -238,8 +242,8 @@ def risk_coverage(confidence: Doubles, right: Mask) -> RiskCoverage:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _CalibrationErrors:
-    """One calibration error. gaps: (documents, bins) sums of confidence - right. sizes: (documents,) suggestions."""
+class _CalibrationError:
+    """ECE@k as a measure. gaps: (documents, bins) sums of confidence - right. sizes: (documents,) suggestions."""
 
     names: tuple[str, ...]
     gaps: Doubles
@@ -247,23 +251,26 @@ class _CalibrationErrors:
 
     @classmethod
     def of(cls, name: str, judged: Judged) -> Self:
-        cells = judged.rows * BINS + bin_of(judged.confidence)
+        cells = judged.rows * BINS + equal_mass_bins(judged.confidence)
         gaps: Doubles = np.bincount(cells, judged.confidence - judged.right, judged.documents * BINS).astype(np.float64)
         sizes = np.bincount(judged.rows, minlength=judged.documents).astype(np.float64)
         return cls((name,), gaps.reshape(judged.documents, BINS), sizes)
 
     def sums(self, weights: Doubles) -> Doubles:
-        """(samples, bins + 1)."""
+        """(samples, bins + 1): the gap of each bin, then the number of suggestions."""
         return weights @ np.column_stack([self.gaps, self.sizes])
 
     def values(self, sums: Doubles) -> Doubles:
-        """(samples, 1)."""
+        """(samples, 1): the calibration error."""
         return np.asarray(np.abs(sums[:, :-1]).sum(axis=1) / np.maximum(1.0, sums[:, -1]), np.float64)[:, None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Areas:
-    """AURC and AUGRC. rows, wrong: (suggestions,) by falling confidence. ends: where the equally sure ones end."""
+    """AURC and AUGRC as measures. They depend on the order of suggestions: no sums over documents give them.
+
+    rows, wrong: (suggestions,) by falling confidence. ends: the last place of each group of equal confidences.
+    """
 
     rows: Longs
     wrong: Doubles
@@ -276,46 +283,46 @@ class _Areas:
         return cls(judged.rows[order], (~judged.right[order]).astype(np.float64), ends)
 
     def sums(self, weights: Doubles) -> Doubles:
-        """(samples, suggestions) the weight of each suggestion, surest first."""
+        """(samples, suggestions): in place of sums the weight of each suggestion, by falling confidence."""
         return weights[:, self.rows]
 
     def values(self, sums: Doubles) -> Doubles:
-        """(samples, 2)."""
+        """(samples, 2): AURC and AUGRC."""
         return np.array([_areas(row, self.wrong, self.ends) for row in sums])
 
 
 def _brier(name: str, judged: Judged) -> Ratios:
-    """The mean squared distance of confidence from 1 for what is right and 0 for what is wrong (Brier 1950)."""
+    """The Brier score (Brier 1950): the mean of (confidence - right)^2 over suggestions, right being 1 or 0."""
     squares: Doubles = np.bincount(judged.rows, (judged.confidence - judged.right) ** 2, judged.documents).astype(float)
     sizes = np.bincount(judged.rows, minlength=judged.documents).astype(np.float64)
     return Ratios((name,), squares[:, None], sizes[:, None])
 
 
 def _areas(weights: Doubles, wrong: Doubles, ends: Longs) -> tuple[float, float]:
-    """AURC and AUGRC of suggestions by falling confidence that count `weights` (whole numbers) times each.
+    """AURC and AUGRC of suggestions, of which each occurs `weights` times, a whole number; all by falling confidence.
 
     AURC: the area under risk over coverage, the mean of the risks at 1, 2, ..., n accepted suggestions (Geifman et al.
-    2019); equally sure suggestions are accepted in random order, the mean over all such orders. AUGRC: the area under
-    the generalised risk over coverage, by trapezoids (Traub et al. 2024); it is the share of all suggestions that is
-    accepted and wrong, so that the few surest do not decide. For the share a of right suggestions it is
+    2019), itself the mean over all orders of suggestions of equal confidence. AUGRC: the area under the generalised
+    risk over coverage, by trapezoids (Traub et al. 2024). The generalised risk is the share of all suggestions that is
+    accepted and wrong, so that the few most confident do not decide. For the share a of right suggestions AUGRC is
     (1 - AUROC) a (1 - a) + (1 - a)^2 / 2.
 
-    Within a group of equally sure suggestions the number of wrong ones rises in a line w(i) = w_a + s (i - a), from a
-    to b accepted. The sum of w(i) / i is s (b - a) + (w_a - s a)(H_b - H_a), with the harmonic numbers H.
+    Within a group of equal confidence, from a to b accepted, the expected number of wrong ones rises in a line
+    w(i) = w_a + s (i - a). The sum of w(i) / i is s (b - a) + (w_a - s a)(H_b - H_a), with the harmonic numbers H.
 
-    Right, wrong, wrong: the risks are 0, 1/2, 2/3, their mean 7/18. Of all, 0, 0, 1/3, 2/3 are accepted and wrong; the
-    trapezoids are (0 + 1/6 + 1/2) / 3 = 2/9.
+    Right, wrong, wrong: the risks are 0, 1/2, 2/3, their mean 7/18. After 0, 1, 2, 3 accepted the generalised risks are
+    0, 0, 1/3, 2/3; the trapezoids are (0 + 1/6 + 1/2) / 3 = 2/9.
 
     >>> [round(area, 4) for area in _areas(np.ones(3), np.array([0.0, 1.0, 1.0]), np.arange(3))]
     [0.3889, 0.2222]
     """
     accepted = np.concatenate([[0.0], np.cumsum(weights)[ends]])
     errors = np.concatenate([[0.0], np.cumsum(weights * wrong)[ends]])
-    all_ = accepted[-1]
-    if not all_:
+    total = accepted[-1]
+    if not total:
         return 0.0, 0.0
     size, rise = np.diff(accepted), np.diff(errors)
     slope = np.divide(rise, size, out=np.zeros(len(size)), where=size > 0)
-    harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, int(all_) + 1))])[accepted.astype(np.int64)]
+    harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, int(total) + 1))])[accepted.astype(np.int64)]
     risks = slope * size + (errors[:-1] - slope * accepted[:-1]) * np.diff(harmonic)
-    return float(risks.sum() / all_), float(((errors[:-1] + rise / 2) * size).sum() / all_**2)
+    return float(risks.sum() / total), float(((errors[:-1] + rise / 2) * size).sum() / total**2)

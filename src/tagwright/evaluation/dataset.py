@@ -1,4 +1,4 @@
-"""Documents with gold labels: tag them, score a run over them, and measure what candidates could reach."""
+"""Make an evaluation set of documents with gold labels; tag it, score runs over it, and measure recall ceilings."""
 
 import logging
 from array import array
@@ -26,13 +26,13 @@ from tagwright.tagger.cut import allowed_by, cut
 from tagwright.types import Document, Longs, Mask, Run
 
 DEPTH = 100
-"Suggestions per document that are scored."
+"Suggestions of each document that are scored."
 
 _log = logging.getLogger(__name__)
 
 
-class TaskArguments(TypedDict, total=False):
-    """What is scored: keyword arguments of `task`."""
+class EvaluationArguments(TypedDict, total=False):
+    """Keyword arguments of `evaluation_set` that say what is scored."""
 
     exclude_self: bool
     skip_unlabelled: bool
@@ -47,15 +47,16 @@ class TaskArguments(TypedDict, total=False):
 class EvaluationSet:
     """Documents with gold labels, and what scoring them needs.
 
-    gold: a row per document that is scored. kept: (scored,) their positions in the corpus. lengths: (scored,) words.
-    own: (scored,) the label that is the document itself and is never suggested; -1 where there is none. options: of the
-    suggestions that are scored: which labels, and how narrow or broad.
+    corpus: all documents, of which those with gold labels are scored. gold: a row for each scored document. positions:
+    (scored,) in the corpus. lengths: (scored,) number of words. own: (scored,) the label that is the document itself
+    and is never suggested, -1 for none. train: gold labels of the training documents. options: which labels are scored,
+    and how narrow or broad they are.
     """
 
     corpus: Corpus
     vocabulary: Vocabulary
     gold: Run
-    kept: Longs
+    positions: Longs
     lengths: Longs
     own: Longs
     train: Run | None = None
@@ -67,23 +68,24 @@ class EvaluationSet:
         return allowed_by(self.vocabulary, self.options)
 
     def batches(self) -> Iterator[list[Document]]:
-        """The documents that are scored, batch by batch: one by one they would take five times as long to read."""
-        for start in range(0, len(self.kept), BATCH):
-            yield self.corpus.take(self.kept[start : start + BATCH].tolist())
+        """Yield the scored documents in batches: one by one they would take five times as long to read."""
+        for start in range(0, len(self.positions), BATCH):
+            yield self.corpus.take(self.positions[start : start + BATCH].tolist())
 
-    def aligned(self, run: Run) -> Run:
-        """The rows of the documents that are scored, without labels that are the documents themselves or not scored.
+    def align(self, run: Run) -> Run:
+        """Return the rows of the scored documents, restricted. run: a row for each document of the corpus."""
+        return self.restrict(run.take(self.positions))
 
-        run: a row for each document of the corpus.
+    def restrict(self, run: Run) -> Run:
+        """Drop labels that are not scored or are the document itself, and arrange the others as the options ask.
+
+        run: a row for each scored document.
         """
-        return self.scored(run.take(self.kept))
-
-    def scored(self, run: Run) -> Run:
-        """The labels of a run over the scored documents that are scored, as narrow or broad as the options ask."""
-        return cut(self.vocabulary, run, replace(self.options, k=max(1, run.ranks.max(initial=0))), self.own)
+        longest = max(1, run.ranks.max(initial=0))  # the options are not to cut any row
+        return cut(self.vocabulary, run, replace(self.options, k=longest), self.own)
 
 
-def task(
+def evaluation_set(
     corpus: Corpus,
     vocabulary: Vocabulary,
     train: Corpus | None = None,
@@ -97,59 +99,67 @@ def task(
     hierarchy: Arrangement = "ranked",
     per_branch: int | None = None,
 ) -> EvaluationSet:
-    """What is to be scored; train: where label frequencies are counted; the log says how many documents are there too.
+    """Return the documents with gold labels as an evaluation set.
 
-    unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored. qrels:
-    a file of TREC with the gold labels, instead of those the documents have. only, without: conditions on labels, see
-    `SuggestOptions`; gold labels that do not fulfil them are left out, and the log says how many. hierarchy,
-    per_branch: how narrow or broad the suggestions are that are scored. Raises InputError naming the first document
-    without gold labels, unless skipped; ConfigError for a condition that no label fulfils.
+    train: training documents, which give the frequencies of labels; a warning says how many documents are among them.
+    exclude_self: never suggest the label that has the id of the document.
+    skip_unlabelled: leave out documents without gold labels.
+    unknown: what to do about gold labels that the vocabulary lacks; a document without others is not scored.
+    qrels: a TREC file with the gold labels, in place of those of the documents.
+    only, without: conditions on labels, see `SuggestOptions`; other gold labels are left out, with a warning.
+    hierarchy, per_branch: how narrow or broad the scored suggestions are, see `SuggestOptions`.
+
+    Raises InputError for a document without gold labels unless skipped, for one that a language model wrote, and if no
+    document has gold labels; ConfigError for a condition that no label fulfils.
     """
     options = SuggestOptions(only=only, without=without, hierarchy=hierarchy, per_branch=per_branch)
     allowed = allowed_by(vocabulary, options)
-    judged = read_qrels(qrels, corpus.ids, vocabulary.index) if qrels else None
-    lengths, has_any, shared = array("q"), array("b"), list[str]()
-    trained = set(map(text_key, train)) if train else set()
+    labelled_corpus = with_labels(corpus, read_qrels(qrels, corpus.ids, vocabulary.index)) if qrels else corpus
+    lengths, had_labels, shared = array("q"), array("b"), list[str]()
+    train_texts = set(map(text_key, train)) if train else set()
 
-    def measured() -> Iterator[Document]:
-        for document in corpus if judged is None else with_labels(corpus, judged):
+    def scan() -> Iterator[Document]:  # documents are decoded once, and what is needed of each is kept on the way
+        for document in labelled_corpus:
             if is_synthetic(document):
                 raise InputError(
                     f'document "{document.id}" was written by a language model ({SYNTHETIC}), and nothing is measured '
                     "on such documents; leave them out"
                 )
             lengths.append(len(document.text.split()))
-            has_any.append(bool(document.labels))
-            if trained and text_key(document) in trained:
+            had_labels.append(bool(document.labels))
+            if train_texts and text_key(document) in train_texts:
                 shared.append(document.id)
             yield document
 
-    known = _allowed(vocabulary.gold(measured(), unknown=unknown), allowed)
+    known = _keep_allowed(vocabulary.gold(scan(), unknown=unknown), allowed)
     own = np.array([vocabulary.index.get(id_, -1) if exclude_self else -1 for id_ in corpus.ids], np.int64)
     gold = known.without(own)
-    has_labels, stale = labelled(gold), np.array(has_any, np.bool_) & ~labelled(known)
-    if not (has_labels | stale).all() and not skip_unlabelled:
-        first = corpus.ids[int(np.argmin(has_labels | stale))]
+    # Documents with labels all of which are unknown or not allowed are no error; those without any are.
+    scorable, only_unknown = labelled(gold), np.array(had_labels, np.bool_) & ~labelled(known)
+    if not (scorable | only_unknown).all() and not skip_unlabelled:
+        first = corpus.ids[int(np.argmin(scorable | only_unknown))]
         remedy = f"{option('skip_unlabelled', python='skip_unlabelled=True')} leaves such out"
         raise InputError(f'document "{first}" has no gold label to score against; {remedy}')
-    if stale.any():
-        left_out, all_ = f"{stale.sum():,}", f"{len(corpus):,}"
+    if only_unknown.any():
+        left_out, all_ = f"{only_unknown.sum():,}", f"{len(corpus):,}"
         _log.warning("%s of %s documents have no other label and are not scored", left_out, all_)
-    kept = np.flatnonzero(has_labels)
-    if not len(kept):
+    positions = np.flatnonzero(scorable)
+    if not len(positions):
         raise InputError(f"none of the {len(corpus)} documents has a gold label; there is nothing to score")
     if shared:
         _log.warning(
             "%s of %s documents are among those of training too, such as %s: a tagger that learnt from them looks "
             "better here than it is", f"{len(shared):,}", f"{len(corpus):,}", shared[0],
         )  # fmt: skip
-    seen = vocabulary.gold(train, unknown="ignore") if train else None
-    words = np.array(lengths, np.int64)[kept]
-    return EvaluationSet(corpus, vocabulary, gold.take(kept), kept, words, own[kept], seen, options)
+    train_gold = vocabulary.gold(train, unknown="ignore") if train else None
+    words = np.array(lengths, np.int64)[positions]
+    return EvaluationSet(
+        corpus, vocabulary, gold.take(positions), positions, words, own[positions], train_gold, options
+    )
 
 
-def _allowed(gold: Run, allowed: Mask) -> Run:
-    """The gold labels that are scored; the log says how many are not."""
+def _keep_allowed(gold: Run, allowed: Mask) -> Run:
+    """Leave out gold labels that are not scored; a warning says how many."""
     kept = gold.keep(allowed[gold.labels])
     if outside := len(gold.labels) - len(kept.labels):
         all_ = f"{len(gold.labels):,}"
@@ -157,78 +167,82 @@ def _allowed(gold: Run, allowed: Mask) -> Run:
     return kept
 
 
-def tag(tagger: Tagger, task: EvaluationSet, depth: int = DEPTH) -> Run:
-    """The tagger's best labels for the documents of the task."""
-    options = replace(task.options, k=depth, exclude_self=bool((task.own >= 0).any()))
+def tag(tagger: Tagger, data: EvaluationSet, depth: int = DEPTH) -> Run:
+    """Tag the scored documents. depth: suggestions of each, at most. The tagger has the vocabulary of the set."""
+    options = replace(data.options, k=depth, exclude_self=bool((data.own >= 0).any()))
     tagger.check(options)
-    with bar("tagging", len(task.kept)) as done:
+    with bar("tagging", len(data.positions)) as advance:
         runs = []
-        for batch in task.batches():
+        for batch in data.batches():
             runs.append(tagger.best(batch, options))
-            done(len(batch))
+            advance(len(batch))
     return Run.concat(runs)
 
 
-def tag_by_own_labels(tagger: Tagger, task: EvaluationSet) -> Run:
-    """The same of a tagger with fewer labels than the task, or in another order; without confidences."""
-    index = task.vocabulary.index
-    return tag(tagger, task).moved(np.array([index[id_] for id_ in tagger.vocabulary.ids]))
+def tag_across_vocabularies(tagger: Tagger, data: EvaluationSet) -> Run:
+    """Tag with a tagger whose labels are some of the set's, in any order; the run has no confidences."""
+    index = data.vocabulary.index
+    return tag(tagger, data).moved(np.array([index[id_] for id_ in tagger.vocabulary.ids]))
 
 
-def score(run: Run, task: EvaluationSet, measures: Sequence[str] | None = None) -> Scores:
-    """Every measure of a run over the documents of the task, with its interval, and the slices."""
+def score(run: Run, data: EvaluationSet, measures: Sequence[str] | None = None) -> Scores:
+    """Score a run over the scored documents, with slices. measures: names, as in `scores.evaluate`."""
     return scores.evaluate(
         run,
-        task.gold,
-        train=task.train,
-        labels=int(task.allowed.sum()),
-        above=above(task.vocabulary),
-        lengths=task.lengths,
+        data.gold,
+        train=data.train,
+        labels=int(data.allowed.sum()),
+        above=ancestors_in(data.vocabulary),
+        lengths=data.lengths,
         measures=measures,
-        broad=task.options.hierarchy == "parents",
+        broad=data.options.hierarchy == "parents",
     )
 
 
-def compare(runs: Mapping[str, Run], task: EvaluationSet, measures: Sequence[str] | None = None) -> Comparisons:
-    """Every two of the runs over the documents of the task."""
-    return compare_all(runs, task.gold, train=task.train, above=above(task.vocabulary), measures=measures)
+def compare(runs: Mapping[str, Run], data: EvaluationSet, measures: Sequence[str] | None = None) -> Comparisons:
+    """Compare every two of the runs over the scored documents. measures: names, as in `scores.evaluate`."""
+    return compare_all(runs, data.gold, train=data.train, above=ancestors_in(data.vocabulary), measures=measures)
 
 
-def above(vocabulary: Vocabulary) -> Any:
-    """The labels above each one, see `metrics.ancestors`; None where no label has a broader one."""
+def ancestors_in(vocabulary: Vocabulary) -> Any:
+    """Return `metrics.ancestors` of a vocabulary; None where no label has a broader one."""
     return ancestors(vocabulary.links) if len(vocabulary.links.labels) else None
 
 
-def read_run(path: Path, task: EvaluationSet) -> Run:
-    """A run file over the documents of the task; it may hold documents that are not scored as well.
+def read_run(path: Path, data: EvaluationSet) -> Run:
+    """Read the rows of the scored documents from a run file, which may hold other documents of the corpus.
 
     Raises InputError as `run_files.read_run` does.
     """
-    run = run_files.read_run(path, task.corpus.ids, task.vocabulary.index)
+    run = run_files.read_run(path, data.corpus.ids, data.vocabulary.index)
     depth = int(run.ranks.max(initial=0))
-    if depth < min(DEPTH, len(task.vocabulary) - 1):
+    if depth < min(DEPTH, len(data.vocabulary) - 1):  # one label may be left out as the document itself
         _log.warning(
             "%s holds at most %d labels per document: measures beyond @%d count the rest as missed; suggest -k %d "
             "writes enough", path, depth, depth, DEPTH,
         )  # fmt: skip
-    return task.aligned(run)
+    return data.align(run)
 
 
 class Ceilings(NamedTuple):
-    """stages: name -> `metrics.ceiling`. missed: label -> gold occurrences that no stage reaches, most first."""
+    """Recall ceilings of a tagger.
+
+    documents: the number that was scored. stages: retriever, or "union" -> `metrics.ceiling`. missed: label -> number
+    of documents for which it is gold and no candidate, largest first.
+    """
 
     documents: int
     stages: Mapping[str, Mapping[str, float]]
     missed: Mapping[int, int]
 
 
-def ceilings(tagger: Tagger, task: EvaluationSet) -> Ceilings:
+def ceilings(tagger: Tagger, data: EvaluationSet) -> Ceilings:
     """Measure the share of gold labels among the candidates of each retriever, and of all together, the union."""
     parts: dict[str, list[Run]] = {}
-    for batch in task.batches():
+    for batch in data.batches():
         pool = tagger.candidates(batch)
         for name, run in {**pool.found, "union": tagger.rank(pool)}.items():
             parts.setdefault(name, []).append(run)
-    runs = {name: task.scored(Run.concat(batches)) for name, batches in parts.items()}
-    stages = {name: ceiling(run, task.gold) for name, run in runs.items()}
-    return Ceilings(len(task.gold), stages, unreached(runs["union"], task.gold, len(task.vocabulary)))
+    runs = {name: data.restrict(Run.concat(batches)) for name, batches in parts.items()}
+    stages = {name: ceiling(run, data.gold) for name, run in runs.items()}
+    return Ceilings(len(data.gold), stages, unreached(runs["union"], data.gold, len(data.vocabulary)))

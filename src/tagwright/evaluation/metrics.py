@@ -1,13 +1,16 @@
 """Measure rankings against gold labels: each measure is one formula, most of them one float64 per document.
 
-What the measures share is computed once: `Hits` says which ranks are right, `Gains` their rewards where a rare label
-counts more than a common one. A measure at k uses the first k ranks and divides by the most that k ranks could earn, so
-fewer suggestions are no advantage; only F1@k and the hierarchical measures count just the suggestions that are made. A
-document without gold labels scores 0.
+What the measures share is computed once: `Hits` for measures that count right ranks, `Gains` for those in which a rare
+label counts more, `AncestorOverlap` for those that count ancestors, `Contingency` for those by label.
+
+A measure at k uses the first k ranks and divides by the most that k ranks could earn, so fewer suggestions are no
+advantage; only F1@k and the hierarchical measures count just the suggestions that are made. A document without gold
+labels scores 0.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
@@ -23,11 +26,11 @@ _Values = TypeVar("_Values", bound="NDArray[Any]")
 class Hits:
     """Which of the first ranks hold a gold label.
 
-    right: (documents, depth), false beyond the last suggestion. gold: (documents,) how many gold labels there are.
+    right: (documents, depth), false beyond the last suggestion. gold_counts: (documents,) gold labels of each document.
     """
 
     right: Mask
-    gold: Longs
+    gold_counts: Longs
 
     @classmethod
     def of(cls, run: Run, gold: Run, depth: int) -> Self:
@@ -39,9 +42,9 @@ class Hits:
         top = run.top(depth)
         return cls(_by_rank(top, top.held_by(gold), depth), np.diff(gold.indptr))
 
-    def first(self, k: int) -> Mask:
-        """(documents, k) the first k ranks."""
-        return _first(self.right, k)
+    def top(self, k: int) -> Mask:
+        """(documents, k) whether each of the first k ranks is right. Raises ValueError for a k beyond the depth."""
+        return _columns(self.right, k)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +60,9 @@ class Gains:
 
     @classmethod
     def of(cls, run: Run, gold: Run, reward: Doubles, depth: int) -> Self:
-        """reward: (labels,), positive, for every label that is suggested or gold.
+        """Look up the rewards of the first `depth` suggestions, and of the gold labels.
+
+        reward: (labels,), positive, for every label that is suggested or gold.
 
         >>> gains = Gains.of(Run.from_rows([{1: 0.9, 0: 0.8}]), Run.from_rows([[0, 2]]), np.array([5.0, 1.0, 8.0]), 2)
         >>> gains.earned.tolist(), gains.best.tolist()
@@ -67,9 +72,9 @@ class Gains:
         earned = np.where(top.held_by(gold), reward[top.labels], 0.0)
         return cls(_by_rank(top, earned, depth), _by_rank(ideal, reward[ideal.labels], depth))
 
-    def first(self, k: int) -> tuple[Doubles, Doubles]:
-        """(documents, k) twice: earned and best at the first k ranks."""
-        return _first(self.earned, k), _first(self.best, k)
+    def top(self, k: int) -> tuple[Doubles, Doubles]:
+        """(documents, k) twice: earned and best at the first k ranks. Raises ValueError for a k beyond the depth."""
+        return _columns(self.earned, k), _columns(self.best, k)
 
 
 def precision(hits: Hits, k: int) -> Doubles:
@@ -81,7 +86,7 @@ def precision(hits: Hits, k: int) -> Doubles:
     >>> precision(hits, 2).tolist(), precision(hits, 3).round(4).tolist()
     ([0.5], [0.3333])
     """
-    return np.asarray(hits.first(k).mean(axis=1), np.float64)
+    return np.asarray(hits.top(k).mean(axis=1), np.float64)
 
 
 def recall(hits: Hits, k: int) -> Doubles:
@@ -90,13 +95,13 @@ def recall(hits: Hits, k: int) -> Doubles:
     >>> recall(Hits(np.array([[True, False, True]]), np.array([4])), 3).tolist()
     [0.5]
     """
-    return _ratio(hits.first(k).sum(axis=1), hits.gold)
+    return _ratio(hits.top(k).sum(axis=1), hits.gold_counts)
 
 
 def sample_f1(hits: Hits, suggested: Longs, k: int) -> Doubles:
     """F1@k: F1 of the first k suggestions of each document against its gold labels (sample-averaged, as in Annif).
 
-    suggested: (documents,) how many suggestions there are. Only those that are made count as predictions, as in
+    suggested: (documents,) the number of suggestions of each. Only those that are made count as predictions, as in
     scikit-learn's f1_score(average="samples"): a document with fewer than k has the higher precision.
 
     Two of three suggestions are right, of four gold labels: P = 2/3, R = 1/2, 2 P R / (P + R) = 4/7. With one
@@ -106,7 +111,7 @@ def sample_f1(hits: Hits, suggested: Longs, k: int) -> Doubles:
     >>> sample_f1(hits, np.array([9, 1]), 3).round(4).tolist()
     [0.5714, 0.4]
     """
-    return _ratio(2 * hits.first(k).sum(axis=1), np.minimum(suggested, k) + hits.gold)
+    return _ratio(2 * hits.top(k).sum(axis=1), np.minimum(suggested, k) + hits.gold_counts)
 
 
 def success(hits: Hits, k: int) -> Doubles:
@@ -115,7 +120,7 @@ def success(hits: Hits, k: int) -> Doubles:
     >>> success(Hits(np.array([[False, True], [False, False]]), np.array([1, 1])), 2).tolist()
     [1.0, 0.0]
     """
-    return np.asarray(hits.first(k).any(axis=1), np.float64)
+    return np.asarray(hits.top(k).any(axis=1), np.float64)
 
 
 def ndcg(hits: Hits, k: int) -> Doubles:
@@ -126,15 +131,16 @@ def ndcg(hits: Hits, k: int) -> Doubles:
     >>> ndcg(Hits(np.array([[True, False, True]]), np.array([2])), 3).round(4).tolist()
     [0.9197]
     """
-    best = np.concatenate([[0.0], np.cumsum(_discount(k))])[np.minimum(hits.gold, k)]
-    return _ratio(hits.first(k) @ _discount(k), best)
+    best = np.concatenate([[0.0], np.cumsum(_discount(k))])[np.minimum(hits.gold_counts, k)]
+    return _ratio(hits.top(k) @ _discount(k), best)
 
 
 def inverse_propensity(counts: Longs, documents: int, a: float = 0.55, b: float = 1.5) -> Doubles:
-    """The reward 1/p of a label with these training documents: 1 + C (count + B)^-A, C = (ln N - 1)(B + 1)^A.
+    """(labels,) the reward 1/p of each label: 1 + C (count + B)^-A with C = (ln N - 1)(B + 1)^A.
 
-    Jain et al. 2016; FuTex Eq. 13. counts: (labels,) training documents of each label; documents: N, all of them.
-    Raises InputError for fewer than 3 training documents, where a common label would earn more than a rare one.
+    Jain et al. 2016; FuTex Eq. 13. counts: (labels,) training documents of each label. documents: N, the number of
+    training documents. a, b: A and B, by default their values for most corpora. Raises InputError for fewer than 3
+    training documents, where a common label would earn more than a rare one.
 
     With one training document the two powers cancel and the reward is ln N: ln 1000 = 6.9078.
 
@@ -148,7 +154,7 @@ def inverse_propensity(counts: Longs, documents: int, a: float = 0.55, b: float 
 
 
 def psp(gains: Gains, k: int) -> tuple[Doubles, Doubles]:
-    """PSP@k, micro: earned and best sums per document; PSP@k is the ratio of their totals over all documents.
+    """PSP@k, micro: (documents,) the earned rewards and the most possible; PSP@k is the ratio of their totals.
 
     Jain et al. 2016, FuTex Eq. 13, divided by the greatest possible value as all the papers do.
 
@@ -158,27 +164,26 @@ def psp(gains: Gains, k: int) -> tuple[Doubles, Doubles]:
     >>> psp(gains, 1), psp(gains, 2)
     ((array([1.]), array([3.])), (array([1.]), array([4.])))
     """
-    earned, best = gains.first(k)
+    earned, best = gains.top(k)
     return earned.sum(axis=1), best.sum(axis=1)
 
 
 def psndcg(gains: Gains, k: int) -> tuple[Doubles, Doubles]:
-    """PSnDCG@k, micro: like `psp`, a label at rank i earning its reward / log2(i + 1) (FuTex Eq. 13).
+    """PSnDCG@k, micro: as `psp`, but a label at rank i earns its reward / log2(i + 1) (FuTex Eq. 13).
 
     Found at rank 3, where it counts half, a label worth 4 earns 2 of 4.
 
     >>> psndcg(Gains(np.array([[0.0, 0.0, 4.0]]), np.array([[4.0, 0.0, 0.0]])), 3)
     (array([2.]), array([4.]))
     """
-    earned, best = gains.first(k)
+    earned, best = gains.top(k)
     return earned @ _discount(k), best @ _discount(k)
 
 
 def ancestors(broader: Run) -> Any:
-    """(labels, labels) 1 where the column is the row's label itself, or above it by any number of steps.
+    """Sparse (labels, labels): 1 where the column is the row's label itself or above it by any number of steps.
 
-    broader: a row for each label, with those directly above it. Paths are doubled until nothing is added, so that the
-    labels of a cycle, and all that is above one of them, are above each other.
+    broader: a row for each label, with the labels directly above it. Labels of a cycle are above each other.
 
     Robins below birds below animals:
 
@@ -191,7 +196,7 @@ def ancestors(broader: Run) -> Any:
     links = csr_array((np.ones(len(broader.labels), np.int32), broader.labels, broader.indptr), (size, size))
     above = links + eye_array(size, dtype=np.int32, format="csr")
     reached = 0
-    while above.nnz > reached:
+    while above.nnz > reached:  # each product doubles the length of the paths
         reached = above.nnz
         above = above @ above
         above.data[:] = 1
@@ -200,10 +205,10 @@ def ancestors(broader: Run) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Extended:
-    """The first k suggestions and the gold labels of each document, each set with all its ancestors.
+class AncestorOverlap:
+    """Sizes (documents,) of the set P^ of suggestions with all their ancestors, that of gold labels, G^, and both.
 
-    suggested, gold, shared: (documents,) the size of either set, and how many labels are in both.
+    Kiritchenko et al. 2006. suggested: |P^|. gold: |G^|. shared: |P^ and G^|.
     """
 
     suggested: Doubles
@@ -212,74 +217,78 @@ class Extended:
 
     @classmethod
     def of(cls, run: Run, gold: Run, above: Any, k: int) -> Self:
-        """above: see `ancestors`.
+        """Count the first k suggestions. above: (labels, labels), see `ancestors`.
 
         Animals 0, birds 1 and robins 2 below them, fish 3 below animals. Robins are suggested, fish are right: of
         {2, 1, 0} and {3, 0} only animals are in both.
 
         >>> above = ancestors(Run.from_rows([[], [0], [1], [0]]))
-        >>> Extended.of(Run.from_rows([[2]]), Run.from_rows([[3]]), above, 1)
-        Extended(suggested=array([3.]), gold=array([2.]), shared=array([1.]))
+        >>> AncestorOverlap.of(Run.from_rows([[2]]), Run.from_rows([[3]]), above, 1)
+        AncestorOverlap(suggested=array([3.]), gold=array([2.]), shared=array([1.]))
         """
-        suggested, right = (_with_ancestors(part, above) for part in (run.top(k), gold))
+        suggested, right = (_extended(part, above) for part in (run.top(k), gold))
         shared = suggested.multiply(right)
         return cls(*(np.asarray(labels.sum(axis=1), np.float64).ravel() for labels in (suggested, right, shared)))
 
 
 def with_ancestors(gold: Run, above: Any) -> Run:
-    """Gold labels with all labels above them. above: see `ancestors`.
+    """Add all labels above them to the gold labels. above: (labels, labels), see `ancestors`.
 
     >>> with_ancestors(Run.from_rows([[2]]), ancestors(Run.from_rows([[], [0], [1]]))).labels.tolist()
     [0, 1, 2]
     """
-    extended = _with_ancestors(gold, above)
+    extended = _extended(gold, above)
     return Run.of_distinct(extended.indptr, extended.indices, np.ones(len(extended.indices), np.float32))
 
 
-def hierarchical_precision(extended: Extended) -> tuple[Doubles, Doubles]:
-    """hP@k, micro: |P^ and G^| and |P^| per document; hP@k is the ratio of their totals over all documents.
+def hierarchical_precision(overlap: AncestorOverlap) -> tuple[Doubles, Doubles]:
+    """hP@k, micro: (documents,) |P^ and G^| and |P^|; hP@k is the ratio of their totals over all documents.
 
-    Kiritchenko et al. 2006: P^ is the set of the first k suggestions with all their ancestors, G^ that of the gold
-    labels. A suggestion next to the right label earns what both are below. Micro-averaged as in that paper: a mean over
-    documents would let those with few labels high up count as much as those with many deep ones. Labels at the top
-    count too, as a thesaurus has no root that all labels share; where one has, the measures are higher.
+    A suggestion beside the right label earns the ancestors that both share. Micro-averaged as in Kiritchenko et al.
+    2006: a mean over documents would let those with few labels high up count as much as those with many deep ones.
+    Labels at the top count too, as a thesaurus has no root that all labels share; where one has, the measures are
+    higher.
 
     Sets of 3 and 2 labels that share one, and of 1 and 2 that share one: (1 + 1) / (3 + 1).
 
-    >>> part, whole = hierarchical_precision(Extended(np.array([3.0, 1]), np.array([2.0, 2]), np.array([1.0, 1])))
+    >>> overlap = AncestorOverlap(np.array([3.0, 1]), np.array([2.0, 2]), np.array([1.0, 1]))
+    >>> part, whole = hierarchical_precision(overlap)
     >>> float(part.sum() / whole.sum())
     0.5
     """
-    return extended.shared, extended.suggested
+    return overlap.shared, overlap.suggested
 
 
-def hierarchical_recall(extended: Extended) -> tuple[Doubles, Doubles]:
-    """hR@k, micro: |P^ and G^| and |G^| per document, as in `hierarchical_precision`.
+def hierarchical_recall(overlap: AncestorOverlap) -> tuple[Doubles, Doubles]:
+    """hR@k, micro: (documents,) |P^ and G^| and |G^|, as in `hierarchical_precision`.
 
     Of 2 and 2 labels one and one are found: (1 + 1) / (2 + 2).
 
-    >>> part, whole = hierarchical_recall(Extended(np.array([3.0, 1]), np.array([2.0, 2]), np.array([1.0, 1])))
+    >>> part, whole = hierarchical_recall(AncestorOverlap(np.array([3.0, 1]), np.array([2.0, 2]), np.array([1.0, 1])))
     >>> float(part.sum() / whole.sum())
     0.5
     """
-    return extended.shared, extended.gold
+    return overlap.shared, overlap.gold
 
 
-def hierarchical_f1(extended: Extended) -> tuple[Doubles, Doubles]:
-    """hF@k, micro: 2 |P^ and G^| and |P^| + |G^| per document, whose ratio of totals is 2 hP hR / (hP + hR).
+def hierarchical_f1(overlap: AncestorOverlap) -> tuple[Doubles, Doubles]:
+    """hF@k, micro: (documents,) 2 |P^ and G^| and |P^| + |G^|, whose ratio of totals is 2 hP hR / (hP + hR).
 
     hP = 1/3 and hR = 1/2: 2 (1/6) / (5/6).
 
-    >>> part, whole = hierarchical_f1(Extended(np.array([3.0]), np.array([2.0]), np.array([1.0])))
+    >>> part, whole = hierarchical_f1(AncestorOverlap(np.array([3.0]), np.array([2.0]), np.array([1.0])))
     >>> float(part.sum() / whole.sum())
     0.4
     """
-    return 2 * extended.shared, extended.suggested + extended.gold
+    return 2 * overlap.shared, overlap.suggested + overlap.gold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contingency:
-    """The contingency table of every label (DEPL Table 2): tp, fp, fn, each (labels,)."""
+    """The contingency table of every label (DEPL Table 2).
+
+    tp, fp, fn: (labels,) documents for which it is suggested and gold, suggested only, gold only.
+    """
 
     tp: Longs
     fp: Longs
@@ -299,7 +308,9 @@ class Contingency:
 
 
 def f1(tp: NDArray[Any], fp: NDArray[Any], fn: NDArray[Any]) -> Doubles:
-    """F1 = 2 P R / (P + R), which is 2 tp / (2 tp + fp + fn); 0 where nothing is gold and nothing is suggested.
+    """F1 = 2 P R / (P + R) = 2 tp / (2 tp + fp + fn), element by element; 0 where all three are 0.
+
+    tp, fp, fn: counts of the same shape, such as (labels,).
 
     P = 1/2 and R = 1/3: 2 (1/6) / (5/6).
 
@@ -312,6 +323,8 @@ def f1(tp: NDArray[Any], fp: NDArray[Any], fn: NDArray[Any]) -> Doubles:
 def label_coverage(run: Run, labels: int, k: int) -> float:
     """coverage@k: the share of the vocabulary that is among the first k suggestions of at least one document.
 
+    labels: size of the vocabulary.
+
     >>> label_coverage(Run.from_rows([{0: 0.9, 1: 0.8}, {0: 0.7}]), labels=4, k=1)
     0.25
     """
@@ -319,7 +332,7 @@ def label_coverage(run: Run, labels: int, k: int) -> float:
 
 
 def answered(run: Run) -> Doubles:
-    """answered: 1 for a document with at least one suggestion.
+    """answered: (documents,) 1 for a document with at least one suggestion, else 0.
 
     >>> answered(Run.from_rows([[3], []])).tolist()
     [1.0, 0.0]
@@ -337,7 +350,7 @@ def labelled(gold: Run) -> Mask:
 
 
 def label_counts(run: Run, labels: int) -> Longs:
-    """(labels,) the number of documents of each label.
+    """(labels,) the number of documents of each label. labels: size of the vocabulary.
 
     >>> label_counts(Run.from_rows([[0, 2], [2]]), 4).tolist()
     [1, 0, 2, 0]
@@ -345,8 +358,80 @@ def label_counts(run: Run, labels: int) -> Longs:
     return np.bincount(run.labels, minlength=labels)
 
 
-def _with_ancestors(run: Run, above: Any) -> Any:
-    """(documents, labels) 1 for each label of a document and for all above it."""
+def known_labels(*runs: Run) -> int:
+    """Return the size of the smallest vocabulary that holds the labels of all runs.
+
+    >>> known_labels(Run.from_rows([[3]]), Run.from_rows([[]]))
+    4
+    """
+    return 1 + max(int(run.labels.max(initial=-1)) for run in runs)
+
+
+class FrequencyBin(NamedTuple):
+    """Labels of similar frequency. first, last: ranks of its labels from the rarest, 0, up to but without `last`."""
+
+    first: int
+    last: int
+    macro_f1: float
+
+
+def by_frequency(run: Run, gold: Run, train: Run, *, k: int = 5, size: int = 100) -> list[FrequencyBin]:
+    """macro-F1@k of labels from rare to frequent, in bins of `size` labels; the last bin takes the rest (DEPL Fig. 1).
+
+    train: the gold labels of the training documents. Labels that are gold for none of the documents are not counted, as
+    in macro-F1@k; labels of equal frequency are in the order of the vocabulary.
+
+    Label 1 has one training document and is found, label 0 has two and is missed:
+
+    >>> gold, train = Run.from_rows([[0, 1]]), Run.from_rows([[0, 1], [0]])
+    >>> by_frequency(Run.from_rows([[1]]), gold, train, k=1, size=1)
+    [FrequencyBin(first=0, last=1, macro_f1=1.0), FrequencyBin(first=1, last=2, macro_f1=0.0)]
+    """
+    labels = known_labels(run, gold, train)
+    table, counts = Contingency.of(run, gold, labels, k), label_counts(train, labels)
+    order = np.argsort(counts, kind="stable")
+    order = order[(table.tp + table.fn)[order] > 0]
+    values = f1(table.tp, table.fp, table.fn)[order]
+    ends = [*range(size, len(order) - size + 1, size), len(order)] if len(order) else []
+    return [FrequencyBin(start, end, float(values[start:end].mean())) for start, end in pairwise([0, *ends])]
+
+
+CEILING_DEPTHS = (10, 50, 100, 500)
+"Numbers of candidates at which the recall ceiling is measured."
+
+
+def ceiling(candidates: Run, gold: Run, depths: Sequence[int] = CEILING_DEPTHS) -> dict[str, float]:
+    """The recall ceiling of one stage: the recall of a re-ranker that puts all right candidates first.
+
+    Returns mean_size, the mean number of candidates of a document; for each of the depths R@k, the share of all gold
+    labels among the first k candidates; and R, the share among all candidates. gold: with at least one label.
+
+    Of three gold labels, one is the first candidate of its document and another the second:
+
+    >>> ceiling(Run.from_rows([{4: 0.9, 2: 0.8}, {1: 0.5}]), Run.from_rows([[2, 4], [3]]), depths=[1])
+    {'mean_size': 1.5, 'R@1': 0.3333333333333333, 'R': 0.6666666666666666}
+    """
+    hits, ranks = candidates.held_by(gold), candidates.ranks
+    recall = {f"R@{k}": float(hits[ranks <= k].sum() / len(gold.labels)) for k in depths}
+    mean_size = len(candidates.labels) / len(candidates)
+    return {"mean_size": mean_size, **recall, "R": float(hits.sum() / len(gold.labels))}
+
+
+def unreached(union: Run, gold: Run, labels: int) -> dict[int, int]:
+    """Label -> the number of documents for which it is gold and no candidate, largest first.
+
+    union: the candidates of all stages. labels: size of the vocabulary.
+
+    >>> unreached(Run.from_rows([[0], [2]]), Run.from_rows([[0, 1], [1]]), 3)
+    {1: 2}
+    """
+    missed = label_counts(gold.keep(~gold.held_by(union)), labels)
+    order = np.argsort(-missed, kind="stable")[: int((missed > 0).sum())]
+    return {int(label): int(missed[label]) for label in order}
+
+
+def _extended(run: Run, above: Any) -> Any:
+    """Sparse (documents, labels): 1 for each label of a document and for all above it."""
     from scipy.sparse import csr_array
 
     shape = len(run), above.shape[0]
@@ -356,13 +441,14 @@ def _with_ancestors(run: Run, above: Any) -> Any:
 
 
 def _by_rank(run: Run, values: _Values, depth: int) -> _Values:
-    """(suggestions,) -> (documents, depth), zero after the last suggestion of a document."""
+    """Lay the values of suggestions (suggestions,) out by rank: (documents, depth), 0 after the last of a document."""
     table = np.zeros((len(run), depth), values.dtype)
     table[run.rows, run.ranks - 1] = values
     return cast("_Values", table)
 
 
-def _first(table: _Values, k: int) -> _Values:
+def _columns(table: _Values, k: int) -> _Values:
+    """(documents, k) the first k of (documents, depth)."""
     if not 1 <= k <= table.shape[1]:
         raise ValueError(f"k is {k}, with {table.shape[1]} ranks looked up")
     return cast("_Values", table[:, :k])
@@ -378,68 +464,3 @@ def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> Doubles:
     """Part / whole, 0 where the whole is 0."""
     ratio: Doubles = np.divide(part, whole, out=np.zeros(whole.shape), where=whole > 0)
     return ratio
-
-
-class Bin(NamedTuple):
-    """Labels first to last (not included), counted from the rarest; `most`: the most training documents of one."""
-
-    first: int
-    last: int
-    most: int
-    macro_f1: float
-
-
-def by_frequency(run: Run, gold: Run, train: Run, *, k: int = 5, size: int = 100) -> list[Bin]:
-    """macro-F1@k of labels from rare to frequent, `size` at a time; the last bin takes the rest.
-
-    train: the gold labels of the training documents. Labels that are gold for none of the documents are not counted, as
-    in macro-F1@k; labels of equal frequency are in the order of the vocabulary.
-
-    Label 1 has one training document and is found, label 0 has two and is missed:
-
-    >>> gold, train = Run.from_rows([[0, 1]]), Run.from_rows([[0, 1], [0]])
-    >>> by_frequency(Run.from_rows([[1]]), gold, train, k=1, size=1)
-    [Bin(first=0, last=1, most=1, macro_f1=1.0), Bin(first=1, last=2, most=2, macro_f1=0.0)]
-    """
-    labels = 1 + max(int(part.labels.max(initial=-1)) for part in (run, gold, train))
-    table, counts = Contingency.of(run, gold, labels, k), label_counts(train, labels)
-    order = np.argsort(counts, kind="stable")
-    order = order[(table.tp + table.fn)[order] > 0]
-    values = f1(table.tp, table.fp, table.fn)[order]
-    ends = [*range(size, len(order) - size + 1, size), len(order)] if len(order) else []
-    starts = [0, *ends[:-1]]
-    return [
-        Bin(start, end, int(counts[order[end - 1]]), float(values[start:end].mean()))
-        for start, end in zip(starts, ends, strict=False)
-    ]
-
-
-DEPTHS = (10, 50, 100, 500)
-"Numbers of candidates at which recall is measured."
-
-
-def ceiling(candidates: Run, gold: Run, depths: Sequence[int] = DEPTHS) -> dict[str, float]:
-    """The recall ceiling of one stage; gold: a row per document, with at least one label in all.
-
-    mean_size: candidates per document. R@k: the share of all gold labels among the first k candidates. R: among all.
-
-    Of three gold labels, one is the first candidate of its document and another the second:
-
-    >>> ceiling(Run.from_rows([{4: 0.9, 2: 0.8}, {1: 0.5}]), Run.from_rows([[2, 4], [3]]), depths=[1])
-    {'mean_size': 1.5, 'R@1': 0.3333333333333333, 'R': 0.6666666666666666}
-    """
-    hits, ranks = candidates.held_by(gold), candidates.ranks
-    recall = {f"R@{k}": float(hits[ranks <= k].sum() / len(gold.labels)) for k in depths}
-    mean_size = len(candidates.labels) / len(candidates)
-    return {"mean_size": mean_size, **recall, "R": float(hits.sum() / len(gold.labels))}
-
-
-def unreached(union: Run, gold: Run, labels: int) -> dict[int, int]:
-    """Label -> its gold occurrences that are not among the candidates, most first. labels: size of the vocabulary.
-
-    >>> unreached(Run.from_rows([[0], [2]]), Run.from_rows([[0, 1], [1]]), 3)
-    {1: 2}
-    """
-    missed = label_counts(gold.keep(~gold.held_by(union)), labels)
-    order = np.argsort(-missed, kind="stable")[: int((missed > 0).sum())]
-    return {int(label): int(missed[label]) for label in order}

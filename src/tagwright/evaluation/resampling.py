@@ -1,8 +1,8 @@
 """Compute measures on resampled documents, for intervals and randomisation tests.
 
-Every measure here is computed from sums over the documents. With a weight for each document the same sums give the
-measure on a bootstrap sample, or on the part of the documents that a randomisation test leaves with their system.
-Hundreds of samples are one matrix product.
+Every measure here is computed from sums over the documents. Weighted sums give the measure on a bootstrap sample, where
+a weight is how often the document was drawn, and in a randomisation test, where it is whether the document keeps its
+run. The sums of hundreds of samples are one matrix product, weights (samples, documents) @ (documents, sums).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,11 @@ from tagwright.types import Doubles, Mask, Run
 
 
 class Score(float):
-    """A measure, which is a number, and its 95% interval, with the documents as a random sample of all possible ones.
+    """The value of a measure, a number, with its 95% interval; the documents are a random sample of all possible ones.
+
+    A score equals a number of the same value, and another score of the same value and interval.
+
+    value: of the measure, from 0 to 1, or a difference from -1 to 1. low, high: the ends of the interval.
 
     >>> score = Score(0.5, 0.25, 0.75)
     >>> score, score.value, score.high, score + 1
@@ -32,11 +36,11 @@ class Score(float):
         score.low, score.high = float(low), float(high)
         return score
 
-    def __getnewargs__(self) -> tuple[float, float, float]:  # type: ignore[override]  # as __new__ takes them
+    def __getnewargs__(self) -> tuple[float, float, float]:  # type: ignore[override]  # to copy and pickle the interval
         return self.value, self.low, self.high
 
     def __eq__(self, other: object) -> bool:
-        """Two scores are equal with their intervals; a score and a number by value."""
+        """Compare two scores with their intervals, a score and a number by value."""
         if isinstance(other, Score):
             return self.__getnewargs__() == other.__getnewargs__()
         return float.__eq__(self, other)
@@ -48,7 +52,7 @@ class Score(float):
 
     @property
     def value(self) -> float:
-        """The number alone."""
+        """The value as a plain number."""
         return float(self)
 
     def __repr__(self) -> str:
@@ -78,19 +82,19 @@ class Measures(Protocol):
         ...
 
     def sums(self, weights: Doubles) -> Doubles:
-        """(samples, documents) weights -> (samples, any number of) sums, linear in the weights."""
+        """(samples, sums): weighted sums over the documents, linear in the weights (samples, documents)."""
         ...
 
     def values(self, sums: Doubles) -> Doubles:
-        """(samples, sums) -> (samples, measures)."""
+        """(samples, measures): the measures from their sums (samples, sums)."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratios:
-    """Measures that are one sum over another; a mean over documents has the denominator 1 for every document.
+    """Measures that are a sum over the documents divided by another sum, such as micro-averages and means.
 
-    parts, wholes: (documents, measures).
+    parts, wholes: (documents, measures) numerators and denominators; for a mean the denominators are 1.
     """
 
     names: tuple[str, ...]
@@ -98,7 +102,7 @@ class Ratios:
     wholes: Doubles
 
     def sums(self, weights: Doubles) -> Doubles:
-        """(samples, 2 * measures): numerators, then denominators."""
+        """(samples, 2 * measures): sums of the numerators, then of the denominators."""
         return weights @ np.hstack([self.parts, self.wholes])
 
     def values(self, sums: Doubles) -> Doubles:
@@ -111,55 +115,59 @@ class Ratios:
 class MacroF1:
     """macro-F1@k: the mean F1 of the labels that are gold for at least one document (Yang & Liu 1999; DEPL 5.2).
 
-    A label that is suggested and never gold lowers no F1 but its own, which is not in the mean, so that two runs are
-    averaged over the same labels. A sample averages over the labels that are gold in it.
+    The mean is over gold labels only, so that two runs are averaged over the same labels; wrong suggestions lower the
+    F1 of labels that are gold elsewhere. A sample averages over the labels that are gold in it.
 
-    tallies: sparse (3 * gold labels, documents), 1 where the label is found, where it is suggested, where it is gold.
+    counts: sparse (3 * labels, documents) of 0 and 1, in three blocks: whether the label is suggested and gold for the
+    document, whether it is suggested, whether it is gold.
     """
 
     names: tuple[str, ...]
-    tallies: Any
+    counts: Any
 
     @classmethod
     def of(cls, name: str, run: Run, gold: Run, k: int, among: Mask | None = None) -> Self:
-        """among: (labels,) the labels to average over, where not all."""
+        """Count the first k suggestions of each document. among: (labels,) labels to average over; None: all."""
         from scipy.sparse import csr_array, vstack
 
         top = run.top(k)
-        counted = np.unique(gold.labels if among is None else gold.labels[among[gold.labels]])
+        averaged = np.unique(gold.labels if among is None else gold.labels[among[gold.labels]])
 
         def incidence(part: Run) -> Any:
-            part = part.keep(np.isin(part.labels, counted))
-            cells = np.searchsorted(counted, part.labels), part.rows
-            return csr_array((np.ones(len(part.labels)), cells), shape=(len(counted), len(part)))
+            part = part.keep(np.isin(part.labels, averaged))
+            cells = np.searchsorted(averaged, part.labels), part.rows
+            return csr_array((np.ones(len(part.labels)), cells), shape=(len(averaged), len(part)))
 
         parts = top.keep(top.held_by(gold)), top, gold
         return cls((name,), vstack([incidence(part) for part in parts], format="csr"))
 
     def sums(self, weights: Doubles) -> Doubles:
-        """(samples, 3 * labels): how many documents each label is found at, suggested at, gold at."""
-        return np.asarray((self.tallies @ weights.T).T, np.float64)
+        """(samples, 3 * labels): the number of documents for which each label is right, suggested, gold."""
+        return np.asarray((self.counts @ weights.T).T, np.float64)
 
     def values(self, sums: Doubles) -> Doubles:
-        """(samples, 1), 0 when no label counts."""
+        """(samples, 1) the mean F1, 0 where no label is gold."""
         right, suggested, gold = np.split(sums, 3, axis=1)
         scores = f1(right, suggested - right, gold - right).sum(axis=1, keepdims=True)
         return np.asarray(scores / np.maximum(1, (gold > 0).sum(axis=1, keepdims=True)), np.float64)
 
 
 def estimates(measures: Sequence[Measures], documents: int, samples: int, seed: int) -> dict[str, Score]:
-    """Each measure with its 95% bootstrap interval over the documents; the ends are not taken beyond 0 and 1."""
+    """Return each measure, from 0 to 1, with its 95% bootstrap interval over the documents.
+
+    documents: their number. samples: of the bootstrap.
+    """
     if not measures:
         return {}
-    points = values(measures, np.ones((1, documents)))[0]
-    drawn = np.concatenate([values(measures, weights) for weights in bootstrap(documents, samples, seed)])
-    low, high = np.clip(interval(points, drawn), 0, np.maximum(1, drawn.max(axis=0)))
+    points = sampled_values(measures, np.ones((1, documents)))[0]
+    drawn = np.concatenate([sampled_values(measures, weights) for weights in bootstrap(documents, samples, seed)])
+    low, high = np.clip(interval(points, drawn), 0, 1)  # the correction of the bias may lead beyond
     names = [name for part in measures for name in part.names]
     return {name: Score(*map(float, row)) for name, *row in zip(names, points, low, high, strict=True)}
 
 
-def values(measures: Sequence[Measures], weights: Doubles) -> Doubles:
-    """(samples, documents) weights -> (samples, measures).
+def sampled_values(measures: Sequence[Measures], weights: Doubles) -> Doubles:
+    """(samples, measures): the value of each measure on each sample; weights: (samples, documents).
 
     Rounded to 12 decimals: the digits beyond depend on the order of summation, and 1 would not equal 1.
     """
@@ -168,13 +176,13 @@ def values(measures: Sequence[Measures], weights: Doubles) -> Doubles:
 
 
 def interval(points: Doubles, drawn: Doubles) -> Doubles:
-    """(measures,) and (samples, measures) -> (2, measures): the 2.5% and 97.5% percentiles, moved by the draws' bias.
+    """(2, measures): the 2.5% and 97.5% percentiles of the samples, less the bias of the samples.
 
-    The bias is the draws' mean minus the value. It matters for macro-F1: resampling leaves out a third of the labels
-    with a single document, and the remaining labels are easier. For means it is random and close to 0: correcting it,
-    as for every measure, hardly moves the ends.
+    points: (measures,) on all documents. drawn: (samples, measures). The bias is the mean of the samples minus the
+    value on all documents. It matters for macro-F1: a sample lacks a third of the labels with a single document, and
+    the others are easier. For means it is close to 0.
 
-    Of 0, 1, ..., 40 the percentiles are 1 and 39 and the mean is 20; the value is 18.
+    Of 0, 1, ..., 40 the percentiles are 1 and 39 and the mean is 20. The value is 18, so the bias is 2.
 
     >>> interval(np.array([18.0]), np.arange(41.0)[:, None]).tolist()
     [[-1.0], [37.0]]
@@ -184,23 +192,22 @@ def interval(points: Doubles, drawn: Doubles) -> Doubles:
 
 
 def bootstrap(documents: int, samples: int, seed: int) -> Iterator[Doubles]:
-    """Weights (some of the samples, documents): how often each document is drawn when as many are drawn anew."""
-    random = np.random.default_rng(seed)
-    for some in _batches(documents, samples):
-        drawn = random.integers(documents, size=(some, documents)) + documents * np.arange(some)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=some * documents)
-        yield counts.reshape(some, documents).astype(np.float64)
+    """Yield weights (batch of samples, documents): how often each document is drawn, with replacement."""
+    rng = np.random.default_rng(seed)
+    for batch in _batches(documents, samples):
+        cells = rng.integers(documents, size=(batch, documents)) + documents * np.arange(batch)[:, None]
+        yield np.bincount(cells.ravel(), minlength=batch * documents).reshape(batch, documents).astype(np.float64)
 
 
 def sign_flips(documents: int, samples: int, seed: int) -> Iterator[Doubles]:
-    """Weights (some of the samples, documents): 1 or 0 with equal probability."""
-    random = np.random.default_rng(seed)
-    for some in _batches(documents, samples):
-        yield random.integers(2, size=(some, documents), dtype=np.int8).astype(np.float64)
+    """Yield weights (batch of samples, documents): 1 or 0 with equal probability."""
+    rng = np.random.default_rng(seed)
+    for batch in _batches(documents, samples):
+        yield rng.integers(2, size=(batch, documents), dtype=np.int8).astype(np.float64)
 
 
-def _batches(documents: int, samples: int, cells: int = 1 << 20) -> Iterator[int]:
-    """Split the samples into batches whose weights take about 8 MB for any number of documents."""
-    batch = max(1, cells // documents)
+def _batches(documents: int, samples: int) -> Iterator[int]:
+    """Yield sizes of batches of samples whose weights, float64, take about 8 MiB for any number of documents."""
+    batch = max(1, (1 << 20) // documents)
     for start in range(0, samples, batch):
         yield min(batch, samples - start)

@@ -1,9 +1,9 @@
-"""Compute every measure of a run with its interval, for all documents and for slices of them."""
+"""Score a run: every measure with its interval, over all documents and over slices of documents and labels."""
 
 import csv
 import difflib
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -15,61 +15,38 @@ from numpy.typing import NDArray
 from tagwright.core.display import html_table, many
 from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
+from tagwright.evaluation import metrics
 from tagwright.evaluation.calibration import Calibration, Judged, assess
-from tagwright.evaluation.metrics import (
-    Contingency,
-    Extended,
-    Gains,
-    Hits,
-    answered,
-    f1,
-    hierarchical_f1,
-    hierarchical_precision,
-    hierarchical_recall,
-    inverse_propensity,
-    label_counts,
-    label_coverage,
-    labelled,
-    ndcg,
-    precision,
-    psndcg,
-    psp,
-    recall,
-    sample_f1,
-    success,
-    with_ancestors,
-)
+from tagwright.evaluation.metrics import AncestorOverlap, Contingency, Gains, Hits, label_counts, labelled
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates, to_json
 from tagwright.evaluation.tables import Rows, as_text, percent, score_rows
+from tagwright.readers.lines import escape_formula
 from tagwright.types import Doubles, Label, Longs, Mask, Run
 
 _log = logging.getLogger(__name__)
 
 STANDARD = (
-    *("P@1", "P@3", "P@5", "F1@5", "nDCG@3", "nDCG@5", "nDCG@10"),
-    *("R@10", "R@20", "R@100", "macro-F1@5", "answered"),
-)
-"The measures of every evaluation."
+    "P@1", "P@3", "P@5", "F1@5", "nDCG@3", "nDCG@5", "nDCG@10", "R@10", "R@20", "R@100", "macro-F1@5", "answered",
+)  # fmt: skip
+"The measures of an evaluation that names none."
 
 WITH_TRAIN = ("PSP@1", "PSP@3", "PSP@5", "PSnDCG@3", "PSnDCG@5", "macro-F1-tail@5")
-"The measures that need the training documents' labels, added when those are known."
+"Added to them where the labels of the training documents are known."
 
 WITH_HIERARCHY = ("hP@5", "hR@5", "hF@5")
-"The measures that need labels above others, added where the vocabulary has such."
-
-FEW = 10
-"With fewer documents intervals say little."
+"Added to them where the vocabulary has a hierarchy."
 
 TAIL = range(1, 10)
-"A tail label has 1 to 9 training documents (DEPL 5.1)."
+"Numbers of training documents of a tail label (DEPL 5.1)."
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Scores(Mapping[str, Score]):
-    """The result of an evaluation: a mapping from the name of a measure to its value, which has its interval beside.
+    """The result of an evaluation: a mapping from the name of a measure to its `Score`, a number with an interval.
 
-    measures: name -> value with interval, in [0, 1], over all documents. slices: name -> Scores without slices.
-    calibration: of the confidences, where the run has any; its measures are in the mapping too.
+    documents: the number that was scored. measures: name -> score over all documents, from 0 to 1. slices: name -> the
+    scores of a part of the documents or labels, itself without slices. calibration: of the confidences; None where the
+    run has none. Its measures are in the mapping too.
 
     >>> scores = Scores(2, {"P@1": Score(0.5, 0.0, 1.0)})
     >>> dict(scores), scores["P@1"].high, scores.rows()
@@ -86,7 +63,7 @@ class Scores(Mapping[str, Score]):
     calibration: Calibration | None = None
 
     def __getitem__(self, measure: str) -> Score:
-        """One measure over all documents. Raises ConfigError for one that was not computed."""
+        """Return one measure over all documents. Raises ConfigError for one that was not computed."""
         if measure not in self:
             raise ConfigError(f'no measure "{measure}" was computed; the measures are {", ".join(self)}')
         return self._all[measure]
@@ -97,11 +74,11 @@ class Scores(Mapping[str, Score]):
     def __len__(self) -> int:
         return len(self._all)
 
-    def __contains__(self, measure: object) -> bool:
+    def __contains__(self, measure: object) -> bool:  # Mapping would wait for a KeyError, here and in `get`
         return measure in self._all
 
     def get(self, measure: str, default: Any = None) -> Any:
-        """One measure, or the default for one that was not computed."""
+        """Return one measure, or the default for one that was not computed."""
         return self._all.get(measure, default)
 
     @property
@@ -109,7 +86,7 @@ class Scores(Mapping[str, Score]):
         return {**self.measures, **(self.calibration.measures if self.calibration else {})}
 
     def rows(self) -> list[dict[str, Any]]:
-        """A record for each measure, for a table: `pandas.DataFrame(scores.rows())`."""
+        """Return a record for each measure, for a table: `pandas.DataFrame(scores.rows())`."""
         return [{"measure": name, **score.to_json()} for name, score in self._all.items()]
 
     def __repr__(self) -> str:
@@ -123,7 +100,7 @@ class Scores(Mapping[str, Score]):
         return html_table(score_rows(self), many(self.documents, "document"))
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form: documents, measures, the measures of each slice, and of the confidences if there are any."""
+        """Return the JSON form: documents, measures, the measures of each slice, calibration if there is any."""
         return {
             "documents": self.documents,
             "measures": to_json(self.measures),
@@ -147,36 +124,44 @@ def evaluate(
 ) -> Scores:
     """Score a run against the gold labels of the same documents, every measure with a 95% bootstrap interval.
 
-    train: the gold labels of the training documents, a row for each; gives the measures `WITH_TRAIN` and the slices by
-    label. labels: size of the vocabulary; gives coverage@10. above: the labels above each one (`metrics.ancestors`);
-    gives the measures `WITH_HIERARCHY`. lengths: (documents,) words of each document; gives the slices short, medium,
-    long. measures: names such as P@7 instead of the standard ones. samples: bootstrap samples.
-    Slices have no macro-F1, which averages over labels of the whole ranking, and no hierarchical measures, whose labels
-    are outside the slice too. A run with confidences gives the measures of calibration too. broad: a confidence is that
-    the label or one below it is right. With fewer than ten documents a warning says that intervals say little.
+    run: a row for each document; where it has confidences, their calibration is measured.
+    gold: the gold labels, a row for each document.
+    train: the gold labels of the training documents, a row for each; gives `WITH_TRAIN` and the slices by label.
+    labels: size of the vocabulary; gives coverage@10.
+    above: sparse (labels, labels), see `metrics.ancestors`; gives `WITH_HIERARCHY`.
+    lengths: (documents,) number of words; gives the slices short, medium and long.
+    measures: names such as P@7, instead of the standard ones.
+    samples: of the bootstrap.
+    broad: whether a confidence is the probability that the label or any label below it is right.
 
-    Raises InputError when there is no document, or one without gold labels; ConfigError for an unknown measure.
+    Slices have no macro-F1, which averages over labels of the whole ranking, and no hierarchical measures, whose labels
+    are outside the slice too. Logs a warning for fewer than ten documents, whose intervals say little. Raises
+    InputError when there is no document, or one without gold labels; ConfigError for a measure that cannot be
+    computed; ValueError for a run or lengths of other documents.
     """
-    check(gold, run)
-    setting = Setting.of([run, gold], measures, train, above)
+    check_runs(gold, run)
+    inputs = MeasureInputs.of([run, gold], measures, train, above)
     if lengths is not None and len(lengths) != len(gold):
         raise ValueError(f"{len(lengths)} lengths for {len(gold)} documents")
-    whole = _estimates(setting, run, gold, samples, seed)
+    whole = _estimates(inputs, run, gold, samples, seed)
     if labels:
-        share = label_coverage(run, labels, 10)
+        share = metrics.label_coverage(run, labels, 10)
         whole["coverage@10"] = Score(share, share, share)  # a count of this run, not an estimate
-    by_document = replace(setting, names=tuple(name for name in setting.names if split(name)[0] in _SLICED))
+    by_document = replace(inputs, names=tuple(name for name in inputs.names if split_measure(name)[0] in _SLICED))
     parts = {
         name: Scores(len(part_gold), _estimates(by_document, part, part_gold, samples, seed))
-        for name, part, part_gold in _slices(run, gold, setting.counts, lengths)
+        for name, part, part_gold in _slices(run, gold, inputs.counts, lengths)
     }
-    sure, right = run.confidences, with_ancestors(gold, above) if broad else gold
-    calibration = None if sure is None else assess(Judged.of(run, sure, right), samples=samples, seed=seed)
-    return Scores(len(gold), whole, parts, calibration)
+    if run.confidences is None:
+        return Scores(len(gold), whole, parts)
+    judged = Judged.of(run, run.confidences, metrics.with_ancestors(gold, above) if broad else gold)
+    return Scores(len(gold), whole, parts, assess(judged, samples=samples, seed=seed))
 
 
 def slice_rows(scores: Scores) -> Rows:
-    """The measures of every slice, in percent, under the number of its documents; no rows when there are no slices.
+    """Return a column for each slice: its documents, and in percent the measures that all slices have.
+
+    Without slices there are no rows.
 
     >>> half = {"P@1": Score(0.5, 0.25, 0.75)}
     >>> slice_rows(Scores(9, half, {"tail": Scores(4, half)}))
@@ -196,10 +181,10 @@ def slice_rows(scores: Scores) -> Rows:
     ]
 
 
-def check(gold: Run, *runs: Run) -> None:
+def check_runs(gold: Run, *runs: Run) -> None:
     """Raise InputError unless there are documents and all have gold labels, ValueError if a run has other documents.
 
-    A warning says that intervals over few documents say little.
+    Logs a warning for fewer than ten documents, whose intervals say little.
     """
     if not len(gold):
         raise InputError("no documents to score; name documents with gold labels")
@@ -209,63 +194,60 @@ def check(gold: Run, *runs: Run) -> None:
     for run in runs:
         if len(run) != len(gold):
             raise ValueError(f"a run over {len(run)} documents, with gold labels for {len(gold)}")
-    if len(gold) < FEW:
-        _log.warning("%s: too few for the intervals to say much; score %d or more", many(len(gold), "document"), FEW)
+    if len(gold) < 10:
+        _log.warning("%s: too few for the intervals to say much; score 10 or more", many(len(gold), "document"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """The measures, and what they need besides the run and the gold labels."""
+class MeasureInputs:
+    """Names of measures, and what these need besides a run and its gold labels."""
 
     names: tuple[str, ...]
     counts: Longs | None = None
-    "(labels,) training documents of each label."
+    "(labels,) the number of training documents of each label."
     reward: Doubles | None = None
-    "(labels,) inverse propensity of each label."
+    "(labels,) the inverse propensity of each label."
     above: Any = None
-    "Sparse (labels, labels), the labels above each one."
+    "Sparse (labels, labels), see `metrics.ancestors`."
 
     @classmethod
-    def of(
-        cls,
-        runs: Sequence[Run],
-        names: Sequence[str] | None,
-        train: Run | None,
-        above: Any = None,
-    ) -> Self:
-        """Check the names and count the training labels. Raises ConfigError for a measure that cannot be computed."""
+    def of(cls, runs: Sequence[Run], names: Sequence[str] | None, train: Run | None, above: Any) -> Self:
+        """Check the names and count the training labels. Raises ConfigError for a measure that cannot be computed.
+
+        runs: they and train hold every label that is counted. names: None for the standard measures.
+        """
         if names is None:
-            standard = STANDARD if above is None else (*STANDARD, *WITH_HIERARCHY)
-            names = standard if train is None else (*standard, *WITH_TRAIN)
-        check_names(names)
+            hierarchical, trained = WITH_HIERARCHY if above is not None else (), WITH_TRAIN if train is not None else ()
+            names = (*STANDARD, *hierarchical, *trained)
+        check_measures(names)
         for name in names:
-            _check_known(name, trained=train is not None, hierarchical=above is not None)
+            _check_inputs(name, trained=train is not None, hierarchical=above is not None)
         if train is None:
             return cls(names=tuple(names), above=above)
-        counts = label_counts(train, _size(*runs, train))
-        reward = inverse_propensity(counts, len(train))
+        counts = label_counts(train, metrics.known_labels(*runs, train))
+        reward = metrics.inverse_propensity(counts, len(train))
         return cls(names=tuple(names), counts=counts, reward=reward, above=above)
 
 
-def panel(setting: Setting, run: Run, gold: Run) -> list[Measures]:
-    """The measures of a run in a form that can be sampled."""
+def resampled_measures(inputs: MeasureInputs, run: Run, gold: Run) -> list[Measures]:
+    """Return the measures of a run so that they can be computed on samples of the documents; macro-F1 comes last."""
     measures: list[Measures] = []
-    ratios = tuple(name for name in setting.names if split(name)[0] not in _MACRO)
+    ratios = tuple(name for name in inputs.names if split_measure(name)[0] not in _MACRO)
     if ratios:
-        parts, wholes = (np.column_stack(side) for side in zip(*_columns(setting, ratios, run, gold), strict=True))
+        parts, wholes = (np.column_stack(side) for side in zip(*_fractions(inputs, ratios, run, gold), strict=True))
         measures.append(Ratios(ratios, parts, wholes))
-    tail = None if setting.counts is None else np.isin(setting.counts, TAIL)
-    for name in setting.names:
-        kind, k = split(name)
+    tail = None if inputs.counts is None else np.isin(inputs.counts, TAIL)
+    for name in inputs.names:
+        kind, k = split_measure(name)
         if kind in _MACRO:
             measures.append(MacroF1.of(name, run, gold, k, tail if kind == "macro-F1-tail" else None))
     return measures
 
 
-def split(name: str) -> tuple[str, int]:
-    """A measure's kind and k, which is 0 where it has none.
+def split_measure(name: str) -> tuple[str, int]:
+    """Split the name of a measure into its kind and k, which is 0 where it has none.
 
-    >>> split("nDCG@10"), split("answered")
+    >>> split_measure("nDCG@10"), split_measure("answered")
     (('nDCG', 10), ('answered', 0))
     """
     kind, _, k = name.partition("@")
@@ -273,12 +255,13 @@ def split(name: str) -> tuple[str, int]:
 
 
 def label_groups(counts: Longs) -> dict[str, Mask]:
-    """Head, torso, tail, seen and unseen labels by their training documents: name -> (labels,).
+    """Group labels by the number of their training documents: group -> (labels,), true for its labels.
 
-    unseen: none. seen: any. tail: 1 to 9 (DEPL 5.1). head: the most frequent labels that together hold half of all
-    training labels, with those just as frequent as the last of them. torso: between head and tail.
+    unseen: no training documents. seen: some. tail: 1 to 9 (DEPL 5.1). head: the most frequent labels that together
+    make up half of all occurrences of labels, and any as frequent as the last of them, but no tail labels. torso:
+    between head and tail. counts: (labels,) the number of training documents of each label.
 
-    Half of 110 is passed by the second label.
+    Of 110 occurrences the two most frequent labels have more than half.
 
     >>> for name, mask in label_groups(np.array([40, 30, 20, 10, 9, 1, 0])).items():
     ...     print(name, np.flatnonzero(mask).tolist())
@@ -301,7 +284,9 @@ def label_groups(counts: Longs) -> dict[str, Mask]:
 
 
 def length_groups(lengths: NDArray[np.integer]) -> dict[str, Mask]:
-    """Short, medium and long documents, split at the terciles of their lengths: name -> (documents,).
+    """Split documents at the terciles of their lengths: short, medium, long -> (documents,), true for its documents.
+
+    lengths: (documents,) number of words.
 
     >>> {name: np.flatnonzero(mask).tolist() for name, mask in length_groups(np.array([5, 900, 10, 20])).items()}
     {'short': [0, 2], 'medium': [3], 'long': [1]}
@@ -311,7 +296,10 @@ def length_groups(lengths: NDArray[np.integer]) -> dict[str, Mask]:
 
 
 class LabelScore(NamedTuple):
-    """One label's row of the contingency table at k, what follows from it, and its training documents if known."""
+    """The contingency table of one label, see `Contingency`, with precision, recall and F1 from 0 to 1.
+
+    label: its position in the vocabulary. train: the number of its training documents; None where it is not known.
+    """
 
     label: int
     train: int | None
@@ -323,26 +311,29 @@ class LabelScore(NamedTuple):
     f1: float
 
 
-def per_label(run: Run, gold: Run, *, train: Run | None = None, k: int = 5) -> list[LabelScore]:
-    """Every label that is gold, or among the first k suggestions of a document, in vocabulary order.
+def label_scores(run: Run, gold: Run, *, train: Run | None = None, k: int = 5) -> list[LabelScore]:
+    """Score every label that is gold or among the first k suggestions of a document, in the order of the vocabulary.
 
-    >>> per_label(Run.from_rows([[0], [0]]), Run.from_rows([[0], [2]]), k=1)[0]
+    train: the gold labels of the training documents.
+
+    >>> label_scores(Run.from_rows([[0], [0]]), Run.from_rows([[0], [2]]), k=1)[0]
     LabelScore(label=0, train=None, tp=1, fp=1, fn=0, precision=0.5, recall=1.0, f1=0.6666666666666666)
     """
-    size = _size(run, gold, *([] if train is None else [train]))
+    size = metrics.known_labels(run, gold, *([] if train is None else [train]))
     table = Contingency.of(run, gold, size, k)
     tp, fp, fn = table.tp, table.fp, table.fn
-    shares = (np.divide(tp, whole, out=np.zeros(size), where=whole > 0) for whole in (tp + fp, tp + fn))
-    columns = [tp, fp, fn, *shares, f1(tp, fp, fn)]
+    precision_and_recall = (np.divide(tp, whole, out=np.zeros(size), where=whole > 0) for whole in (tp + fp, tp + fn))
+    columns = [tp, fp, fn, *precision_and_recall, metrics.f1(tp, fp, fn)]
     rows = zip(*(column.tolist() for column in columns), strict=True)
     counts = [None] * size if train is None else label_counts(train, size).tolist()
     return [LabelScore(label, counts[label], *row) for label, row in enumerate(rows) if sum(row[:3])]
 
 
-def write_per_label(scores: Iterable[LabelScore], labels: Sequence[Label], path: Path | str) -> None:
+def write_label_scores(scores: Iterable[LabelScore], labels: Sequence[Label], path: Path | str) -> None:
     """Write one line per label as TSV, under a line that names the columns.
 
-    Raises TagwrightError when it cannot be written.
+    labels: the vocabulary. Cells that a spreadsheet would take for formulas have an apostrophe before them. Raises
+    TagwrightError when the file cannot be written.
     """
     with write_output(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
@@ -350,37 +341,30 @@ def write_per_label(scores: Iterable[LabelScore], labels: Sequence[Label], path:
         for row in scores:
             shares = (f"{share:.4f}" for share in (row.precision, row.recall, row.f1))
             label = labels[row.label]
-            writer.writerow([label.id, label.name, row.train, row.tp, row.fp, row.fn, *shares, label.notation])
+            label_id, name, notation = map(escape_formula, (label.id, label.name, label.notation))
+            writer.writerow([label_id, name, row.train, row.tp, row.fp, row.fn, *shares, notation])
 
 
-_ON_HITS: dict[str, Callable[[Hits, int], Doubles]] = {
-    "P": precision,
-    "R": recall,
-    "nDCG": ndcg,
-    "success": success,
-}
-_ON_GAINS: dict[str, Callable[[Gains, int], tuple[Doubles, Doubles]]] = {"PSP": psp, "PSnDCG": psndcg}
-_ON_EXTENDED: dict[str, Callable[[Extended], tuple[Doubles, Doubles]]] = {
-    "hP": hierarchical_precision,
-    "hR": hierarchical_recall,
-    "hF": hierarchical_f1,
-}
+# Kinds of measures by what they are computed from; "F1" and "answered" also need the number of suggestions.
+_ON_HITS = {"P": metrics.precision, "R": metrics.recall, "nDCG": metrics.ndcg, "success": metrics.success}
+_ON_GAINS = {"PSP": metrics.psp, "PSnDCG": metrics.psndcg}
+_ON_OVERLAP = {"hP": metrics.hierarchical_precision, "hR": metrics.hierarchical_recall, "hF": metrics.hierarchical_f1}
 _MACRO = ("macro-F1", "macro-F1-tail")
 _SLICED = (*_ON_HITS, "F1", "answered", *_ON_GAINS)
 _NEED_TRAIN = {*_ON_GAINS, "macro-F1-tail"}
-_KINDS = (*_ON_HITS, "F1", *_ON_GAINS, *_MACRO, *_ON_EXTENDED)
-_OTHERS: Mapping[str, str] = {
+_KINDS = (*_ON_HITS, "F1", *_ON_GAINS, *_MACRO, *_ON_OVERLAP)
+_SYNONYMS: Mapping[str, str] = {
     "precision": "P", "prec": "P", "p": "P", "accuracy": "P", "acc": "P", "recall": "R", "r": "R", "f": "F1",
     "fscore": "F1", "microf1": "F1", "samplef1": "F1", "macrof": "macro-F1", "dcg": "nDCG", "map": "nDCG", "ap": "nDCG",
     "averageprecision": "nDCG", "mrr": "nDCG", "hit": "success", "hits": "success", "hitrate": "success",
 }  # fmt: skip
-"Names of measures elsewhere -> the kind here that is nearest."
+"Names of measures in other software, without case and punctuation -> the nearest kind here."
 
 
-def check_names(names: Sequence[str]) -> None:
+def check_measures(names: Sequence[str]) -> None:
     """Raise ConfigError for a measure that does not exist, with the nearest that does.
 
-    >>> check_names(["P@7", "answered"])
+    >>> check_measures(["P@7", "answered"])
     """
     for name in names:
         kind, _, k = name.partition("@")
@@ -391,8 +375,8 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def _nearest(kind: str, k: str) -> str:
-    """The measure that is probably meant."""
-    known = {**_OTHERS, **{_folded(name): name for name in (*_KINDS, "answered")}}
+    """Return the name of the measure that is most similar in spelling."""
+    known = {**_SYNONYMS, **{_folded(name): name for name in (*_KINDS, "answered")}}
     near = known[difflib.get_close_matches(_folded(kind), known, 1, cutoff=0.0)[0]]
     return near if near == "answered" else f"{near}@{int(k) if k.isdecimal() and int(k) else 5}"
 
@@ -401,62 +385,59 @@ def _folded(kind: str) -> str:
     return "".join(character for character in kind.casefold() if character.isalnum())
 
 
-def _check_known(name: str, *, trained: bool, hierarchical: bool) -> None:
-    kind, _ = split(name)
+def _check_inputs(name: str, *, trained: bool, hierarchical: bool) -> None:
+    """Raise ConfigError where a measure needs training documents or a hierarchy, and there are none."""
+    kind, _ = split_measure(name)
     if kind in _NEED_TRAIN and not trained:
         remedy = f"give the documents to train on: {option('train')}"
         raise ConfigError(f"{name} needs to know how frequent labels are; {remedy}")
-    if kind in _ON_EXTENDED and not hierarchical:
+    if kind in _ON_OVERLAP and not hierarchical:
         raise ConfigError(f"{name} needs a vocabulary whose labels have broader ones; give one: {option('labels')}")
 
 
-def _columns(setting: Setting, names: Sequence[str], run: Run, gold: Run) -> list[tuple[Doubles, Doubles]]:
-    """For each measure the numerators and the denominators of its ratio of sums, (documents,) each."""
-    on_gains = [name for name in names if split(name)[0] in _ON_GAINS]
-    hits = Hits.of(run, gold, depth(names))
-    gains = None if setting.reward is None else Gains.of(run, gold, setting.reward, depth(on_gains))
-    extended = cache(partial(Extended.of, run, gold, setting.above))
+def _fractions(inputs: MeasureInputs, names: Sequence[str], run: Run, gold: Run) -> list[tuple[Doubles, Doubles]]:
+    """Return (documents,) numerators and denominators of each measure, which is the ratio of their sums."""
+    on_gains = [name for name in names if split_measure(name)[0] in _ON_GAINS]
+    hits = Hits.of(run, gold, greatest_k(names))
+    gains = None if inputs.reward is None else Gains.of(run, gold, inputs.reward, greatest_k(on_gains))
+    overlap = cache(partial(AncestorOverlap.of, run, gold, inputs.above))  # once for each k
 
-    def column(name: str) -> tuple[Doubles, Doubles]:
-        kind, k = split(name)
-        if kind in _ON_EXTENDED:
-            return _ON_EXTENDED[kind](extended(k))
+    def fraction(name: str) -> tuple[Doubles, Doubles]:
+        kind, k = split_measure(name)
+        if kind in _ON_OVERLAP:
+            return _ON_OVERLAP[kind](overlap(k))
         if gains is not None and kind in _ON_GAINS:
             return _ON_GAINS[kind](gains, k)
         if kind == "F1":
-            values = sample_f1(hits, np.diff(run.indptr), k)
+            values = metrics.sample_f1(hits, np.diff(run.indptr), k)
         else:
-            values = _ON_HITS[kind](hits, k) if kind in _ON_HITS else answered(run)
+            values = _ON_HITS[kind](hits, k) if kind in _ON_HITS else metrics.answered(run)
         return values, np.ones(len(values))
 
-    return [column(name) for name in names]
+    return [fraction(name) for name in names]
 
 
-def _size(*runs: Run) -> int:
-    """The size of the vocabulary, as far as it is known."""
-    return 1 + max(int(run.labels.max(initial=-1)) for run in runs)
+def greatest_k(names: Sequence[str]) -> int:
+    """Return the number of suggestions that the measures use; 0 where they use none.
 
-
-def depth(names: Sequence[str]) -> int:
-    """The number of suggestions that the measures use.
-
-    >>> depth(["P@1", "nDCG@10"])
+    >>> greatest_k(["P@1", "nDCG@10"])
     10
     """
-    return max((split(name)[1] for name in names), default=0)
+    return max((split_measure(name)[1] for name in names), default=0)
 
 
-def _estimates(setting: Setting, run: Run, gold: Run, samples: int, seed: int) -> dict[str, Score]:
-    estimated = estimates(panel(setting, run, gold), len(gold), samples, seed)
-    return {name: estimated[name] for name in setting.names}
+def _estimates(inputs: MeasureInputs, run: Run, gold: Run, samples: int, seed: int) -> dict[str, Score]:
+    """Return the measures with their intervals, in the order of their names in the inputs."""
+    estimated = estimates(resampled_measures(inputs, run, gold), len(gold), samples, seed)
+    return {name: estimated[name] for name in inputs.names}
 
 
 def _slices(
     run: Run, gold: Run, counts: Longs | None, lengths: NDArray[np.integer] | None
 ) -> Iterator[tuple[str, Run, Run]]:
-    """Each slice that has documents.
+    """Yield the name, run and gold labels of each slice that has documents.
 
-    A slice of labels keeps only these, suggested and gold, and the documents that have any.
+    A slice by label keeps only its labels, suggested and gold, and the documents with any of them as gold labels.
     """
     for name, mask in ({} if counts is None else label_groups(counts)).items():
         kept_gold = gold.keep(mask[gold.labels])

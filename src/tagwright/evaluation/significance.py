@@ -1,7 +1,7 @@
-"""Compare runs over the same documents: the difference of each measure, its interval and its p."""
+"""Compare runs over the same documents: the difference of each measure, its 95% interval and its p value."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeVar
 
@@ -16,11 +16,11 @@ from tagwright.evaluation.resampling import (
     Score,
     bootstrap,
     interval,
+    sampled_values,
     sign_flips,
-    values,
 )
-from tagwright.evaluation.scores import Setting, check, panel
-from tagwright.evaluation.tables import Rows, as_text, between, percent
+from tagwright.evaluation.scores import MeasureInputs, check_runs, resampled_measures
+from tagwright.evaluation.tables import Rows, as_text, percent, percent_interval
 from tagwright.types import Doubles, Run
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -29,14 +29,15 @@ MEANING_OF_P = (
     "randomisation test: how often the difference is as large when a random half of the documents exchange their "
     "suggestions between the two runs (Fisher 1935), after Holm's correction"
 )
-"What the column `p` of `comparison_rows` says. Where p is small, the difference is hardly one of chance."
+"Explains the column `p` of `comparison_rows`: a small p says that chance hardly makes such a difference."
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One measure of two runs.
 
-    difference: a - b with its interval. p, adjusted: of the randomisation test, before and after Holm's correction.
+    a, b: the values of the runs, from 0 to 1. difference: a - b with its interval. p, adjusted: of the randomisation
+    test, before and after Holm's correction.
     """
 
     a: float
@@ -51,14 +52,17 @@ class Difference:
         return self.adjusted <= 0.05
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form: a, b, difference with interval, p and adjusted by the name of the test."""
+        """Return the JSON form, with p and adjusted under the name of the test, as there might be others."""
         p = {"p": {"randomisation": self.p}, "adjusted": {"randomisation": self.adjusted}}
         return {"a": self.a, "b": self.b, "difference": self.difference.to_json(), **p}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs, measure by measure. a, b: their names."""
+    """Two runs, measure by measure.
+
+    documents: their number. measures: name -> difference. a, b: names of the runs.
+    """
 
     documents: int
     measures: Mapping[str, Difference]
@@ -66,22 +70,23 @@ class Comparison:
     b: str = "B"
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form: documents, and for each measure a, b, difference with interval, p, adjusted."""
+        """Return the JSON form: documents, and the differences of the measures."""
         return {"documents": self.documents, "measures": {name: row.to_json() for name, row in self.measures.items()}}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparisons(Mapping[tuple[str, str], Comparison]):
-    """Any number of runs, every two of them compared: a mapping from two names to their `Comparison`.
+    """Every two of several runs compared: a mapping from two names to their `Comparison`.
 
-    pairs: in the order of the runs. With two runs alone, `comparisons["P@1"]` is their Difference in that measure.
+    documents: the number that was scored. pairs: the comparisons, in the order of the runs. Where only two runs are
+    compared, `comparisons["P@1"]` is their `Difference` in that measure.
     """
 
     documents: int
-    pairs: tuple[Comparison, ...] = field(default_factory=tuple)
+    pairs: tuple[Comparison, ...] = ()
 
     def __getitem__(self, key: Any) -> Any:
-        """One comparison by the names of its runs, or, of two runs alone, one measure. Raises ConfigError."""
+        """Return one comparison by the names of its runs, or one measure of the only two runs. Raises ConfigError."""
         pairs = {(pair.a, pair.b): pair for pair in self.pairs}
         if key in pairs:
             return pairs[key]
@@ -96,7 +101,7 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
         return len(self.pairs)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A record for each measure of each two runs, for a table: `pandas.DataFrame(comparisons.rows())`."""
+        """Return a record for each measure of every two runs, for a table: `pandas.DataFrame(comparisons.rows())`."""
         return [
             {
                 "a": pair.a, "b": pair.b, "measure": name, "value_a": row.a, "value_b": row.b,
@@ -108,7 +113,7 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
         ]  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form: that of the comparison of two runs; of more, documents and a list of comparisons."""
+        """Return the JSON form: of two runs that of their comparison; of more, documents and a list of comparisons."""
         if len(self.pairs) == 1:
             return self.pairs[0].to_json()
         pairs = [{"a": pair.a, "b": pair.b, "measures": pair.to_json()["measures"]} for pair in self.pairs]
@@ -127,7 +132,7 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
 
 
 def comparison_rows(comparison: Comparison) -> Rows:
-    """Both runs, their difference in points with its interval, and p after Holm's correction.
+    """Return a row for each measure: both runs in percent, their difference in points, its interval, corrected p.
 
     A star marks a significant difference.
     """
@@ -136,12 +141,12 @@ def comparison_rows(comparison: Comparison) -> Rows:
     for name, row in comparison.measures.items():
         difference = percent(row.difference.value, "+") + ("*" if row.is_significant else "")
         p = "<0.001" if row.adjusted < 0.001 else f"{row.adjusted:.3f}"
-        rows.append([name, percent(row.a), percent(row.b), difference, between(row.difference), p])
+        rows.append([name, percent(row.a), percent(row.b), difference, percent_interval(row.difference), p])
     return rows
 
 
 def run_names(count: int) -> list[str]:
-    """Names of runs that have none: A, B, ..., or numbers where there are more than letters.
+    """Return names for runs: A, B, ..., or numbers where there are more runs than letters.
 
     >>> run_names(3)
     ['A', 'B', 'C']
@@ -150,7 +155,7 @@ def run_names(count: int) -> list[str]:
 
 
 def compare(run_a: Run, run_b: Run, gold: Run, **options: Any) -> Comparison:
-    """Compare two runs: differences with intervals and p. options: those of `compare_all`."""
+    """Compare two runs over the documents of gold. options: those of `compare_all`."""
     return compare_all({"A": run_a, "B": run_b}, gold, **options).pairs[0]
 
 
@@ -165,28 +170,30 @@ def compare_all(
     permutations: int = 10_000,
     seed: int = 0,
 ) -> Comparisons:
-    """Compare every two of the runs. train, above, measures, samples as in `evaluate`.
+    """Compare every two of the runs over the same documents, with Holm's correction over all measures and pairs.
 
-    permutations: number of permutations in the randomisation test; a tenth of them for macro-F1, which is slow. Holm's
-    correction is over all measures and all comparisons. Raises the errors of `evaluate`, ConfigError for fewer than two
-    runs.
+    runs: name -> run, two or more.
+    gold, train, above, measures, samples: as in `evaluate`.
+    permutations: of the randomisation test; a tenth of them for macro-F1, which is slow.
+
+    Raises the errors of `evaluate`, and ConfigError for fewer than two runs.
     """
     if len(runs) < 2:
         raise ConfigError(f"got {many(len(runs), 'run')}, expected two or more to compare")
-    check(gold, *runs.values())
-    setting = Setting.of([*runs.values(), gold], measures, train, above)
-    panels = {name: panel(setting, run, gold) for name, run in runs.items()}
+    check_runs(gold, *runs.values())
+    inputs = MeasureInputs.of([*runs.values(), gold], measures, train, above)
+    by_run = {name: resampled_measures(inputs, run, gold) for name, run in runs.items()}
     p = dict[tuple[tuple[str, str], str], float]()
     estimated = dict[tuple[str, str], _Estimates]()
     for pair in combinations(runs, 2):
-        a, b = (panels[name] for name in pair)
-        p |= {(pair, name): value for name, value in _tested(a, b, len(gold), permutations, seed).items()}
+        a, b = (by_run[name] for name in pair)
+        p |= {(pair, name): value for name, value in _p_values(a, b, len(gold), permutations, seed).items()}
         estimated[pair] = _differences(a, b, len(gold), samples, seed)
     adjusted = holm(p)
     pairs = [
         Comparison(
             len(gold),
-            {name: Difference(*estimates[name], p[pair, name], adjusted[pair, name]) for name in setting.names},
+            {name: Difference(*estimates[name], p[pair, name], adjusted[pair, name]) for name in inputs.names},
             *pair,
         )
         for pair, estimates in estimated.items()
@@ -194,10 +201,13 @@ def compare_all(
     return Comparisons(len(gold), tuple(pairs))
 
 
-def paired(a: Doubles, b: Doubles, permutations: int = 10_000, seed: int = 0) -> float:
-    """Two-sided p of the randomisation test that the scores (documents,) of two runs have the same mean."""
+def paired_p_value(a: Doubles, b: Doubles, permutations: int = 10_000, seed: int = 0) -> float:
+    """Return the two-sided p of the randomisation test that two runs have the same mean score.
+
+    a, b: (documents,) the scores of the runs for the same documents.
+    """
     first, second = (Ratios(("mean",), scores[:, None], np.ones((len(a), 1))) for scores in (a, b))
-    return float(randomisation(first, second, len(a), permutations, seed)[0])
+    return float(randomisation_test(first, second, len(a), permutations, seed)[0])
 
 
 _Estimates = dict[str, tuple[float, float, Score]]
@@ -205,47 +215,50 @@ _Estimates = dict[str, tuple[float, float, Score]]
 
 
 def _differences(a: Sequence[Measures], b: Sequence[Measures], documents: int, samples: int, seed: int) -> _Estimates:
+    """Return both values of each measure, and their difference; its interval is from the same samples of both runs."""
     names = [name for part in a for name in part.names]
-    whole = np.ones((1, documents))
-    points = values(a, whole)[0], values(b, whole)[0]
-    drawn = [values(a, weights) - values(b, weights) for weights in bootstrap(documents, samples, seed)]
-    low, high = interval(points[0] - points[1], np.concatenate(drawn))
-    rows = zip(names, *points, points[0] - points[1], low, high, strict=True)
-    return {name: (float(in_a), float(in_b), Score(*map(float, estimate))) for name, in_a, in_b, *estimate in rows}
+    in_a, in_b = (sampled_values(measures, np.ones((1, documents)))[0] for measures in (a, b))
+    drawn = [sampled_values(a, weights) - sampled_values(b, weights) for weights in bootstrap(documents, samples, seed)]
+    low, high = interval(in_a - in_b, np.concatenate(drawn))
+    rows = zip(names, in_a, in_b, in_a - in_b, low, high, strict=True)
+    return {name: (float(one), float(other), Score(*map(float, difference))) for name, one, other, *difference in rows}
 
 
-def _tested(
+def _p_values(
     a: Sequence[Measures], b: Sequence[Measures], documents: int, permutations: int, seed: int
 ) -> dict[str, float]:
-    """Measure -> p."""
+    """Return p of each measure, before correction."""
     p = dict[str, float]()
     for part_a, part_b in zip(a, b, strict=True):
-        times = max(1, permutations // 10) if isinstance(part_a, MacroF1) else permutations
-        p |= zip(part_a.names, randomisation(part_a, part_b, documents, times, seed).tolist(), strict=True)
+        count = max(1, permutations // 10) if isinstance(part_a, MacroF1) else permutations
+        p |= zip(part_a.names, randomisation_test(part_a, part_b, documents, count, seed).tolist(), strict=True)
     return p
 
 
-def randomisation(a: Measures, b: Measures, documents: int, permutations: int, seed: int) -> Doubles:
-    """Two-sided p of each measure in the paired randomisation test (Fisher 1935; Smucker et al. 2007).
+def randomisation_test(a: Measures, b: Measures, documents: int, permutations: int, seed: int) -> Doubles:
+    """(measures,) the two-sided p of the paired randomisation test (Fisher 1935; Smucker et al. 2007).
 
-    If the runs are equally good, it does not matter which of them a document's suggestions came from: exchange them
-    for a random half of the documents, and count how often the measures differ as much as they do. The measures are
-    computed anew each time, so that the test holds for ratios and macro-F1 as for means. The observed assignment
-    counts as one of the permutations, hence p is at least 1 / (permutations + 1).
+    If the runs are equally good, it does not matter from which of them a document's suggestions are. Each permutation
+    exchanges them for a random half of the documents; p is the share of permutations in which the runs differ at least
+    as much as they do. The measures are computed anew for each, so that the test holds for ratios and macro-F1 as for
+    means. The observed assignment counts as a permutation, so that p is at least 1 / (permutations + 1).
+
+    a, b: the same measures of either run. documents: their number.
     """
     whole = np.ones((1, documents))
     total_a, total_b = a.sums(whole), b.sums(whole)
     observed = np.abs(a.values(total_a) - b.values(total_b))
     extreme = np.zeros(observed.shape[1])
     for kept in sign_flips(documents, permutations, seed):
-        moved = a.sums(kept) - b.sums(kept)
-        differences = a.values(total_b + moved) - b.values(total_a - moved)
-        extreme += (np.abs(differences) >= observed - 1e-12).sum(axis=0)
+        # Sums are linear: with the suggestions of a where kept and of b elsewhere, they are total_b + difference.
+        difference = a.sums(kept) - b.sums(kept)
+        differences = a.values(total_b + difference) - b.values(total_a - difference)
+        extreme += (np.abs(differences) >= observed - 1e-12).sum(axis=0)  # equal ones differ in their last digits
     return (1 + extreme) / (1 + permutations)
 
 
 def holm(p: Mapping[_Key, float]) -> dict[_Key, float]:
-    """Holm's correction (1979): p values whose family-wise error rate at 0.05 is at most 0.05.
+    """Correct p values for their number (Holm 1979), so that any one of them is at most 0.05 by chance in 5% of cases.
 
     Three tests: the smallest times 3, the next times 2, the last times 1, and each at least as large as the one before.
 

@@ -1,4 +1,4 @@
-"""Lay out rows of text: scores, and tables for people, on a terminal or elsewhere."""
+"""Format scores as percentages, and lay out tables of them as plain text or for a terminal."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Rows = Sequence[Sequence[str]]
 
 
 def score_rows(measures: Mapping[str, Score]) -> Rows:
-    """Every measure with its interval, in percent.
+    """Return a row for each measure: its value and interval, in percent.
 
     >>> score_rows({"P@1": Score(0.5, 0.25, 0.754)})
     [['%', 'value', '95% interval'], ['P@1', '50.0', '25.0 to 75.4']]
     """
     return [
         ["%", "value", "95% interval"],
-        *([name, percent(estimate.value), between(estimate)] for name, estimate in measures.items()),
+        *([name, percent(estimate.value), percent_interval(estimate)] for name, estimate in measures.items()),
     ]
 
 
 def as_text(rows: Rows) -> str:
-    """Rows as lines of text: the first column to the left, the others to the right, two spaces between.
+    """Return a table as lines: the first column left-aligned, the others right-aligned, two spaces between.
 
     >>> print(as_text([["%", "value"], ["P@10", "7.5"]]))
     %     value
@@ -39,21 +39,22 @@ def as_text(rows: Rows) -> str:
 
 
 def percent(share: float, sign: str = "") -> str:
-    """In percent, with one decimal; no minus sign where it rounds to 0."""
+    """Return a share in percent with one decimal. sign: "+" marks positive numbers too."""
+    # Adding 0.0 makes 0 of -0: what rounds to 0 has no minus sign.
     return f"{round(100 * share, 1) + 0.0:{sign}.1f}"
 
 
-def between(estimate: Score) -> str:
-    """The interval, in percent."""
+def percent_interval(estimate: Score) -> str:
+    """Return the interval of a score in percent, such as 25.0 to 75.4."""
     return f"{percent(estimate.low)} to {percent(estimate.high)}"
 
 
-def fitting(rows: Rows, width: int) -> list[Rows]:
+def split_to_width(rows: Rows, width: int) -> list[Rows]:
     """Split the columns into as few tables as fit the width, each with the first column; a too wide column is alone.
 
-    The first column takes 3 characters, each of the others 1; 2 stand between two columns and 1 at either end: 11.
+    width: characters. Columns of 3, 1 and 1 characters with 2 between them and 1 at either end take 11.
 
-    >>> fitting([["abc", "d", "e"]], 11), fitting([["abc", "d", "e"]], 10)
+    >>> split_to_width([["abc", "d", "e"]], 11), split_to_width([["abc", "d", "e"]], 10)
     ([[['abc', 'd', 'e']]], [[['abc', 'd']], [['abc', 'e']]])
     """
     if not rows:
@@ -68,16 +69,18 @@ def fitting(rows: Rows, width: int) -> list[Rows]:
     return [[[row[column] for column in [0, *part]] for row in rows] for part in parts]
 
 
-def table(rows: Rows, title: str = "") -> Table:
-    """A table for the terminal; numbers are right-aligned."""
+def terminal_table(rows: Rows, title: str = "") -> Table:
+    """Return a table for a terminal: the first column left-aligned, the others right-aligned."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True)
-    made.pad_edge = False
+    table = Table(
+        title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD, collapse_padding=True
+    )
+    table.pad_edge = False
     for column, name in enumerate(rows[0]):
-        made.add_column(Text(name), justify="right" if column else "left", no_wrap=True)
+        table.add_column(Text(name), justify="right" if column else "left", no_wrap=True)
     for row in rows[1:]:
-        made.add_row(*map(Text, row))
-    return made
+        table.add_row(*map(Text, row))
+    return table

@@ -128,8 +128,10 @@ class Models:
             _warn_of_training(each, corpus.digest())
         taggers = [each.load() for each in pair]
         vocabulary = union([each.vocabulary for each in taggers])
-        task = dataset.task(corpus, vocabulary, skip_unlabelled=skip_unlabelled, unknown=unknown)
-        runs = {each.name: dataset.tag_by_own_labels(tagger, task) for each, tagger in zip(pair, taggers, strict=True)}
+        task = dataset.evaluation_set(corpus, vocabulary, skip_unlabelled=skip_unlabelled, unknown=unknown)
+        runs = {
+            each.name: dataset.tag_across_vocabularies(tagger, task) for each, tagger in zip(pair, taggers, strict=True)
+        }
         scores = {name: dataset.score(run, task) for name, run in runs.items()}
         with self._versions.changing():  # others may compare, or remove a version
             for each, besides in zip(pair, reversed(pair), strict=True):

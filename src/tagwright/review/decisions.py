@@ -1,25 +1,25 @@
-"""Append reviewers' decisions to a log, and derive current decisions, disagreements and statistics.
+"""The log of reviewers' decisions, and what follows from it: labels, training examples, disagreements and statistics.
 
-A decision is acknowledged when it is on disk: a killed server loses none. To undo is an event as well, and so is to
-show a label to a reviewer: a label that was never shown does not count as rejected.
+A decision is acknowledged when it is on disk, so a killed server loses none. Nothing is deleted: "undo" is an event as
+well. So is "shown", because a label that a reviewer never saw must not count as rejected.
 """
 
 import threading
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import combinations, permutations
 from typing import NamedTuple
 
-from tagwright.review.current import Decision, DocumentState, StandingDecisions, Verdict, balance, verdicts_of
+from tagwright.review.events import CurrentDecisions, Decision, DocumentState, Verdict, balance, verdicts_by_label
 from tagwright.review.file import ReviewFile
-from tagwright.review.recall import Drawn, Recall, RightLabels, estimate_recall
+from tagwright.review.recall import Recall, RightLabels, estimate_recall
 
 
 class Difference(NamedTuple):
-    """Contradicting verdicts of reviewers on one label of one document."""
+    """A label of a document that as many reviewers accept as reject."""
 
     document: str
     label: str
@@ -29,12 +29,12 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Statistics:
-    """Progress and agreement.
+    """Progress of a review, and agreement of its reviewers with the suggestions and with each other.
 
-    documents: number with a verdict; done: number finished by a reviewer. accepted_share: share of accepted suggestions
-    among those with a verdict. right: how the right labels so far were found. recall: estimated share of the right
-    labels among the first 100 candidates that are suggested. kappa: Cohen's, by pair of reviewers; alpha:
-    Krippendorff's.
+    documents: number of documents with a verdict. done: number of documents finished by a reviewer. verdicts: number of
+    current verdicts. accepted_share: share of accepted suggestions among those with a verdict; None without one. right:
+    how the right labels were found. recall: estimated share of the right labels among the first candidates that are
+    suggested. kappa: pair of reviewers -> Cohen's kappa. alpha: Krippendorff's alpha.
     """
 
     documents: int
@@ -48,52 +48,65 @@ class Statistics:
 
 
 _COLUMNS = tuple(field.name for field in fields(Decision))
+"Columns of the table of events besides its id."
 
 
 class Decisions:
-    """The log of decisions in a review file; several threads and processes may use it at a time."""
+    """The log of decisions in a review file. Several threads and processes may use it at a time.
+
+    Parameters
+    ----------
+    file : ReviewFile
+        The open file; the caller closes it.
+    """
 
     def __init__(self, file: ReviewFile) -> None:
         self._file = file
         self._lock = threading.Lock()
-        self._last, self._now = 0, StandingDecisions()
+        self._applied = 0  # the number of the last event in `_current`
+        self._current = CurrentDecisions()
 
     def add(self, decision: Decision) -> int:
-        """Store an event; it is on disk when this returns. Returns its number.
+        """Store an event, and return its number, from 1. It is on disk when this returns.
 
         Raises StorageError if it cannot be written.
+
+        Parameters
+        ----------
+        decision : Decision
+            The event; without a time it gets the present one.
         """
         return self.add_all([decision])[-1]
 
     def add_all(self, decisions: Iterable[Decision]) -> list[int]:
-        """Store events together: all of them or none."""
+        """Store events together, all of them or none, and return their numbers. Raises StorageError."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         statement = f"INSERT INTO events ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
-        return self._file.insert(statement, [(*astuple(each)[:-1], each.time or now) for each in decisions])
+        return self._file.insert(statement, [astuple(replace(event, time=event.time or now)) for event in decisions])
 
     def events(self, after: int = 0) -> Iterator[tuple[int, Decision]]:
-        """Return all events in order with their numbers, undo events too. after: only events with a larger number."""
+        """Return the numbers and events of the whole log in order. after: only events with a larger number."""
         statement = f"SELECT id, {', '.join(_COLUMNS)} FROM events WHERE id > ? ORDER BY id"  # noqa: S608
         rows = self._file.rows(statement, (after,))
         return ((number, Decision(**dict(zip(_COLUMNS, values, strict=True)))) for number, *values in rows)
 
     def current(self, document: str | None = None) -> list[Decision]:
-        """Return the current events: without undone ones, and only the last verdict of each reviewer on a label."""
-        with self._current() as now:
-            return list(now.all()) if document is None else now.of(document)
+        """Return the current events, of one document or of all: see `CurrentDecisions`."""
+        with self._up_to_date() as current:
+            return list(current.events()) if document is None else current.events_of(document)
 
     def states(self) -> dict[str, DocumentState]:
         """Return document -> its current state."""
-        with self._current() as now:
-            return dict(now.states)
+        with self._up_to_date() as current:
+            return dict(current.states)
 
     def verdicts(self) -> dict[tuple[str, str], dict[str, Verdict]]:
         """Return (document, label) -> reviewer -> current verdict."""
-        with self._current() as now:
+        with self._up_to_date() as current:
             return {
-                (document, label): given
-                for document in now.states
-                for label, given in verdicts_of(now.of(document)).items()
+                (document, label): verdicts
+                for document in current.states
+                for label, verdicts in verdicts_by_label(current.events_of(document)).items()
             }
 
     def labels(self) -> dict[str, list[str]]:
@@ -105,18 +118,17 @@ class Decisions:
         return {document: list(state.labels) for document, state in states if state.labels or state.done_by}
 
     def add_shown(self, shown: Sequence[Decision]) -> None:
-        """Store the candidates shown to a reviewer, unless they were shown alike the last time."""
-        with self._current() as now:
-            before = {document: now.shown(document) for document in {each.document for each in shown}}
-        last = [before[each.document].get((each.reviewer, each.label or "")) for each in shown]
-        new = [each for each, old in zip(shown, last, strict=True) if old is None or replace(old, time="") != each]
+        """Store that candidates were shown to a reviewer, except those whose last such event says the same."""
+        with self._up_to_date() as current:
+            last = [current.shown(event.document).get((event.reviewer, event.label or "")) for event in shown]
+        new = [event for event, old in zip(shown, last, strict=True) if old is None or replace(old, time="") != event]
         if new:
             self.add_all(new)
 
     def shown(self, document: str) -> dict[tuple[str, str], Decision]:
         """Return (reviewer, label) -> the event that last showed the label to the reviewer."""
-        with self._current() as now:
-            return dict(now.shown(document))
+        with self._up_to_date() as current:
+            return dict(current.shown(document))
 
     def judged(self) -> dict[str, set[str]]:
         """Return document -> labels to use as training examples, because they are known to be right or wrong.
@@ -126,85 +138,92 @@ class Decisions:
         would learn that labels of low rank are right. A document has an empty set if all of its labels are known: a
         client sent it with its labels, and no suggestions were shown. A document of which nothing is known is missing.
         """
-        with self._current() as now:
-            examples = {}
-            for document, state in now.states.items():
-                shown = now.shown(document)
-                saw = {reviewer for reviewer, _ in shown}
-                seen = {label for reviewer, label in shown if reviewer in state.done_by}
-                seen |= {event.label for event in now.of(document) if event.label and event.is_on_suggestion}
-                if seen or not state.done_by <= saw:
-                    examples[document] = seen if state.done_by <= saw else set()
-            return examples
+        judged = dict[str, set[str]]()
+        with self._up_to_date() as current:
+            for document, state in current.states.items():
+                shown = current.shown(document)
+                if not state.done_by <= {reviewer for reviewer, _ in shown}:  # a client finished it without suggestions
+                    judged[document] = set()
+                    continue
+                labels = {label for reviewer, label in shown if reviewer in state.done_by}
+                for event in current.events_of(document):  # a rejected label is an example also if it was added
+                    if event.label and (event.rank is not None or event.action == "reject"):
+                        labels.add(event.label)
+                if labels:
+                    judged[document] = labels
+        return judged
 
     def recall(self) -> Recall | None:
-        """Estimate the share of right candidates that are suggested, from finished documents."""
-        right, documents, drawn = 0, 0, list[Drawn]()
-        with self._current() as now:
-            for document, state in now.states.items():
-                verdicts, shown = verdicts_of(now.of(document)), now.shown(document)
-                documents += len(state.done_by & {reviewer for reviewer, _ in shown})
+        """Estimate the share of right candidates that are suggested; None if nothing allows an estimate.
+
+        A document counts once for each reviewer who has seen its suggestions and finished it.
+        """
+        right, finished, drawn = 0, 0, list[tuple[int, bool]]()
+        with self._up_to_date() as current:
+            for document, state in current.states.items():
+                verdicts, shown = verdicts_by_label(current.events_of(document)), current.shown(document)
+                finished += len(state.done_by & {reviewer for reviewer, _ in shown})
                 for (reviewer, label), event in shown.items():
                     if reviewer in state.done_by:
-                        accepted = verdicts.get(label, {}).get(reviewer) == "accept"
+                        is_right = verdicts.get(label, {}).get(reviewer) == "accept"
                         if event.drawn_from is None:
-                            right += accepted
+                            right += is_right
                         else:
-                            drawn.append(Drawn(event.drawn_from, accepted))
-        return estimate_recall(right, documents, drawn)
+                            drawn.append((event.drawn_from, is_right))
+        return estimate_recall(right, finished, drawn)
 
     def right_labels(self) -> RightLabels:
         """Count the right labels of documents with suggestions by how they were found."""
         total, suggested, added = 0, 0, 0
-        with self._current() as now:
-            for document, state in now.states.items():
-                if not (shown := now.shown(document)):
+        with self._up_to_date() as current:
+            for document, state in current.states.items():
+                if not (shown := current.shown(document)):
                     continue  # a client sent it with its labels
-                verdicts = verdicts_of(now.of(document))
+                verdicts = verdicts_by_label(current.events_of(document))
                 for label in state.labels:
-                    accepted = [who for who, verdict in verdicts[label].items() if verdict == "accept"]
-                    events = [shown[who, label] for who in accepted if (who, label) in shown]
+                    accepted_by = [reviewer for reviewer, verdict in verdicts[label].items() if verdict == "accept"]
+                    events = [shown[reviewer, label] for reviewer in accepted_by if (reviewer, label) in shown]
                     total += 1
                     suggested += any(event.drawn_from is None for event in events)
                     added += not events
         return RightLabels(total, suggested, added)
 
     def uses(self) -> Mapping[str, int]:
-        """Return label -> number of documents with it."""
-        with self._current() as now:
-            return dict(now.uses)
+        """Return label -> number of documents that have it."""
+        with self._up_to_date() as current:
+            return dict(current.uses)
 
-    def totals(self) -> tuple[int, float | None]:
+    def progress(self) -> tuple[int, float | None]:
         """Return the number of finished documents, and the share of accepted suggestions among those with a verdict."""
-        with self._current() as now:
-            return now.done, now.accepted / now.judged if now.judged else None
+        with self._up_to_date() as current:
+            judged = current.judged_suggestions
+            return current.done, current.accepted_suggestions / judged if judged else None
 
     def acceptances(self, version: str) -> list[float]:
-        """The share of accepted suggestions of a version, by document, in the order in which they were finished."""
-        with self._current() as now:
-            finished = [
-                (min(done), state.accepted / state.judged)
-                for document, state in now.states.items()
-                if state.judged
-                and (done := [e.time for e in now.of(document) if e.action == "done" and e.model == version])
-            ]
-        return [share for _, share in sorted(finished, key=lambda pair: pair[0])]
+        """Return the share of accepted suggestions of each document that was finished with this version of the tagger.
+
+        The document that was finished first comes first. Documents without a verdict on a suggestion are left out.
+        """
+        shares = list[tuple[str, float]]()
+        with self._up_to_date() as current:
+            for document, state in current.states.items():
+                if judged := state.judged_suggestions:
+                    done = [event for event in current.events_of(document) if event.action == "done"]
+                    times = [event.time for event in done if event.model == version]
+                    shares += [(min(times), state.accepted_suggestions / judged)] if times else []
+        return [share for _, share in sorted(shares, key=lambda pair: pair[0])]
 
     def differences(self) -> list[Difference]:
         """Return labels with as many accepting as rejecting reviewers, for another reviewer to settle."""
         return [
-            Difference(document, label, _reviewers_with(verdicts, "accept"), _reviewers_with(verdicts, "reject"))
+            Difference(document, label, _reviewers(verdicts, "accept"), _reviewers(verdicts, "reject"))
             for (document, label), verdicts in self.verdicts().items()
             if balance(verdicts) == 0
         ]
 
     def statistics(self) -> Statistics:
         """Return progress, and agreement of reviewers with the suggestions and with each other."""
-        verdicts, (done, accepted_share) = self.verdicts(), self.totals()
-        by_reviewer: dict[str, dict[Hashable, Hashable]] = {}
-        for item, given in verdicts.items():
-            for reviewer, verdict in given.items():
-                by_reviewer.setdefault(reviewer, {})[item] = verdict
+        verdicts, (done, accepted_share) = self.verdicts(), self.progress()
         return Statistics(
             documents=len({document for document, _ in verdicts}),
             done=done,
@@ -212,27 +231,27 @@ class Decisions:
             accepted_share=accepted_share,
             right=self.right_labels(),
             recall=self.recall(),
-            kappa=pairwise_kappas(by_reviewer),
-            alpha=krippendorffs_alpha(tuple(given.values()) for given in verdicts.values()),
+            kappa=pairwise_kappas(verdicts.values()),
+            alpha=krippendorffs_alpha(by_reviewer.values() for by_reviewer in verdicts.values()),
         )
 
     @contextmanager
-    def _current(self) -> Iterator[StandingDecisions]:
-        """What holds now, with the events that this or another process has added since the last time."""
+    def _up_to_date(self) -> Iterator[CurrentDecisions]:
+        """Yield the current decisions under the lock, with the events that any process has added meanwhile."""
         with self._lock:
-            new = list(self.events(self._last))
+            new = list(self.events(self._applied))
             if new:
-                self._last = new[-1][0]
-                self._now.apply(event for _, event in new)
-            yield self._now
+                self._applied = new[-1][0]
+                self._current.apply(event for _, event in new)
+            yield self._current
 
 
-def _reviewers_with(verdicts: Mapping[str, Verdict], wanted: Verdict) -> tuple[str, ...]:
+def _reviewers(verdicts: Mapping[str, Verdict], wanted: Verdict) -> tuple[str, ...]:
     return tuple(sorted(reviewer for reviewer, verdict in verdicts.items() if verdict == wanted))
 
 
 def cohens_kappa(pairs: Iterable[tuple[Hashable, Hashable]]) -> float | None:
-    """Agreement of two reviewers: (observed - expected) / (1 - expected) (Cohen 1960).
+    """Return the agreement of two reviewers: (observed - expected) / (1 - expected) (Cohen 1960).
 
     pairs: both verdicts on each item. 1 is full agreement, 0 that of chance; None where there is no item, or all
     verdicts are the same and chance alone explains them.
@@ -243,19 +262,20 @@ def cohens_kappa(pairs: Iterable[tuple[Hashable, Hashable]]) -> float | None:
     >>> cohens_kappa([("yes", "yes"), ("yes", "yes"), ("no", "yes"), ("no", "no")])
     0.5
     """
-    listed = list(pairs)
-    if not listed:
+    items = list(pairs)
+    if not items:
         return None
-    firsts, seconds = (Counter(side) for side in zip(*listed, strict=True))
-    observed = sum(first == second for first, second in listed) / len(listed)
-    expected = sum(firsts[value] * seconds[value] for value in firsts) / len(listed) ** 2
+    firsts, seconds = (Counter(side) for side in zip(*items, strict=True))
+    observed = sum(first == second for first, second in items) / len(items)
+    expected = sum(firsts[verdict] * seconds[verdict] for verdict in firsts) / len(items) ** 2
     return None if expected == 1 else (observed - expected) / (1 - expected)
 
 
-def krippendorffs_alpha(items: Iterable[Sequence[Hashable]]) -> float | None:
-    """Agreement of any number of reviewers: 1 - observed / expected disagreement, nominal (Krippendorff 2004).
+def krippendorffs_alpha(items: Iterable[Collection[Hashable]]) -> float | None:
+    """Return the agreement of any number of reviewers: 1 - observed / expected disagreement (Krippendorff 2004).
 
-    items: the verdicts on each item; those with fewer than two do not count. None where there is nothing to compare.
+    items: the verdicts on each item, as nominal values; items with fewer than two do not count. None where there is
+    nothing to compare.
 
     Items yes-yes, no-no, yes-no: of 6 verdicts 3 are yes; observed disagreement 2/6, expected 2 * 3 * 3 / (6 * 5) =
     0.6, so 1 - (1/3) / 0.6 = 4/9.
@@ -270,11 +290,18 @@ def krippendorffs_alpha(items: Iterable[Sequence[Hashable]]) -> float | None:
     if not expected:
         return None
     observed = sum(sum(a != b for a, b in permutations(verdicts, 2)) / (len(verdicts) - 1) for verdicts in rated)
-    return 1 - observed * (count - 1) / expected
+    return 1 - observed * (count - 1) / expected  # observed / count over expected / (count * (count - 1))
 
 
-def pairwise_kappas(verdicts: Mapping[str, Mapping[Hashable, Hashable]]) -> dict[tuple[str, str], float | None]:
-    """Cohen's kappa of each two reviewers over the items that both have judged: reviewer -> item -> verdict."""
+def pairwise_kappas(items: Iterable[Mapping[str, Hashable]]) -> dict[tuple[str, str], float | None]:
+    """Return pair of reviewers -> Cohen's kappa over the items that both have judged.
+
+    items: reviewer -> verdict on each item.
+    """
+    verdicts: dict[str, dict[int, Hashable]] = {}
+    for item, by_reviewer in enumerate(items):
+        for reviewer, verdict in by_reviewer.items():
+            verdicts.setdefault(reviewer, {})[item] = verdict
     return {
         (a, b): cohens_kappa((verdicts[a][item], verdicts[b][item]) for item in verdicts[a].keys() & verdicts[b].keys())
         for a, b in combinations(sorted(verdicts), 2)

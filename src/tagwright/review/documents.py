@@ -15,16 +15,11 @@ from tagwright.review.file import ReviewFile
 from tagwright.types import Document
 
 _DIGITS = 16
-"The length of a digest in an id."
-
-_VERSIONS = (
-    "SELECT number, id, content FROM documents WHERE id = ? OR id BETWEEN ? AND ? AND length(id) = ? ORDER BY number"
-)
-"The documents that had the same id when they came: by it, by the bounds of its ids with a digest, and their length."
+"Hexadecimal digits of a digest in an id."
 
 
 class Entry(NamedTuple):
-    """A document in the list: number is its place in the order of arrival, from 1."""
+    """A document without its text. number: its place in the order of arrival, from 1."""
 
     number: int
     id: str
@@ -32,9 +27,10 @@ class Entry(NamedTuple):
 
 
 class Added(NamedTuple):
-    """Outcome of `ReviewedDocuments.add`. ids: those of the documents in the review, in order.
+    """The outcome of `ReviewedDocuments.add`.
 
-    new: number of new ones. changed: ids that are known with another text, of new documents.
+    ids: the id under which the review has each document, in order. new: number of documents that it did not have.
+    changed: ids of new documents that it had already, with another text.
     """
 
     ids: list[str]
@@ -45,7 +41,7 @@ class Added(NamedTuple):
 class ReviewedDocuments:
     """The documents of a review in order of arrival. A document is its id and its text: neither ever changes.
 
-    If an id is known with another text, the new document gets the id with a digest of its text at the end, so that
+    A document whose id is taken by another text is stored under an id of its own, "<id>-<digest of the text>", so that
     decisions on one text are never taken for decisions on the other. Texts that differ only in white space are equal.
     """
 
@@ -58,41 +54,44 @@ class ReviewedDocuments:
         ids, changed = list[str](), list[str]()
         while batch := list(islice(rest, 500)):
             self._insert(batch)
-            known = [self.find(each) for each in batch]
-            others = {place: self._apart(batch[place]) for place, id_ in enumerate(known) if id_ is None}
-            self._insert(others.values())
-            ids += [id_ or others[place].id for place, id_ in enumerate(known)]
-            changed += dict.fromkeys(batch[place].id for place in others)
+            stored_ids = [self.find(document) for document in batch]
+            renamed = {row: self._with_own_id(batch[row]) for row, id_ in enumerate(stored_ids) if id_ is None}
+            self._insert(renamed.values())
+            ids += [id_ or renamed[row].id for row, id_ in enumerate(stored_ids)]
+            changed += dict.fromkeys(batch[row].id for row in renamed)
         return Added(ids, len(self) - before, changed)
 
     def find(self, document: Document) -> str | None:
-        """Return the id under which the text of a document is stored; None if it is unknown, or known with others."""
-        id_ = document.id
-        rows = self._file.rows(_VERSIONS, (id_, f"{id_}-0", f"{id_}-g", len(id_) + 1 + _DIGITS))
-        key = self._key(document) if rows else ""
-        return next((each for number, each, content in rows if self._key(self._read(number, content)) == key), None)
+        """Return the id under which a document is stored with this text; None if it is unknown or has only others."""
+        id_, key = document.id, self._key(document)
+        # Ids with a digest lie between the bounds, as "g" follows the hexadecimal digits; so may longer ids of others.
+        rows = self._file.rows(
+            "SELECT number, id, content FROM documents WHERE id = ? OR id BETWEEN ? AND ? AND length(id) = ? "
+            "ORDER BY number",
+            (id_, f"{id_}-0", f"{id_}-g", len(id_) + 1 + _DIGITS),
+        )
+        return next((stored for number, stored, content in rows if self._key(self._read(number, content)) == key), None)
 
     def __len__(self) -> int:
         ((count,),) = self._file.rows("SELECT count(*) FROM documents")
         return int(count)
 
     def __getitem__(self, number: int) -> Document:
-        """Return the document with this number. Raises KeyError."""
+        """Return the document with this number, see `Entry`. Raises KeyError if there is none."""
         rows = self._file.rows("SELECT content FROM documents WHERE number = ?", (number,))
         if not rows:
             raise KeyError(number)
         return self._read(number, rows[0][0])
 
     def entries(self) -> list[Entry]:
-        """Return all documents in order, without their texts."""
+        """Return the entries of all documents in order."""
         return [Entry(*row) for row in self._file.rows("SELECT number, id, title FROM documents ORDER BY number")]
 
     def _key(self, document: Document) -> str:
-        """A digest of the text as it is read from the file."""
+        """Return a digest of the text as it will be read from the file: cleaned, and whatever its white space."""
         return text_key(checked(document, Place(self._file.path))).hex()
 
-    def _apart(self, document: Document) -> Document:
-        """The document under an id of its own."""
+    def _with_own_id(self, document: Document) -> Document:
         return replace(document, id=f"{document.id}-{self._key(document)[:_DIGITS]}")
 
     def _read(self, number: int, content: str) -> Document:
@@ -103,10 +102,13 @@ class ReviewedDocuments:
         return to_document(record, SHAPES["jsonl"], Place(self._file.path, number))
 
     def _insert(self, documents: Iterable[Document]) -> None:
-        rows = [(each.id, each.title, json.dumps(to_record(each), ensure_ascii=False)) for each in documents]
+        """Store documents, except those whose ids are taken."""
+        rows = [
+            (document.id, document.title, json.dumps(to_record(document), ensure_ascii=False)) for document in documents
+        ]
         self._file.insert("INSERT OR IGNORE INTO documents (id, title, content) VALUES (?, ?, ?)", rows)
 
 
-def digest(text: str) -> str:
-    """Return a digest of a text, sixteen characters."""
+def text_id(text: str) -> str:
+    """Return an id for a text that came without one: a digest of 16 hexadecimal digits."""
     return blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()

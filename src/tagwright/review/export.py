@@ -4,12 +4,12 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,12 +17,13 @@ from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.data.corpus import ids_of, taken
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import InputError
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
 from tagwright.readers.lines import escape_formula, table_lines
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
+from tagwright.review.events import Decision, DocumentState
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document, Run
 
@@ -30,13 +31,11 @@ _log = logging.getLogger(__name__)
 
 ExportFormat: TypeAlias = Literal["jsonl", "verdicts", "tsv", "csv"]
 
-_URI = re.compile(r"[^<>\s]+")
-
 
 def labelled_documents(file: ReviewFile) -> Iterator[Document]:
     """Yield the reviewed documents in order, with their labels.
 
-    Documents without a text in the file are left out; so are unfinished documents without labels.
+    Left out are unfinished documents without labels, and decisions on documents whose texts the file does not hold.
     """
     labels, documents = Decisions(file).labels(), ReviewedDocuments(file)
     for entry in documents.entries():
@@ -44,15 +43,27 @@ def labelled_documents(file: ReviewFile) -> Iterator[Document]:
             yield replace(documents[entry.number], labels=tuple(labels[entry.id]))
 
 
-def exported(file: ReviewFile, wanted: ExportFormat) -> Iterator[str]:
-    """The lines of an export, without line ends. Raises InputError for a label that the format cannot hold.
+def export_lines(
+    file: ReviewFile, output: ExportFormat, labels: Vocabulary | None = None, columns: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Return the lines of an export, without line ends.
 
     jsonl: labelled documents, as `train` and `evaluate` read them. verdicts: each current verdict with reviewer,
     time, rank, confidence, model and, for a candidate drawn at random, the number to draw from; and the notes. tsv:
     text and `<id>` of each label, as Annif reads it. csv: id, title, text, labels, with an apostrophe, which our reader
     removes, before cells that a spreadsheet would compute.
+
+    labels: for csv, a vocabulary whose names fill a column label_names beside the ids. columns: for csv, column -> the
+    header to write for it. Raises InputError for a label that the format cannot hold, ConfigError for a column that
+    the csv does not have.
     """
-    return _FORMATS[wanted](file)
+    if output == "csv":
+        return _csv(file, labels, columns or {})
+    return {"jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv}[output](file)
+
+
+def _jsonl(file: ReviewFile) -> Iterator[str]:
+    return (_json(to_record(document)) for document in labelled_documents(file))
 
 
 def _verdicts(file: ReviewFile) -> Iterator[str]:
@@ -67,18 +78,25 @@ def _verdicts(file: ReviewFile) -> Iterator[str]:
 def _tsv(file: ReviewFile) -> Iterator[str]:
     for document in labelled_documents(file):
         for label in document.labels:
-            if not _URI.fullmatch(label):
+            if not re.fullmatch(r"[^<>\s]+", label):
                 problem = f"label {shown(label)} has a blank or <>, which Annif's TSV cannot hold; export jsonl or csv"
                 raise InputError(problem, file.path)
         yield f"{' '.join(document.text.split())}\t{' '.join(f'<{label}>' for label in document.labels)}"
 
 
-def _csv(file: ReviewFile) -> Iterator[str]:
-    cells = (
-        (each.id, each.title, replace(each, title="").text, join_labels(each.labels))
-        for each in labelled_documents(file)
-    )
-    rows = chain([("id", "title", "text", "labels")], cells)
+def _csv(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[str]:
+    header = ["id", "title", "text", "labels", *(["label_names"] if labels else [])]
+    if unknown := [field for field in columns if field not in header]:
+        raise ConfigError(f"the CSV of a review has no column {shown(unknown[0])}; it has {', '.join(header)}")
+
+    def cells(document: Document) -> list[str]:
+        row = [document.id, document.title, replace(document, title="").text, join_labels(document.labels)]
+        if labels:
+            known = labels.index
+            row.append(join_labels([labels[known[id_]].name if id_ in known else id_ for id_ in document.labels]))
+        return row
+
+    rows = chain([[columns.get(field, field) for field in header]], map(cells, labelled_documents(file)))
     return table_lines((list(map(escape_formula, row)) for row in rows), "csv")
 
 
@@ -86,73 +104,99 @@ def _json(content: Mapping[str, object]) -> str:
     return json.dumps(content, ensure_ascii=False)
 
 
-_FORMATS: Mapping[ExportFormat, Callable[[ReviewFile], Iterator[str]]] = {
-    "jsonl": lambda file: (_json(to_record(document)) for document in labelled_documents(file)),
-    "verdicts": _verdicts,
-    "tsv": _tsv,
-    "csv": _csv,
-}
+def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, file: Path) -> tuple[Run, Run]:
+    """Apply the decisions in a file of `tagwright serve` to gold labels; return gold labels, and labels to learn from.
 
+    gold: a row for each of the documents, as in both runs that are returned. Accepted labels are added; rejected
+    labels, and labels that reviewers disagree about, are removed. The second run has the labels that are known to be
+    right or wrong, see `Decisions.judged`; a row without any is learned from as if it had not been reviewed.
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """Labels after a review, a row for each document. gold: its labels.
-
-    judged: its labels known to be right or wrong, see `Decisions.judged`; empty if all are known.
-    """
-
-    gold: Run
-    judged: Run
-
-
-def with_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, file: Path) -> Reviewed:
-    """Apply the decisions in a file of `tagwright serve` to gold labels.
-
-    gold: a row for each of the documents. Accepted labels are added; rejected labels, and labels that reviewers
-    disagree about, are removed. A label never shown to a reviewer is unknown. Decisions on other documents are ignored;
-    the log counts those on other texts of these documents and on labels that the vocabulary lacks, which are left out
-    too. Raises InputError if no decision is left.
+    Left out are decisions on other documents, on documents with nothing but labels added by search, on other texts of
+    these documents, and on labels that the vocabulary lacks; the log counts the last two. Raises InputError if no
+    decision is left.
     """
     if not file.is_file():
         raise InputError("no such file", file)
-    with closing(ReviewFile.to_read(file)) as opened:
-        decisions = Decisions(opened)
+    with closing(ReviewFile.open_existing(file)) as review:
+        decisions = Decisions(review)
         verdicts, examples = decisions.verdicts(), decisions.judged()
-        decided = Counter({**dict.fromkeys(examples, 0), **Counter(document for document, _ in verdicts)})
-        rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(opened))
-    known, judged = [set(row_labels.tolist()) for row_labels, _ in gold], [set[int]() for _ in documents]
-    for document, reviewed in rows.items():
-        judged[reviewed] |= {labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index}
+        decided = {**dict.fromkeys(examples, 0), **Counter(document for document, _ in verdicts)}
+        rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(review))
+    right, judged = [set(positions.tolist()) for positions, _ in gold], [set[int]() for _ in documents]
+    for document, row in rows.items():
+        judged[row] |= {labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index}
     has_any = False
-    for (document, label), verdicts_on_it in verdicts.items():
-        row, place = rows.get(document), labels.index.get(label)
-        if row is None or place is None or document not in examples:
+    for (document, label), by_reviewer in verdicts.items():
+        if document not in rows or label not in labels.index or document not in examples:
             continue
-        has_any = True
-        if set(verdicts_on_it.values()) == {"accept"}:
-            known[row].add(place)
+        has_any, row, position = True, rows[document], labels.index[label]
+        if set(by_reviewer.values()) == {"accept"}:
+            right[row].add(position)
         else:
-            known[row].discard(place)
-    mine = [label for document, label in verdicts if document in rows]
-    if lacking := sum(label not in labels.index for label in mine):
-        _log.warning("%d of %d decisions are left out: the vocabulary lacks the labels", lacking, len(mine))
+            right[row].discard(position)
+    decided_here = [label for document, label in verdicts if document in rows]
+    if lacking := sum(label not in labels.index for label in decided_here):
+        _log.warning("%d of %d decisions are left out: the vocabulary lacks the labels", lacking, len(decided_here))
     if not has_any and not any(judged):
         raise InputError("has no decision on any of these documents and labels", file)
-    return Reviewed(Run.from_rows(known), Run.from_rows(judged))
+    return Run.from_rows(right), Run.from_rows(judged)
+
+
+class Outcome(NamedTuple):
+    """The decisions on a document, for its record in a catalogue.
+
+    accepted: label that more reviewers accept than reject -> whether it was shown, and when it was accepted last, as
+    YYYYMMDD. settled: labels with a verdict, and those that a reviewer saw and left in a document that is finished.
+    """
+
+    accepted: dict[str, tuple[bool, str]]
+    settled: set[str]
+
+
+def outcomes(documents: Sequence[Document], file: Path) -> dict[int, Outcome]:
+    """Return row -> outcome, for the documents that somebody has begun to review; they are found by id and text.
+
+    Raises InputError if there is no such file, and if it has no decision on any of these documents.
+    """
+    if not file.is_file():
+        raise InputError("no such file", file)
+    with closing(ReviewFile.open_existing(file)) as review:
+        decisions = Decisions(review)
+        states, judged = decisions.states(), decisions.judged()
+        decided = {document: state.judged_suggestions for document, state in states.items()}
+        rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(review))
+        by_row = {
+            row: _outcome(states[document], decisions.current(document), judged.get(document, set()))
+            for document, row in rows.items()
+            if document in states
+        }
+    if not by_row:
+        raise InputError("has no decision on any of these documents", file)
+    return by_row
+
+
+def _outcome(state: DocumentState, events: Sequence[Decision], judged: set[str]) -> Outcome:
+    accepted = dict[str, tuple[bool, str]]()
+    for label in state.labels:
+        accepts = [event for event in events if event.label == label and event.action == "accept"]
+        date = max(event.time for event in accepts)[:10].replace("-", "")
+        accepted[label] = any(event.rank is not None for event in accepts), date
+    return Outcome(accepted, judged | {event.label for event in events if event.label is not None})
 
 
 def _rows_of_reviewed(
     documents: Sequence[Document], decided: Mapping[str, int], reviewed: ReviewedDocuments
 ) -> dict[str, int]:
-    """Return document of a review -> row of the document with the same id and text.
+    """Return id in the review -> row in `documents`, for those that the review has with the same text.
 
-    decided: document of the review -> number of decided labels. Documents of which the review has no text are found by
+    decided: id in the review -> number of labels decided on. Documents of which the review has no text are matched by
     their ids alone.
     """
     stored, ids = {entry.id for entry in reviewed.entries()}, ids_of(documents)
-    places = np.array([row for row, id_ in enumerate(ids) if id_ in stored or id_ in decided], np.int64)
+    # of a large corpus on disk, only documents that may have been reviewed are read
+    candidates = np.array([row for row, id_ in enumerate(ids) if id_ in stored or id_ in decided], np.int64)
     rows, changed, unknown = dict[str, int](), list[str](), list[str]()
-    for row, document in zip(places.tolist(), taken(documents, places), strict=True):
+    for row, document in zip(candidates.tolist(), taken(documents, candidates), strict=True):
         if document.id not in stored:
             unknown.append(document.id)
             rows[document.id] = row

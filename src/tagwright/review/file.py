@@ -1,4 +1,4 @@
-"""The file of a review: SQLite in WAL mode, with the tables of all that a review holds."""
+"""The file of a review: an SQLite database in WAL mode, which holds decisions, documents and the server's secret."""
 
 import os
 import secrets
@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from tagwright.errors import InputError
 
-FORMAT = 1
+_FORMAT = 1
 _APPLICATION = 0x54414757  # "TAGW": says that the file is ours
 
 _TABLES = (
@@ -26,7 +26,7 @@ _TABLES = (
 
 
 class StorageError(InputError):
-    """A write to the disk failed. cause: the message of SQLite."""
+    """A write to the disk failed. cause: the message of SQLite or of the system. path: the file."""
 
     def __init__(self, cause: str, path: Path | str) -> None:
         super().__init__(f"could not be written ({cause})", path)
@@ -34,30 +34,44 @@ class StorageError(InputError):
 
 
 class ReviewFile:
-    """A review file, created if missing; several threads and processes may use it at a time.
+    """An open review file. Several threads and processes may use it at a time.
 
-    read_only: write nothing, as for a file on a read-only disk. create: make the tables where there are none, unless it
-    is read only. Raises InputError for another kind of file, and if a write fails.
+    Raises InputError for a file of another kind or version, for one without tables that are not to be made, and for one
+    that SQLite cannot open or write.
+
+    Parameters
+    ----------
+    path : Path or str
+        The file, created if missing; ":memory:" for none.
+    read_only : bool
+        Write nothing, as for a file on a read-only disk.
+    create : bool
+        Make the tables if there are none; a file that is read only is left as it is.
     """
 
     def __init__(self, path: Path | str, *, read_only: bool = False, create: bool = True) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
         try:
-            self._database = self._read_only() if read_only else self._connect(self.path)
+            self._database = self._connect_read_only() if read_only else self._connect(self.path)
             version = self._version()
             if version is None and (read_only or not create):
                 log = f"{self.path.name}-wal"
                 problem = f"holds no review; of a file that a server had open, {log} beside it is to be copied as well"
                 raise InputError(problem, self.path)
-            if not read_only or version != FORMAT:
+            if version not in (None, _FORMAT):
+                raise InputError("is a database of something else, or of another version of Tagwright", self.path)
+            if not read_only:
                 self._prepare()
         except sqlite3.Error as error:
             raise InputError(f"cannot be used as a store of decisions ({error})", self.path) from None
 
     @classmethod
-    def to_read(cls, path: Path) -> Self:
-        """Open an existing file to read its decisions, also on a read-only disk."""
+    def open_existing(cls, path: Path) -> Self:
+        """Open a file to read its decisions, also on a read-only disk. Raises InputError if it holds no review.
+
+        It is opened for writing wherever possible: SQLite reads a file in WAL mode by way of an index beside it.
+        """
         return cls(path, read_only=not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)), create=False)
 
     def close(self) -> None:
@@ -65,7 +79,7 @@ class ReviewFile:
         self._database.close()
 
     def insert(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[int]:
-        """Insert rows together, all of them or none; they are on disk when this returns. Returns their numbers.
+        """Insert rows together, all of them or none, and return their numbers. They are on disk when this returns.
 
         Raises StorageError.
         """
@@ -77,37 +91,37 @@ class ReviewFile:
                 raise StorageError(str(error), self.path) from None
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        """The rows that a query finds."""
+        """Return the rows that a query selects. values: those of its placeholders."""
         with self._lock, closing(self._database.execute(statement, values)) as cursor:
             return cursor.fetchall()
 
     def secret(self) -> bytes:
-        """Random bytes, drawn once for the file: every server of this file signs sessions with them."""
+        """Return random bytes, drawn once for the file: every server of this file signs sessions with them."""
         self.insert("INSERT OR IGNORE INTO secrets VALUES (1, ?)", [(secrets.token_bytes(32),)])
         ((secret,),) = self.rows("SELECT secret FROM secrets")
         return bytes(secret)
 
-    def _read_only(self) -> sqlite3.Connection:
-        """A connection that writes nothing.
+    def _connect_read_only(self) -> sqlite3.Connection:
+        """Open the file without writing anything.
 
-        SQLite reads a file beside which it cannot write only together with both of its journals, or else without any.
+        In a folder where SQLite cannot write, it needs the log (-wal) and its index (-shm), or has to be told that the
+        file is immutable. It would then ignore a log, so one that holds decisions is refused.
         """
         log, index = (self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-shm"))
-        alone = not (log.exists() and index.exists())
-        if alone and log.exists() and log.stat().st_size:
+        is_immutable = not (log.exists() and index.exists())
+        if is_immutable and log.exists() and log.stat().st_size:
             problem = f"has decisions in {log.name} that cannot be read here; copy both to where they can be written"
             raise InputError(problem, self.path)
-        return self._connect(f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' * alone}", uri=True)
+        options = "mode=ro&immutable=1" if is_immutable else "mode=ro"
+        return self._connect(f"{self.path.resolve().as_uri()}?{options}", uri=True)
 
     def _connect(self, path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
         connection = sqlite3.connect(path, check_same_thread=False, timeout=30, uri=uri)
-        weakref.finalize(self, connection.close)
+        weakref.finalize(self, connection.close)  # Python warns of a connection that nobody closed
         return connection
 
     def _prepare(self) -> None:
         execute = self._database.execute
-        if self._version() not in (None, FORMAT):
-            raise InputError("is a database of something else, or of another version of Tagwright", self.path)
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = FULL")  # an acknowledged decision survives a power cut, not only a kill
         with self._database:
@@ -115,10 +129,10 @@ class ReviewFile:
             for table in _TABLES:
                 execute(table)
             execute(f"PRAGMA application_id = {_APPLICATION}")
-            execute(f"PRAGMA user_version = {FORMAT}")
+            execute(f"PRAGMA user_version = {_FORMAT}")
 
     def _version(self) -> int | None:
-        """The format of the file; None for an empty one, 0 for a database of something else."""
+        """Return the version of the file's format; None for an empty database, 0 for one of something else."""
         execute = self._database.execute
         if not execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return None

@@ -6,26 +6,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 SUGGESTIONS = 20
-"Suggestions that are shown."
+"Number of suggestions that are shown for a document."
 
 DEPTH = 100
-"Candidates of a document, the suggestions included, from which one is drawn now and then."
+"Number of candidates of a document, with the suggestions; one is drawn at random from those below the suggestions."
 
 RANDOM_SHARE = 0.2
-"Share of the documents on which a candidate is drawn."
-
-_Z = 1.96  # of an interval that holds the true value in 95 of 100 cases
-
-
-class Drawn(NamedTuple):
-    """A candidate that was drawn. from_: how many there were below the suggestions; right: whether it was accepted."""
-
-    from_: int
-    right: bool
+"Share of the documents for which a candidate is drawn."
 
 
 class RightLabels(NamedTuple):
-    """How the right labels so far were found. suggested: as suggestions; added: by hand; the others drawn at random."""
+    """How the right labels were found. total: their number; suggested, added: as suggestions, by hand.
+
+    The remaining ones were candidates drawn at random.
+    """
 
     total: int
     suggested: int
@@ -33,9 +27,9 @@ class RightLabels(NamedTuple):
 
 
 class Recall(NamedTuple):
-    """Share of the right labels among the first candidates that are shown as suggestions, and its 95% interval.
+    """Estimated share of the right labels among the first candidates that are shown as suggestions.
 
-    drawn: candidates that the estimate comes from.
+    low, high: its 95% interval. drawn: number of candidates drawn at random that the estimate comes from.
     """
 
     value: float
@@ -60,7 +54,7 @@ def describe_right(right: RightLabels) -> str:
 
 
 def describe_recall(recall: Recall) -> str:
-    """Say the estimate with its interval, as a sentence that follows `describe_right`."""
+    """Say the estimate and its interval, in a clause that follows `describe_right`."""
     return (
         f"of those among the first {DEPTH} candidates, {100 * recall.value:.0f}% are suggested, between "
         f"{100 * recall.low:.0f} and {100 * recall.high:.0f}: estimated from {recall.drawn:,} that "
@@ -72,12 +66,13 @@ def _was(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def drawn_place(document: str, candidates: int, share: float) -> int | None:
-    """The place of the candidate that is shown besides the suggestions of a document, from 0; None for none.
+def draw_candidate(document: str, candidates: int, share: float) -> int | None:
+    """Return the place, from 0, of a random candidate to show besides the suggestions of a document, or None for none.
 
-    It follows from the id of the document, so that a document looks the same whenever it is opened.
+    document: id that seeds the choice, so that a document looks the same whenever it is opened. candidates: their
+    number, with the suggestions. share: share of the documents for which one is drawn.
 
-    >>> drawn_place("d", 20, 1.0), drawn_place("d", 21, 1.0), drawn_place("d", 21, 0.0)
+    >>> draw_candidate("d", 20, 1.0), draw_candidate("d", 21, 1.0), draw_candidate("d", 21, 0.0)
     (None, 20, None)
     """
     rng = random.Random(document)
@@ -86,39 +81,42 @@ def drawn_place(document: str, candidates: int, share: float) -> int | None:
     return rng.randrange(SUGGESTIONS, candidates)
 
 
-def estimate_recall(right: int, documents: int, drawn: Sequence[Drawn]) -> Recall | None:
-    """The recall of the suggestions among the first candidates, by the ratio of right ones among those drawn.
+def estimate_recall(right: int, documents: int, drawn: Sequence[tuple[int, bool]]) -> Recall | None:
+    """Estimate the recall of the suggestions among the first candidates; None if nothing was drawn, or nothing right.
 
-    right: suggestions that were accepted on these documents. None where nothing was drawn, or nothing was right.
-    The interval is that of the share of right ones (Wilson 1927): it holds for few, too.
+    right: number of accepted suggestions of these documents. drawn: for each candidate drawn at random, how many there
+    were to draw from, and whether it is right.
+
+    The share of right candidates below the suggestions is that among the drawn ones, each weighted by the number that
+    it stands for. Times the mean number of candidates below, and the number of documents, it gives the missed labels;
+    recall is right / (right + missed). The interval is that of the share (Wilson 1927), which holds for few, too.
 
     Two right suggestions a document; one in ten of the 80 candidates below is right, so eight are missed.
 
-    >>> found = estimate_recall(20, 10, [Drawn(80, True), *[Drawn(80, False)] * 9])
-    >>> found.value, found.low < 0.2 < found.high
+    >>> recall = estimate_recall(20, 10, [(80, True), *[(80, False)] * 9])
+    >>> recall.value, recall.low < 0.2 < recall.high
     (0.2, True)
     """
-    if not drawn:
+    if not drawn or not (right or any(is_right for _, is_right in drawn)):
         return None
-    total = sum(each.from_ for each in drawn)
-    share = sum(each.from_ for each in drawn if each.right) / total
-    low, high = wilson(share, len(drawn))
-    if not right and not share:
-        return None
-    missed = [documents * each * total / len(drawn) for each in (share, high, low)]
-    value, least, most = (right / (right + each) if right + each else 1.0 for each in missed)
-    return Recall(value, least, most, len(drawn))
+    below = sum(drawn_from for drawn_from, _ in drawn)
+    share = sum(drawn_from for drawn_from, is_right in drawn if is_right) / below
+    least, most = wilson_interval(share, len(drawn))
+    missed = [documents * each * below / len(drawn) for each in (share, most, least)]
+    value, low, high = (right / (right + count) if right + count else 1.0 for count in missed)
+    return Recall(value, low, high, len(drawn))
 
 
-def wilson(share: float, count: int) -> tuple[float, float]:
-    """The 95% interval of a share that was seen in `count` cases (Wilson 1927).
+def wilson_interval(share: float, count: int) -> tuple[float, float]:
+    """Return the 95% interval of a share that was seen in `count` cases (Wilson 1927).
 
     None of 10: from 0 to z² / (10 + z²) = 3.8416 / 13.8416.
 
-    >>> [round(each, 4) for each in wilson(0.0, 10)]
+    >>> [round(bound, 4) for bound in wilson_interval(0.0, 10)]
     [0.0, 0.2775]
     """
-    square = _Z * _Z
-    middle, width = share + square / (2 * count), _Z * math.sqrt((share * (1 - share) + square / (4 * count)) / count)
+    z = 1.96  # 95% of a normal distribution lie within this many standard deviations
+    square = z * z
+    middle, width = share + square / (2 * count), z * math.sqrt((share * (1 - share) + square / (4 * count)) / count)
     scale = 1 + square / count
     return max(0.0, (middle - width) / scale), min(1.0, (middle + width) / scale)

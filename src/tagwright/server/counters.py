@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Literal
 
 from tagwright.monitoring import Look, Watch
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.review.current import Verdict
+from tagwright.review.events import Verdict
 from tagwright.server.languages import _
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import OTHERS, meanings

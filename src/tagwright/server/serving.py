@@ -26,9 +26,9 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.monitoring import Watch
 from tagwright.readers.documents.files import open_sources
-from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
-from tagwright.review.documents import ReviewedDocuments, digest
+from tagwright.review.documents import ReviewedDocuments, text_id
+from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
 from tagwright.server.annif import sent_metadata
 from tagwright.server.application import Readiness, application
@@ -39,7 +39,7 @@ from tagwright.server.options import ServerOptions
 from tagwright.server.predictor import Workers
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refit, Refitter
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.acceptance import SuggestOptions
@@ -255,7 +255,7 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
     documents, decisions, missing, of = [], [], 0, 0
     for each in sent:
         text = clean(each["text"]).strip()  # as it is read again
-        id_ = clean(each.get("document_id") or "") or digest(text)
+        id_ = clean(each.get("document_id") or "") or text_id(text)
         documents.append(Document(id_, abstract=text, metadata=sent_metadata(each)))
     names = ReviewedDocuments(file).add(documents).ids
     for each, name in zip(sent, names, strict=True):

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright import __version__
-from tagwright.catalogues.subjects import mnemonic, subject_field
+from tagwright.catalogues.subjects import mnemonic, recognised, subject_field
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.lines import escape_formula
@@ -89,7 +89,7 @@ class StartPages:
             return {
                 "document": document, "others": others, "rows": rows, "text": highlight(document, spans),
                 "is_text": _file(form) is None, "marked": marked if marked in spans else 1,
-                "copies": copies(found, form_fields["source"].strip() or "local"),
+                "copies": copies(found, form_fields["source"].strip()),
             }  # fmt: skip
 
         return await asyncio.to_thread(shown)
@@ -132,7 +132,7 @@ def _file(form: Form) -> Upload | None:
 def copies(found: Sequence[Suggestion], source: str) -> dict[str, str]:
     r"""The suggestions as texts to paste elsewhere: names, a table, addresses, fields of MARC.
 
-    source: MARC's code of the vocabulary; "local" for one that has none.
+    source: MARC's code of the vocabulary; "" to recognise it by the ids, or else "local".
 
     >>> bees = Suggestion("http://x.org/1", "Bees", 2.5, confidence=0.75, notation="595.79")
     >>> for text in copies([bees], "gnd").values():
@@ -142,10 +142,13 @@ def copies(found: Sequence[Suggestion], source: str) -> dict[str, str]:
     http://x.org/1 595.79 Bees 2.5 0.750
     http://x.org/1
     =650  \7$aBees$0http://x.org/1$2gnd
+    >>> print(copies([Suggestion("http://d-nb.info/gnd/4006216-6", "Bees", 1.0)], "")["MARC"])
+    =650  \7$aBees$0(DE-588)4006216-6$2gnd
     """
     names = (f"{one_line(each.name)} ({each.notation})" if each.notation else one_line(each.name) for each in found)
     table = ["\t".join(("id", "notation", "name", "score", "confidence")), *map(_cells, found)]
-    fields = (subject_field(each, source) for each in found)
+    code = source or recognised(each.id for each in found)[0] or "local"
+    fields = (subject_field(each.id, each.name, code) for each in found)
     return {
         _("Text"): "\n".join(names),
         "TSV": "\n".join(table),

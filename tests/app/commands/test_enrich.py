@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
+from typing import Any
 
 import pymarc
 import pytest
 from tests.app.conftest import RIGHT, Command, write
 from tests.readers.documents.catalogue_records import marc_record, utf8
+
+from tagwright.data.corpus import Corpus
+from tagwright.review.decisions import Decisions
+from tagwright.review.documents import ReviewedDocuments
+from tagwright.review.events import Decision
+from tagwright.review.file import ReviewFile
 
 WORDS = ("--set", 'stages=["exact_match", "tfidf"]', "--set", "weights=[0.5, 1.0]", "--quiet")
 RECORDS = utf8(
@@ -111,6 +119,139 @@ def test_subjects_of_a_saved_tagger_have_names_in_the_language_asked_for(run: Co
     given = ("--model", "M", "--language", "sv", "--output", "out.mrc", "--source", "zoo", "-k", "1", "--quiet")
     assert run("enrich", "in.mrc", *given).code == 0
     assert subjects("out.mrc") == [["Bin|(zoo)bee|zoo|"], [], ["Rain|(zoo)rain|zoo|"]]
+
+
+def decide(*decisions: tuple[str, str, str]) -> None:
+    """Decisions of Ann in reviews.sqlite, of the records in in.mrc: document, what she did, and the label.
+
+    Accepted with "!" are labels that nobody suggested.
+    """
+    file = ReviewFile(Path("reviews.sqlite"))
+    ReviewedDocuments(file).add(Corpus.read("in.mrc"))
+    for document, action, label in decisions:
+        rank = None if label.endswith("!") else 1
+        event: dict[str, Any] = {"label": label.rstrip("!"), "rank": rank} if label else {}
+        Decisions(file).add(Decision(document=document, reviewer="Ann", action=action, **event))  # type: ignore[arg-type]
+    file.close()
+
+
+REVIEWED = ("enrich", "in.mrc", "--labels", "labels.jsonl", "--reviews", "reviews.sqlite", "--source", "zoo")
+
+
+def written_by(path: str) -> list[list[str]]:
+    """The subjects of each record with who assigned them: the first indicator of 883."""
+    found = []
+    for record in pymarc.MARCReader(Path(path).read_bytes()):
+        assert record
+        linked = {each["8"]: each.indicators[0] for each in record.get_fields("883")}
+        found.append([f"{each['a']} {linked[each['8']]}" for each in record.get_fields("650")])
+    return found
+
+
+def test_accepted_subjects_are_written_and_rejected_ones_never(run: Command) -> None:
+    decide(("1", "accept", "bee"), ("1", "reject", "rain"), ("1", "accept", "bank!"), ("2", "reject", "bank"))
+    outcome = run(*REVIEWED, "--output", "out.mrc")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "2 subjects added to 1 record: out.mrc\n", "")
+    assert written_by("out.mrc") == [["Bees 1", "Banks 2"], [], []]
+    # right.jsonl suggests bee and rain, bank, rain and bee: rain and bank have verdicts in 1 and 2, 3 has none
+    outcome = run(*REVIEWED, "--run", "right.jsonl", "--open", "--output", "out.mrc")
+    assert outcome.out == "4 subjects added to 2 records: out.mrc\n"
+    assert written_by("out.mrc") == [["Bees 1", "Banks 2"], [], ["Rain 0", "Bees 0"]]
+    assert run(*REVIEWED, *WORDS, "--open", "-k", "1", "--output", "out.mrc").code == 0
+    assert written_by("out.mrc") == [["Bees 1", "Banks 2"], [], ["Rain 0"]]
+
+
+def test_what_a_reviewer_saw_and_left_is_not_open(run: Command) -> None:
+    decide(("1", "shown", "bee"), ("1", "shown", "rain"), ("1", "accept", "bee"), ("1", "done", ""))
+    assert run(*REVIEWED, "--run", "right.jsonl", "--open", "--output", "out.mrc").code == 0
+    assert written_by("out.mrc") == [["Bees 1"], ["Banks 0"], ["Rain 0", "Bees 0"]]
+
+
+def test_twice_gives_the_same_file_and_what_was_rejected_since_is_gone(run: Command) -> None:
+    decide(("1", "accept", "bee"), ("1", "accept", "rain"), ("2", "accept", "bank"))
+    assert run(*REVIEWED, "--output", "first.mrc").code == 0
+    again = ("enrich", "first.mrc", *REVIEWED[2:])
+    outcome = run(*again, "--output", "second.mrc")
+    assert outcome.out == "3 subjects added to 2 records, 3 of an earlier copy taken out: second.mrc\n"
+    assert Path("second.mrc").read_bytes() == Path("first.mrc").read_bytes() != RECORDS
+    decide(("1", "reject", "rain"), ("2", "reject", "bank"))
+    outcome = run(*again, "--output", "third.mrc")
+    assert outcome.out == "1 subject added to 1 record, 3 of an earlier copy taken out: third.mrc\n"
+    assert written_by("third.mrc") == [["Bees 1"], [], []]
+    decide(("1", "reject", "bee"))
+    assert run(*again, "--output", "fourth.mrc").code == 0
+    assert Path("fourth.mrc").read_bytes() == RECORDS
+
+
+def test_records_without_a_review_keep_the_subjects_of_an_earlier_copy(run: Command) -> None:
+    decide(("1", "reject", "bee"))
+    call = ("enrich", "in.mrc", *REVIEWED[2:4], "--run", "right.jsonl", "--source", "zoo", "--output", "first.mrc")
+    assert run(*call).code == 0
+    assert run("enrich", "first.mrc", *REVIEWED[2:], "--output", "second.mrc").code == 0
+    assert written_by("second.mrc") == [[], ["Banks 0"], ["Rain 0", "Bees 0"]]
+
+
+def test_accepted_labels_that_the_vocabulary_lacks_are_told(run: Command, caplog: pytest.LogCaptureFixture) -> None:
+    decide(("1", "accept", "bee"), ("1", "accept", "wasp"))
+    assert run(*REVIEWED, "--output", "out.mrc").code == 0
+    assert caplog.messages == ['1 of 2 accepted labels are left out: the vocabulary lacks them (first: "wasp")']
+    assert written_by("out.mrc") == [["Bees 1"], [], []]
+
+
+def test_reviews_that_cannot_be_used(run: Command) -> None:
+    decide(("elsewhere", "accept", "bee"))
+    for more, problem in (
+        (REVIEWED[4:], "reviews.sqlite: has no decision on any of these documents"),
+        (("--reviews", "none.sqlite", "--source", "zoo"), "none.sqlite: no such file"),
+        (("--open", "--source", "zoo"), "--open says what becomes of the suggestions beside --reviews"),
+        ((*REVIEWED[4:], "--run", "right.jsonl"), "--reviews writes accepted subjects only; --open adds the others"),
+    ):
+        outcome = run("enrich", "in.mrc", "--labels", "labels.jsonl", *more, "--output", "out.mrc")
+        assert (outcome.code, outcome.err.startswith(f"tagwright: {problem}")) == (2, True), outcome.err
+        assert not Path("out.mrc").exists()
+
+
+def test_the_vocabulary_is_recognised_by_its_ids(run: Command) -> None:
+    """And named by the language of its names, where codes differ by it."""
+    for begin, subject in (
+        ("http://d-nb.info/gnd/", "=650  \\7$81\\p$aBienen$0(DE-588)1$2gnd"),
+        ("http://www.yso.fi/onto/yso/", "=650  \\7$81\\p$aBienen$0http://www.yso.fi/onto/yso/1$2yso/swe"),
+        ("https://id.nlm.nih.gov/mesh/", "=650  \\2$81\\p$aBienen$0https://id.nlm.nih.gov/mesh/1"),
+    ):
+        write("own.jsonl", [{"id": f"{begin}1", "names": {"sv": ["Bienen"]}}])
+        write("run.jsonl", [{"id": str(row), "suggestions": []} for row in (2, 3)])
+        with Path("run.jsonl").open("a") as file:
+            file.write(f'{{"id": "1", "suggestions": [{{"label": "{begin}1", "score": 1}}]}}\n')
+        call = ("enrich", "in.mrc", "--labels", "own.jsonl", "--run", "run.jsonl", "--output", "out.mrc")
+        outcome = run(*call)
+        address, code = begin.partition("//")[2], begin.rstrip("/").rpartition("/")[2]
+        assert outcome.err == (
+            f"tagwright: the ids begin with {address}, so subjects are written as those of {code}; --source names "
+            "another\n"
+        )
+        record = next(pymarc.MARCReader(Path("out.mrc").read_bytes()))
+        assert record
+        assert str(record["650"]) == subject
+        assert run(*call, "--source", "zoo", "--quiet").err == ""
+
+
+def test_the_path_of_twenty_records_from_marc_to_marc(run: Command) -> None:
+    """Every even one is about bees, the others about banks; the reviewer rejects those of the last ten."""
+    titles = ["Honey of the bees", "Money in the bank"]
+    records = [marc_record([("001", f"n{row}"), ("245", ("00", f"a{titles[row % 2]}"))]) for row in range(20)]
+    Path("in.mrc").write_bytes(utf8(*records))
+    outcome = run("suggest", "in.mrc", "--labels", "labels.jsonl", "--format", "jsonl", "-k", "1", *WORDS)
+    suggested = [json.loads(line)["suggestions"][0]["label"] for line in outcome.out.splitlines()]
+    assert suggested == ["bee", "bank"] * 10
+    decide(*((f"n{row}", "accept" if row < 10 else "reject", label) for row, label in enumerate(suggested)))
+    assert run(*REVIEWED, "--output", "out.mrc").out == "10 subjects added to 10 records: out.mrc\n"
+    assert written_by("out.mrc") == [["Bees 1"], ["Banks 1"]] * 5 + [[]] * 10
+    exported = run("reviews", "reviews.sqlite", "--export", "--format", "csv", "--labels", "labels.jsonl")
+    assert exported.out.splitlines()[:3] == [
+        "id,title,text,labels,label_names",
+        "n0,Honey of the bees,,bee,Bees",
+        "n1,Money in the bank,,bank,Banks",
+    ]
 
 
 OVERLAPPING = RECORDS + utf8(marc_record([("001", "1"), ("245", ("00", "aRain again"))]))

@@ -13,8 +13,8 @@ from tests.monitoring.test_monitor import TURN, records
 from tagwright import zero_shot
 from tagwright.monitoring import Record, append, read
 from tagwright.monitoring.record import FEWEST
-from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
+from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
 
 LOG = Path("log.jsonl")

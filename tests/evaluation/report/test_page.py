@@ -28,7 +28,7 @@ from tagwright.evaluation.scores import (
     Scores,
     label_groups,
     length_groups,
-    split,
+    split_measure,
 )
 from tagwright.evaluation.significance import Comparisons
 
@@ -111,7 +111,7 @@ def test_examples_say_what_is_right_and_wrong_and_why() -> None:
 
 def test_every_measure_and_slice_is_explained() -> None:
     confident = ("ECE@5", "ECE@10", "Brier@5", "AURC", "AUGRC")
-    assert {split(name)[0] for name in (*STANDARD, *WITH_TRAIN, *WITH_HIERARCHY, *confident)} <= set(SENTENCES)
+    assert {split_measure(name)[0] for name in (*STANDARD, *WITH_TRAIN, *WITH_HIERARCHY, *confident)} <= set(SENTENCES)
     groups = {**label_groups(np.arange(3)), **length_groups(np.arange(3))}
     assert set(groups) == set(SLICES)
 

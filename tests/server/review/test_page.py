@@ -14,13 +14,13 @@ from starlette.testclient import TestClient
 from tests.server.conftest import reviewing, word_tagger
 
 from tagwright.combining.combiner import Contribution
-from tagwright.review.current import Decision
-from tagwright.review.export import exported
+from tagwright.review.events import Decision
+from tagwright.review.export import export_lines
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.rows import reason_lines
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Evidence, Suggestion
@@ -217,7 +217,7 @@ def test_rank_confidence_and_model_are_those_of_what_was_shown(
     assert (suggested.rank, suggested.confidence, suggested.drawn_from, suggested.model) == (3, 0.25, 7, "older")
     assert (added.rank, added.confidence, added.model) == (None, None, review.model.version)
     assert done.model == review.model.version
-    for line in exported(review.file, "verdicts"):
+    for line in export_lines(review.file, "verdicts"):
         json.loads(line, parse_constant=pytest.fail)
 
 
@@ -270,7 +270,7 @@ def test_now_and_then_a_random_candidate_is_shown_and_marked_in_the_log(tmp_path
         decide(client, 1, action="done")
         assert "estimated from 1 drawn at random" in (html := client.get("/review/overview").text)
         assert "Right labels so far: 0% suggested, 0 added by hand, 1 drawn at random" in html
-        assert review.labelled().judged == [{label for _, label in shown}]
+        assert review.training_data().judged == [{label for _, label in shown}]
 
 
 def test_done_goes_on_to_the_next_document_and_skipped_ones_come_last(client: TestClient) -> None:

@@ -20,9 +20,9 @@ from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, Weight
 from tagwright.errors import ConfigError
 from tagwright.models import Models
 from tagwright.papers import svm
-from tagwright.review.current import Decision
+from tagwright.review.events import Decision
 from tagwright.server.review.refit import Refit, Refitter, refit_combiner, without_reviews
-from tagwright.server.review.session import Labelled, Review
+from tagwright.server.review.review import Review, TrainingData
 from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions
@@ -69,7 +69,7 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
     seen: list[tuple[list[str], list[list[str]]]] = []
     asked, go = threading.Event(), threading.Event()
 
-    def refit(tagger: Tagger, labelled: Labelled) -> Tagger:
+    def refit(tagger: Tagger, labelled: TrainingData) -> Tagger:
         seen.append(([document.id for document in labelled.documents], labelled.labels))
         asked.set()
         go.wait(600)
@@ -295,14 +295,14 @@ def test_a_training_that_fails_leaves_the_model_and_says_so(review: Review, erro
     assert review.model.tagger is before
 
 
-def lesson() -> tuple[Tagger, Labelled]:
+def lesson() -> tuple[Tagger, TrainingData]:
     """Exact matches are always wrong here and the label with one more word is right, which nobody knows beforehand."""
     nouns = [f"{first}{second}ane" for first in ("b", "d", "f", "g", "k") for second in ("el", "or", "um", "ip")]
     wrong = [Label(f"w{place}", (noun,)) for place, noun in enumerate(nouns)]
     right = [Label(f"r{place}", (f"{noun} zebra",)) for place, noun in enumerate(nouns)]
     tagger = word_tagger().with_labels([*wrong, *right])
     documents = [Document(str(place), noun, f"The {noun}.") for place, noun in enumerate(nouns)]
-    return tagger, Labelled(documents, [[label.id] for label in right], [set()] * len(documents))
+    return tagger, TrainingData(documents, [[label.id] for label in right], [set()] * len(documents))
 
 
 def test_the_combiner_learns_which_stage_is_right() -> None:
@@ -311,7 +311,7 @@ def test_the_combiner_learns_which_stage_is_right() -> None:
     measured = found.training["combined"]["nDCG@5"]
     assert measured["after"] > measured["before"]
     with pytest.raises(ConfigError, match="2 documents with labels"):
-        refit_combiner(tagger, Labelled(labelled.documents[:2], [["r0"], []], [set(), set()]))
+        refit_combiner(tagger, TrainingData(labelled.documents[:2], [["r0"], []], [set(), set()]))
 
 
 def every_kind() -> list[Tagger]:

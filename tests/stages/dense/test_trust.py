@@ -66,7 +66,7 @@ def test_an_unknown_language_is_said_once(caplog: pytest.LogCaptureFixture) -> N
         report("minilm", texts, np.array([0.9], np.float32), 2.5)
     assert [record.getMessage() for record in caplog.records] == [
         "the encoder minilm reads English; these texts are Finnish: its weight is 0.5, not 2.5; "
-        "encoder=intfloat/multilingual-e5-small would read them"
+        "encoder=multilingual would read them"
     ]
 
 

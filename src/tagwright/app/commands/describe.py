@@ -53,7 +53,9 @@ def describe(
         render.print_coverages(Graph.of(corpus).coverages(path), as_json=as_json)
     elif candidates:
         tagger = inputs.tagger(chosen, corpus)
-        task = dataset.task(corpus, inputs.in_languages_of(corpus, chosen, tagger.vocabulary), **vars(scoring))
+        task = dataset.evaluation_set(
+            corpus, inputs.in_languages_of(corpus, chosen, tagger.vocabulary), **vars(scoring)
+        )
         render.print_ceilings(dataset.ceilings(tagger, task), tagger.vocabulary, as_json=as_json)
     else:
         others = inputs.read(test, reading) if test else None

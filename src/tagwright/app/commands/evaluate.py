@@ -58,14 +58,16 @@ def evaluate(
     tagger = None if run else inputs.tagger(chosen, corpus)
     labels = inputs.vocabulary(chosen) if tagger is None else tagger.vocabulary
     shown = inputs.in_languages_of(corpus, chosen, labels)
-    task = dataset.task(corpus, shown, seen, **vars(scoring), **vars(arranged))
+    task = dataset.evaluation_set(corpus, shown, seen, **vars(scoring), **vars(arranged))
     if run:
         suggested = dataset.read_run(run, task)
     else:
         assert tagger is not None
         suggested = dataset.tag(tagger, task)
     if per_label:
-        scores.write_per_label(scores.per_label(suggested, task.gold, train=task.train), task.vocabulary, per_label)
+        scores.write_label_scores(
+            scores.label_scores(suggested, task.gold, train=task.train), task.vocabulary, per_label
+        )
     measured = dataset.score(suggested, task)
     if report:
         origin = run or chosen.model or "the zero-shot method"
@@ -109,9 +111,9 @@ def compare(
         vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
     else:
         vocabulary = union([each.vocabulary for each in taggers])
-    task = dataset.task(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
+    task = dataset.evaluation_set(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
     suggested = [dataset.read_run(file, task) for file in run]
-    suggested += [dataset.tag_by_own_labels(each, task) for each in taggers]
+    suggested += [dataset.tag_across_vocabularies(each, task) for each in taggers]
     names = run_names(len(files))
     runs, sources = dict(zip(names, suggested, strict=True)), dict(zip(names, files, strict=True))
     comparison = dataset.compare(runs, task)

@@ -29,7 +29,7 @@ def monitor(
     from tagwright.review.file import ReviewFile
 
     watch = Watch(log, must_exist=True)
-    decisions = Decisions(ReviewFile.to_read(reviews)) if reviews else None
+    decisions = Decisions(ReviewFile.open_existing(reviews)) if reviews else None
     last = {}
     for version, followed in watch.monitors.items():
         accepted = decisions.acceptances(version) if decisions else ()

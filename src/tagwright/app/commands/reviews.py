@@ -37,7 +37,8 @@ def reviews(
         typer.Option(
             "--format",
             help="Of --export; jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; tsv: for "
-            "Annif; csv. Of --sample; text: ids; jsonl: ids and titles.",
+            "Annif; csv: a row a document, with names beside the ids by --labels or --model, and other headers by "
+            "--columns. Of --sample; text: ids; jsonl: ids and titles.",
             show_default="jsonl; text",
         ),
     ] = None,
@@ -54,9 +55,11 @@ def reviews(
     _quiet: Quiet = False,
 ) -> None:
     """Show progress of a review and agreement of its reviewers, or export its decisions; choose documents to review."""
+    from tagwright.app import inputs
+    from tagwright.readers.documents.columns import parse_columns
     from tagwright.review.decisions import Decisions
     from tagwright.review.documents import ReviewedDocuments
-    from tagwright.review.export import exported
+    from tagwright.review.export import export_lines
     from tagwright.review.file import ReviewFile
 
     if sample:
@@ -71,10 +74,14 @@ def reviews(
         )
     if not file.is_file():
         raise InputError("no such file; give a file of `tagwright serve --reviews`", file)
-    opened = ReviewFile.to_read(file)
+    opened = ReviewFile.open_existing(file)
     try:
         if export:
-            for line in exported(opened, output or "jsonl"):
+            wanted = output or "jsonl"
+            if wanted != "csv" and (reading.columns or chosen.labels or chosen.model):
+                raise ConfigError("names (--labels, --model) and headers (--columns) are those of an export as csv")
+            names = inputs.vocabulary(chosen) if chosen.labels or chosen.model else None
+            for line in export_lines(opened, wanted, names, parse_columns(reading.columns)):
                 print(for_programs(line))
             return
         decisions = Decisions(opened)

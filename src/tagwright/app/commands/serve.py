@@ -32,7 +32,7 @@ def serve(
     from tagwright.data.vocabulary import to_vocabulary
     from tagwright.server import serving
     from tagwright.server.logs import logged
-    from tagwright.server.review.refit import found_in, refit_combiner
+    from tagwright.server.review.refit import refit_combiner, tagger_in
     from tagwright.tagger.acceptance import SuggestOptions
 
     if model and settings:
@@ -40,7 +40,7 @@ def serve(
     defaults = SuggestOptions(**vars(conditions), **vars(arranged))
     with logged(options.log_format):
         place = serving.place_to_save(model, options, labels)
-        there = found_in(place)  # before it is loaded: what is saved there later is not replaced
+        there = tagger_in(place)  # before it is loaded: what is saved there later is not replaced
         vocabulary = to_vocabulary(labels, language) if model and labels else None
         if model:
             models = serving.saved_models(model, learns=options.learn, labels=vocabulary, settings=defaults)

@@ -1,1 +1,1 @@
-"""Scores and comparisons as tables, as a page, and as plots."""
+"""The HTML page of an evaluation or a comparison: `page` writes it, `plots` draws its SVG."""

@@ -16,7 +16,7 @@ from tagwright.evaluation.dataset import EvaluationSet
 from tagwright.evaluation.metrics import by_frequency
 from tagwright.evaluation.report.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.scores import LabelScore, Scores, per_label, slice_rows, split
+from tagwright.evaluation.scores import LabelScore, Scores, label_scores, slice_rows, split_measure
 from tagwright.evaluation.significance import MEANING_OF_P, Comparison, Comparisons, comparison_rows
 from tagwright.evaluation.tables import Rows, percent
 from tagwright.tagger import Tagger
@@ -48,7 +48,7 @@ SENTENCES = {
     "AUGRC": "The share of suggestions that is both accepted and wrong, averaged in the same way: the few surest do "
     "not decide it; low is good.",
 }
-"Kind of measure -> its meaning."
+"Kind of measure -> its meaning, with k for the number."
 
 SLICES = {
     "head": "the most frequent labels, which together are half of all labels of the training documents",
@@ -60,44 +60,44 @@ SLICES = {
     "medium": "the middle third of the documents",
     "long": "the longest third of the documents",
 }
-"Slice -> what is in it."
+"Slice -> its labels or documents."
 
 
-def sentence(name: str) -> str:
-    """The sentence for one measure.
+def meaning(name: str) -> str:
+    """Return the meaning of one measure, with its k.
 
-    >>> sentence("P@5")
+    >>> meaning("P@5")
     'Precision: of the first 5 suggestions, the share that is right.'
     """
-    kind, k = split(name)
+    kind, k = split_measure(name)
     if name == "P@1":
         return "Precision: the share of first suggestions that are right."
     return SENTENCES[kind].replace("first k", f"first {k}")
 
 
-def explained(names: Iterable[str]) -> dict[str, str]:
-    """The sentence for each kind of measure among the names, once.
+def meanings(names: Iterable[str]) -> dict[str, str]:
+    """Return the kinds of these measures with their meanings.
 
-    >>> list(explained(["P@1", "P@5", "answered"]))
+    >>> list(meanings(["P@1", "P@5", "answered"]))
     ['P@k', 'answered']
     """
-    kinds = dict.fromkeys(split(name)[0] for name in names)
+    kinds = dict.fromkeys(split_measure(name)[0] for name in names)
     without_k = ("answered", "AURC", "AUGRC")
     return {kind if kind in without_k else f"{kind}@k": SENTENCES[kind] for kind in kinds if kind in SENTENCES}
 
 
-FEW = 30
-"A slice of fewer documents is only listed: its intervals are too wide to draw."
-
 CARDS = ("P@1", "P@5", "F1@5", "nDCG@5", "R@100")
-"The measures at the top of the page."
+"The measures at the top of the page, those of them that were computed."
 
-FIRST, EXAMPLES, MISSED, WORDS = 5, 10, 10, 3
-"Suggestions that are counted, documents that are shown, labels that are listed, evidence spans of a suggestion."
+FIRST = 5
+"Suggestions of a document that examples show; a gold label that is not among them is missed."
 
 
 def scores_page(scores: Scores, notes: Mapping[str, str], *sections: str) -> str:
-    """The measures of a run, what they mean, and by slices. notes: what was scored. sections: see `run_sections`."""
+    """Return the page of a run: its measures, their meanings, and slices.
+
+    notes: name -> text, what was scored. sections: HTML to add, see `run_sections`.
+    """
     first = scores.measures.get("P@1")
     lead = f"The first suggestion is right for {percent(first.value)} of 100 documents." if first else ""
     return _page(
@@ -105,7 +105,7 @@ def scores_page(scores: Scores, notes: Mapping[str, str], *sections: str) -> str
         f'<p class="lead">{lead} {scores.documents:,} documents were scored.</p>',
         _cards({name: scores.measures[name] for name in CARDS if name in scores.measures}),
         _section("What was scored", _terms(notes)),
-        _section("Measures", _beside(interval_table(scores.measures), _terms(explained(scores.measures)))),
+        _section("Measures", _beside(interval_table(scores.measures), _terms(meanings(scores.measures)))),
         calibration_section(scores.calibration) if scores.calibration else "",
         slices_section(scores) if scores.slices else "",
         *sections,
@@ -113,7 +113,10 @@ def scores_page(scores: Scores, notes: Mapping[str, str], *sections: str) -> str
 
 
 def comparison_page(comparisons: Comparisons, notes: Mapping[str, str], *sections: str) -> str:
-    """Like `scores_page`, for two or more runs: the differences of every two are drawn, with a line at 0."""
+    """Return the page of a comparison: the differences of every two runs, drawn around 0 and in tables.
+
+    notes, sections: as for `scores_page`.
+    """
     note = "All p are corrected over the measures and comparisons (Holm); * marks p of 0.05 or less."
     names = list(dict.fromkeys(name for pair in comparisons.pairs for name in pair.measures))
     tests = (
@@ -123,8 +126,8 @@ def comparison_page(comparisons: Comparisons, notes: Mapping[str, str], *section
         "Which suggestions are better",
         f'<p class="lead">{comparisons.documents:,} documents were scored in all runs.</p>',
         _section("What was compared", _terms(notes)),
-        *map(_differences, comparisons.pairs),
-        _section("Measures", _terms(explained(names))),
+        *map(_differences_section, comparisons.pairs),
+        _section("Measures", _terms(meanings(names))),
         _section("Test", f"<p>{note}</p>", _terms({"p": MEANING_OF_P}), *tests),
         *sections,
     )
@@ -136,52 +139,55 @@ def write_page(page: str, path: Path | str) -> None:
         temporary.write_text(page, encoding="utf-8")
 
 
-def origin(task: EvaluationSet, documents: str, labels: str) -> dict[str, str]:
-    """Notes on where the numbers come from. documents, labels: what they are called."""
+def origin(data: EvaluationSet, documents: str, labels: str) -> dict[str, str]:
+    """Return notes on where the numbers come from. documents, labels: names of their files."""
     return {
-        "documents": f"{documents}: {len(task.kept):,} scored",
-        "labels": f"{labels}: {len(task.vocabulary):,} labels",
+        "documents": f"{documents}: {len(data.positions):,} scored",
+        "labels": f"{labels}: {len(data.vocabulary):,} labels",
         "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "version": f"tagwright {__version__}",
     }
 
 
 def settings_of(tagger: Tagger | None, settings: Sequence[str]) -> dict[str, str]:
-    """Notes on a tagger: its stages with their weights, and the options that were set."""
+    """Return notes on a tagger: its stages with their weights, and the options that were set; none without one."""
     if tagger is None:
         return {}
     notes = {"stages and weights": tagger.combiner.describe(tagger.stages)}
     return {**notes, "options": ", ".join(settings)} if settings else notes
 
 
-def run_sections(task: EvaluationSet, run: Run, tagger: Tagger | None) -> list[str]:
-    """Examples, labels that are missed most, and rare and common labels. tagger: that of the run, to show evidence."""
-    names = [f"{label.name} {label.notation}".rstrip() for label in task.vocabulary]
+def run_sections(data: EvaluationSet, run: Run, tagger: Tagger | None) -> list[str]:
+    """Return sections with examples, the labels missed most, and rare and common labels.
+
+    tagger: the one that made the run, to show evidence; None: without evidence.
+    """
+    names = [f"{label.name} {label.notation}".rstrip() for label in data.vocabulary]
     examples = list[str]()
-    for row in spread(len(task.kept), EXAMPLES).tolist():
-        document = task.corpus[int(task.kept[row])]
-        suggested, gold = run[row][0][:FIRST].tolist(), set(task.gold[row][0].tolist())
+    for row in evenly_spaced(len(data.positions), 10).tolist():
+        document = data.corpus[int(data.positions[row])]
+        suggested, gold = run[row][0][:FIRST].tolist(), set(data.gold[row][0].tolist())
         spans = _spans(tagger, document, suggested) if tagger else [[] for _ in suggested]
         shown = [(names[label], label in gold, words) for label, words in zip(suggested, spans, strict=True)]
         missed = [names[label] for label in sorted(gold.difference(suggested))]
         examples.append(example(document.title or document.id, shown, missed))
     return [
         examples_section(examples) if examples else "",
-        missed_section([(names[label.label], label) for label in most_missed(run, task.gold, MISSED)]),
-        curves_section(task, {"this run": run}),
+        missed_section([(names[label.label], label) for label in most_missed(run, data.gold, 10)]),
+        curves_section(data, {"this run": run}),
     ]
 
 
-def curves_section(task: EvaluationSet, runs: Mapping[str, Run]) -> str:
-    """Quality by label frequency in the training documents (DEPL Fig. 1); nothing without training documents."""
-    if not task.train:
+def curves_section(data: EvaluationSet, runs: Mapping[str, Run]) -> str:
+    """Return a section with quality by label frequency (DEPL Fig. 1); empty without training documents."""
+    if not data.train:
         return ""
-    curves = {name: by_frequency(run, task.gold, task.train) for name, run in runs.items()}
+    curves = {name: by_frequency(run, data.gold, data.train) for name, run in runs.items()}
     return _section("Rare and common labels", f'<div class="wide">{rank_plot(curves)}</div>')
 
 
 def examples_section(examples: Iterable[str]) -> str:
-    """Documents with their suggestions, see `example`."""
+    """Return a section of documents with their suggestions. examples: HTML, see `example`."""
     note = (
         "<p>Documents at equal distances in the corpus, not selected by hand. &#10003; right, &#10007; not among the "
         "document's labels; in brackets the words that are evidence.</p>"
@@ -190,7 +196,11 @@ def examples_section(examples: Iterable[str]) -> str:
 
 
 def example(title: str, suggestions: Iterable[tuple[str, bool, Sequence[str]]], missed: Sequence[str]) -> str:
-    """One document. suggestions: name, whether it is right, words that are evidence. missed: other gold labels."""
+    """Return a document with its suggestions as HTML.
+
+    suggestions: for each its name, whether it is right, and words that are evidence. missed: names of the gold labels
+    that are not among them.
+    """
     lines = ""
     for name, right, words in suggestions:
         kind, mark = ("right", "&#10003;") if right else ("wrong", "&#10007;")
@@ -201,7 +211,7 @@ def example(title: str, suggestions: Iterable[tuple[str, bool, Sequence[str]]], 
 
 
 def missed_section(missed: Sequence[tuple[str, LabelScore]]) -> str:
-    """Labels with their names; nothing if there are none."""
+    """Return a section of labels, each with its name; empty if there are none."""
     note = "<p>How often a label is among the first five suggestions of the documents that have it.</p>"
     rows = [["label", "documents", "found", "missed", "suggested wrongly"]]
     rows += [[name, *map(str, (label.tp + label.fn, label.tp, label.fn, label.fp))] for name, label in missed]
@@ -209,9 +219,9 @@ def missed_section(missed: Sequence[tuple[str, LabelScore]]) -> str:
 
 
 def calibration_section(calibration: Calibration) -> str:
-    """Confidences with their two curves, and thresholds."""
+    """Return a section with the measures of confidences, their two curves, and thresholds."""
     curves = reliability_plot(calibration.reliability) + risk_coverage_plot(calibration.risk_coverage)
-    measures = _beside(interval_table(calibration.measures), _terms(explained(calibration.measures)))
+    measures = _beside(interval_table(calibration.measures), _terms(meanings(calibration.measures)))
     note = (
         "<p>Which suggestions to accept, so that a further document of the same kind is expected to keep a bound. This "
         "holds if these documents had no part in how the confidences were learnt (conformal risk control).</p>"
@@ -221,8 +231,9 @@ def calibration_section(calibration: Calibration) -> str:
 
 
 def slices_section(scores: Scores) -> str:
-    """A panel for each measure, slices below each other; slices of few documents are a line each."""
-    large = {name: part for name, part in scores.slices.items() if part.documents >= FEW}
+    """Return a section with a panel of slices for each of three measures, and a table of all measures."""
+    # The intervals of smaller slices are too wide to draw: they are a line of text each.
+    large = {name: part for name, part in scores.slices.items() if part.documents >= 30}
     panels = "".join(
         f"<figure><figcaption>{escape(measure)}</figcaption>"
         f"{interval_table({name: part.measures[measure] for name, part in large.items()})}</figure>"
@@ -230,18 +241,18 @@ def slices_section(scores: Scores) -> str:
         if large and all(measure in part.measures for part in large.values())
     )
     terms = {f"{name}, {part.documents:,}": SLICES.get(name, "") for name, part in large.items()}
-    lines = "".join(_line(name, part) for name, part in scores.slices.items() if name not in large)
+    lines = "".join(_slice_line(name, part) for name, part in scores.slices.items() if name not in large)
     table = f"<details><summary>All measures</summary>{_table(slice_rows(scores))}</details>"
     panels = f'<div class="panels">{panels}</div>'
     return _section("Parts of the labels and documents", _terms(terms), panels, lines, table)
 
 
-def _line(name: str, part: Scores) -> str:
+def _slice_line(name: str, part: Scores) -> str:
     measures = ", ".join(f"{card} {percent(part.measures[card].value)}" for card in CARDS if card in part.measures)
     return f"<p>{escape(name)}: {many(part.documents, 'document')}, too few to draw ({escape(measures)})</p>"
 
 
-def _differences(pair: Comparison) -> str:
+def _differences_section(pair: Comparison) -> str:
     differences = {name: row.difference for name, row in pair.measures.items()}
     return _section(f"{pair.a} - {pair.b}, in points", f'<div class="wide">{interval_table(differences, "+")}</div>')
 
@@ -249,7 +260,7 @@ def _differences(pair: Comparison) -> str:
 def _cards(measures: Mapping[str, Score]) -> str:
     cards = (
         f'<div class="card"><span class="name">{escape(name)}</span><span class="number">{percent(score.value)}</span>'
-        f"<span>{percent(score.low)} to {percent(score.high)}</span><p>{escape(sentence(name))}</p></div>"
+        f"<span>{percent(score.low)} to {percent(score.high)}</span><p>{escape(meaning(name))}</p></div>"
         for name, score in measures.items()
     )
     return f'<div class="cards">{"".join(cards)}</div>' if measures else ""
@@ -271,10 +282,12 @@ def _section(title: str, *parts: str) -> str:
 
 
 def _beside(main: str, side: str) -> str:
+    """Return the main part with another to the right of it, where there is room."""
     return f'<div class="beside"><div class="wide">{main}</div><div>{side}</div></div>'
 
 
 def _terms(notes: Mapping[str, str]) -> str:
+    """Return a list of terms with their definitions; empty without terms."""
     lines = (f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in notes.items())
     return f"<dl>{''.join(lines)}</dl>" if notes else ""
 
@@ -288,10 +301,10 @@ def _table(rows: Rows) -> str:
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
 
 
-def spread(documents: int, count: int) -> Longs:
-    """The rows of `count` documents at equal distances: a sample without selection.
+def evenly_spaced(documents: int, count: int) -> Longs:
+    """Return the rows of `count` documents at equal distances, or of all if there are fewer: a sample without choice.
 
-    >>> spread(100, 4).tolist(), spread(2, 4).tolist()
+    >>> evenly_spaced(100, 4).tolist(), evenly_spaced(2, 4).tolist()
     ([12, 37, 62, 87], [0, 1])
     """
     count = min(count, documents)
@@ -299,7 +312,7 @@ def spread(documents: int, count: int) -> Longs:
 
 
 def most_missed(run: Run, gold: Run, count: int) -> list[LabelScore]:
-    """The labels that are missed at most documents, more frequent labels first among equals.
+    """Return up to `count` labels by the number of documents where they are missed, more frequent ones first if equal.
 
     Label 0 is gold three times and found once; label 1 is gold once and missed; label 2 is found.
 
@@ -307,15 +320,18 @@ def most_missed(run: Run, gold: Run, count: int) -> list[LabelScore]:
     >>> [(label.label, label.fn) for label in most_missed(run, gold, 9)]
     [(0, 2), (1, 1)]
     """
-    rows = (row for row in per_label(run, gold, k=FIRST) if row.fn)
+    rows = (row for row in label_scores(run, gold, k=FIRST) if row.fn)
     return sorted(rows, key=lambda row: (-row.fn, -row.tp, row.label))[:count]
 
 
 def _spans(tagger: Tagger, document: Document, labels: Sequence[int]) -> list[list[str]]:
-    """The evidence spans of each label that weigh most; whole sentences are too long to be shown here."""
+    """Return for each label up to three different evidence spans, largest weight first.
+
+    Spans of over 40 characters are left out: whole sentences are too long for a list of suggestions.
+    """
     words = list[list[str]]()
     for evidence in tagger.evidence(document, labels):
         spans = (document.text[span.start : span.end] for stage in evidence for span in stage.spans)
         pieces = (" ".join(text.split()).casefold() for text in spans)
-        words.append(list(dict.fromkeys(piece for piece in pieces if len(piece) <= 40))[:WORDS])
+        words.append(list(dict.fromkeys(piece for piece in pieces if len(piece) <= 40))[:3])
     return words

@@ -208,10 +208,10 @@ def last_part(label_id: str) -> str:
 
     >>> last_part("https://d-nb.info/gnd/4006216-6"), last_part("(DE-588)4006216-6"), last_part("gnd:4006216-6")
     ('4006216-6', '4006216-6', '4006216-6')
-    >>> last_part("(DE-627)17")
-    ''
+    >>> last_part("(OCoLC)fst00829875"), last_part("(DE-627)17")
+    ('829875', '')
     """
-    part = re.split(r"[/#:)]", label_id)[-1]
+    part = re.sub(r"^fst0*(?=\d+$)", "", re.split(r"[/#:)]", label_id)[-1])  # records so write numbers of FAST
     return part if len(part) >= 5 else ""
 
 

@@ -207,10 +207,10 @@ def _decoders(record: bytes, encoding: str, remark: Callable[..., None]) -> tupl
         return bytes.decode, bytes.decode
     if encoding:
         return partial(str, encoding=encoding), partial(str, encoding=encoding)
-    return partial(str, encoding="latin-1"), partial(_from_marc8, remark=remark)
+    return partial(str, encoding="latin-1"), partial(from_marc8, remark=remark)
 
 
-def _from_marc8(text: bytes, remark: Callable[..., None]) -> str:
+def from_marc8(text: bytes, remark: Callable[..., None] = lambda _: None) -> str:
     """Text in MARC-8, which writes the characters that it lacks as references.
 
     remark: gets a line where bytes are none, which become spaces.

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.review.current import Decision, Step
+from tagwright.review.events import Decision, ReviewerAction
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
 from tagwright.server.access import OPEN, Access, Session, check_origin
@@ -23,14 +23,18 @@ from tagwright.server.pages import render, show
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_bodies import Form, Upload, read_documents, read_form, text_of
 from tagwright.server.review.refit import Refitter
-from tagwright.server.review.session import Review
+from tagwright.server.review.review import Review
 from tagwright.server.rows import Row
 from tagwright.text.words import clean
 
 
 @dataclass
 class ReviewPages:
-    """The pages of a review. access: the tokens that let reviewers in."""
+    """The pages of a review, below /review.
+
+    access: the tokens that let reviewers in. refitter: trains the model on request, follower: loads its promoted
+    versions; None: the server does not do that.
+    """
 
     review: Review
     access: Access = OPEN
@@ -39,10 +43,10 @@ class ReviewPages:
 
     def __post_init__(self) -> None:
         self.sessions = Sessions(self.access, self.review.file.secret())
-        self._entrance = Entrance(self.sessions, "/review/enter", "/review", "review", named=True, beside=self._beside)
+        self._entrance = Entrance(self.sessions, "/review/enter", "/review", "review", named=True, beside=self._header)
 
     def routes(self) -> list[Route]:
-        """The pages below /review."""
+        """Return the routes of all pages, with that of the entrance."""
         number, page = "/review/documents/{number}", self._entrance.page
         return [
             self._entrance.route(),
@@ -57,33 +61,36 @@ class ReviewPages:
             Route(number, page(self.decide), methods=["POST"]),
         ]
 
-    async def next(self, __: Request, session: Session) -> Response:
+    async def next(self, _request: Request, session: Session) -> Response:
         """Redirect to the next document to review."""
         entry = await asyncio.to_thread(self.review.next, session.reviewer)
         return RedirectResponse(f"/review/documents/{entry.number}" if entry else "/review/overview", 303)
 
     async def document(self, request: Request, session: Session) -> Response:
-        """One document with its suggestions. ?q=: labels to add; ?evidence=: rank of the suggestion that is marked."""
+        """Show a document with its suggestions.
+
+        ?q= searches labels to add. ?evidence= is the rank of the suggestion whose evidence is marked.
+        """
         number, query = _number(request), _query(request)
         try:
             marked = _digits(request.query_params.get("evidence", ""))
-            sheet = await self.review.view(number, session.reviewer, marked)
+            sheet = await self.review.sheet(number, session.reviewer, marked)
         except KeyError:
             raise Problem(404, _("There is no such document")) from None
-        results = await self._found(query)
+        results = await self._search(query)
         return await self._page(request, "document.html", session, sheet=sheet, query=query, results=results)
 
     async def labels(self, request: Request, session: Session) -> Response:
-        """Labels to add, as a part of the page of a document."""
+        """Show labels to add, as a part of the page of a document that a script asks for."""
         query = _query(request)
         content = render(
-            "found.html", rows=await self._found(query), query=query, number=_number(request),
+            "found.html", rows=await self._search(query), query=query, number=_number(request),
             csrf=self.sessions.csrf(session),
         )  # fmt: skip
         return HTMLResponse(content)
 
     async def decide(self, request: Request, session: Session) -> Response:
-        """Store a decision, then show the same document, or the next one."""
+        """Store a decision, then redirect to the same document, to the next one, or to the disagreements."""
         number, form = _number(request), await self._checked_form(request, session)
         decision = _decision(form, session.reviewer)
         try:
@@ -96,7 +103,7 @@ class ReviewPages:
         return RedirectResponse(back, 303)
 
     async def overview(self, request: Request, session: Session, message: str = "", problem: str = "") -> Response:
-        """Show progress and statistics, with forms to add documents and to train the model."""
+        """Show progress, statistics and the first 500 documents, with forms to add documents and to train the model."""
         review = self.review
         entries = await asyncio.to_thread(review.documents.entries)
         states = await asyncio.to_thread(review.decisions.states)
@@ -110,8 +117,8 @@ class ReviewPages:
 
     async def differences(self, request: Request, session: Session) -> Response:
         """Show labels on which reviewers disagree."""
-        found = await asyncio.to_thread(self._differences)
-        return await self._page(request, "differences.html", session, differences=found)
+        differences = await asyncio.to_thread(self._differences)
+        return await self._page(request, "differences.html", session, differences=differences)
 
     async def upload(self, request: Request, session: Session) -> Response:
         """Add the documents of all files that can be read, and report the others."""
@@ -123,7 +130,7 @@ class ReviewPages:
                     documents = await read_documents(request, file)
                     outcome = await asyncio.to_thread(self.review.documents.add, documents)
                     added, changed = added + outcome.new, changed + outcome.changed
-                except StorageError:
+                except StorageError:  # an InputError too, but not the file's fault
                     raise
                 except InputError as error:
                     problems.append(translated_error(error))
@@ -151,34 +158,37 @@ class ReviewPages:
         await asyncio.to_thread(self.follower.check)
         return RedirectResponse("/review/overview", 303)
 
-    async def _found(self, query: str) -> list[Row]:
+    async def _search(self, query: str) -> list[Row]:
         return await asyncio.to_thread(self.review.search, query) if query else []
 
     def _differences(self) -> list[dict[str, Any]]:
+        """Return what the page shows of each difference, as far as document and label are still known."""
         entries = {entry.id: entry for entry in self.review.documents.entries()}
         vocabulary = self.review.model.tagger.vocabulary
         return [
             {
-                "number": entries[each.document].number,
-                "title": entries[each.document].title or each.document,
-                "id": each.label,
-                "label": vocabulary[vocabulary.index[each.label]].name,
-                "accepted_by": each.accepted_by,
-                "rejected_by": each.rejected_by,
+                "number": entries[document].number,
+                "title": entries[document].title or document,
+                "id": label,
+                "label": vocabulary[vocabulary.index[label]].name,
+                "accepted_by": accepted_by,
+                "rejected_by": rejected_by,
             }
-            for each in self.review.decisions.differences()
-            if each.document in entries and each.label in vocabulary.index
+            for document, label, accepted_by, rejected_by in self.review.decisions.differences()
+            if document in entries and label in vocabulary.index
         ]
 
-    def _beside(self) -> dict[str, Any]:
+    def _header(self) -> dict[str, Any]:
+        """Return what the header of a page that shows a problem needs."""
         return {"progress": self.review.progress(), "here": "/review/overview"}
 
     async def _page(self, request: Request, template: str, session: Session, **content: Any) -> Response:
+        """Return a page from a template, with what every page of a session needs."""
         progress = await asyncio.to_thread(self.review.progress)
         return show(request, template, session, csrf=self.sessions.csrf(session), progress=progress, **content)
 
     async def _checked_form(self, request: Request, session: Session) -> Form:
-        """Return the form. Raises Problem unless it comes from a page of this session."""
+        """Return the form of a request. Raises Problem unless it comes from a page of this session."""
         check_origin(request)
         form = await read_form(request, lambda form: form)
         if not self.sessions.fits(session, text_of(form, "csrf")):
@@ -187,17 +197,17 @@ class ReviewPages:
 
 
 def _decision(form: Form, reviewer: str) -> Decision:
-    """Return the decision in a form. Raises Problem if it is not valid."""
+    """Return the decision in a form; `Review.decide` sets the document. Raises Problem if it is not valid."""
     action: Any = text_of(form, "action")
-    if action not in get_args(Step):
+    if action not in get_args(ReviewerAction):
         raise bad_request(_("The form has no action"))
-    judges = action in ("accept", "reject")
+    is_verdict = action in ("accept", "reject")
     try:
         return Decision(
             document="",
             reviewer=reviewer,
             action=action,
-            label=(text_of(form, "label") or None) if judges else None,
+            label=(text_of(form, "label") or None) if is_verdict else None,
             note=clean(text_of(form, "note"))[:2000] if action == "note" else "",
         )
     except ConfigError as error:
@@ -205,16 +215,17 @@ def _decision(form: Form, reviewer: str) -> Decision:
 
 
 def _number(request: Request) -> int:
-    """Return the number of a document in an address. Raises Problem if it is not a number, or too long."""
-    if (found := _digits(request.path_params["number"])) is None:
+    """Return the number of the document in the address. Raises Problem for anything else than a number."""
+    if (number := _digits(request.path_params["number"])) is None:
         raise Problem(404, _("There is no such document"))
-    return found
+    return number
 
 
 def _digits(text: str) -> int | None:
-    """Return the number that an address holds; None for anything else, and for one that is too long."""
+    """Return the number that a part of an address is; None for other text, and for more digits than SQLite takes."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
 
 
 def _query(request: Request) -> str:
+    """Return the text to search for, cleaned, of at most 200 characters; "" without one."""
     return clean(request.query_params.get("q", ""))[:200].strip()

@@ -10,10 +10,10 @@ import pytest
 from tests.papers.topics import LABELS
 
 from tagwright.errors import InputError
-from tagwright.review.current import Decision, Verdict
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
-from tagwright.review.export import with_reviews
+from tagwright.review.events import Decision, Verdict
+from tagwright.review.export import apply_reviews
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document, Run
 
@@ -39,13 +39,15 @@ def test_accepted_labels_are_gold_rejected_ones_are_not_and_others_are_unknown(
     ]
     file = reviewed(tmp_path / "reviews.sqlite", *verdicts)
     wasp, bank, stone = (LABELS.index[name] for name in ("wasp", "bank", "stone"))
-    found = with_reviews(Run.from_rows([[wasp], [bank], [stone]]), [*map(Document, ("d0", "d1", "d2"))], LABELS, file)
+    right, judged = apply_reviews(
+        Run.from_rows([[wasp], [bank], [stone]]), [Document(f"d{n}") for n in range(3)], LABELS, file
+    )
     assert caplog.messages == [
         'the review holds no texts of 3 documents, so their decisions are matched by id (first: "d0")',
         "1 of 4 decisions are left out: the vocabulary lacks the labels",
     ]
-    assert [labels.tolist() for labels, _ in found.gold] == [[bank], [bank], [stone]]
-    assert [sorted(labels.tolist()) for labels, _ in found.judged] == [sorted([wasp, bank]), [stone], []]
+    assert [labels.tolist() for labels, _ in right] == [[bank], [bank], [stone]]
+    assert [sorted(labels.tolist()) for labels, _ in judged] == [sorted([wasp, bank]), [stone], []]
 
 
 def test_decisions_belong_to_the_text_that_was_reviewed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -56,21 +58,21 @@ def test_decisions_belong_to_the_text_that_was_reviewed(tmp_path: Path, caplog: 
     with closing(ReviewFile(file)) as opened:
         ReviewedDocuments(opened).add(texts)
     now = [Document("d0", "Taxes"), Document("d1", " Banks\n"), Document("d2", "Sand")]
-    found = with_reviews(Run.from_rows([[bank], [], []]), now, LABELS, file)
-    assert [labels.tolist() for labels, _ in found.gold] == [[bank], [bank], []]
-    assert [labels.tolist() for labels, _ in found.judged] == [[], [bank], []]
+    right, judged = apply_reviews(Run.from_rows([[bank], [], []]), now, LABELS, file)
+    assert [labels.tolist() for labels, _ in right] == [[bank], [bank], []]
+    assert [labels.tolist() for labels, _ in judged] == [[], [bank], []]
     left_out = "decisions on 1 document are left out (2 labels): their texts are others than those that were reviewed"
     assert caplog.messages == [f'{left_out} (first: "d0")']
     with pytest.raises(InputError, match="has no decision on any of these documents and labels"):
-        with_reviews(Run.from_rows([[], []]), [now[0], now[2]], LABELS, file)
+        apply_reviews(Run.from_rows([[], []]), [now[0], now[2]], LABELS, file)
     with closing(ReviewFile(file)) as opened:
         (taxes,) = ReviewedDocuments(opened).add(now[:1]).ids
     reviewed(file, (taxes, "wasp", "ann", "reject"))
     for documents in (now, [replace(now[0], id=taxes)]):  # as they are given, and as they are exported
-        found = with_reviews(Run.from_rows([[] for _ in documents]), documents, LABELS, file)
-        assert found.judged[0][0].tolist() == [wasp]
-    found = with_reviews(Run.from_rows([[]]), texts[:1], LABELS, file)
-    assert found.gold[0][0].tolist() == [wasp]  # the decisions on the first text are still there
+        right, judged = apply_reviews(Run.from_rows([[] for _ in documents]), documents, LABELS, file)
+        assert judged[0][0].tolist() == [wasp]
+    right, judged = apply_reviews(Run.from_rows([[]]), texts[:1], LABELS, file)
+    assert right[0][0].tolist() == [wasp]  # the decisions on the first text are still there
 
 
 def test_labels_that_were_found_by_search_are_gold_and_no_examples(tmp_path: Path) -> None:
@@ -79,9 +81,9 @@ def test_labels_that_were_found_by_search_are_gold_and_no_examples(tmp_path: Pat
         for document in ("d0", "d1"):
             Decisions(opened).add(Decision(document=document, label="bank", reviewer="ann", action="accept"))
     wasp, bank = (LABELS.index[name] for name in ("wasp", "bank"))
-    found = with_reviews(Run.from_rows([[], []]), [Document("d0"), Document("d1")], LABELS, file)
-    assert [labels.tolist() for labels, _ in found.gold] == [[bank], []]  # nothing else is known of d1
-    assert [labels.tolist() for labels, _ in found.judged] == [[wasp], []]
+    right, judged = apply_reviews(Run.from_rows([[], []]), [Document("d0"), Document("d1")], LABELS, file)
+    assert [labels.tolist() for labels, _ in right] == [[bank], []]  # nothing else is known of d1
+    assert [labels.tolist() for labels, _ in judged] == [[wasp], []]
 
 
 def test_what_a_reviewer_saw_and_did_not_accept_is_wrong_once_the_document_is_finished(tmp_path: Path) -> None:
@@ -94,15 +96,15 @@ def test_what_a_reviewer_saw_and_did_not_accept_is_wrong_once_the_document_is_fi
         ])  # fmt: skip
         decisions.add(Decision(document="d0", reviewer="ann", action="done"))
     wasp, bank = (LABELS.index[name] for name in ("wasp", "bank"))
-    found = with_reviews(Run.from_rows([[], []]), [Document("d0"), Document("d1")], LABELS, file)
-    assert [labels.tolist() for labels, _ in found.gold] == [[bank], [bank]]
-    assert [sorted(labels.tolist()) for labels, _ in found.judged] == [sorted([wasp, bank]), [bank]]
+    right, judged = apply_reviews(Run.from_rows([[], []]), [Document("d0"), Document("d1")], LABELS, file)
+    assert [labels.tolist() for labels, _ in right] == [[bank], [bank]]
+    assert [sorted(labels.tolist()) for labels, _ in judged] == [sorted([wasp, bank]), [bank]]
 
 
 def test_a_file_without_decisions_on_the_documents_is_refused(tmp_path: Path) -> None:
     gold = Run.from_rows([[0]])
     with pytest.raises(InputError, match="no such file"):
-        with_reviews(gold, [Document("d0")], LABELS, tmp_path / "missing.sqlite")
+        apply_reviews(gold, [Document("d0")], LABELS, tmp_path / "missing.sqlite")
     file = reviewed(tmp_path / "reviews.sqlite", ("other", "wasp", "ann", "accept"))
     with pytest.raises(InputError, match="no decision on any"):
-        with_reviews(gold, [Document("d0")], LABELS, file)
+        apply_reviews(gold, [Document("d0")], LABELS, file)

