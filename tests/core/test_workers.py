@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tagwright.core import workers
-from tagwright.core.workers import Pool, Worker, WorkerDied, WorkerError, WorkerTimeout, run
+from tagwright.core.workers import Pool, Worker, WorkerDied, WorkerError, run
 from tagwright.errors import InputError, TagwrightError
 
 
@@ -171,7 +171,7 @@ def test_a_program_prints_what_it_is_asked_and_reads_nothing(tmp_path: Path) -> 
 
 
 def test_a_program_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    with pytest.raises(WorkerTimeout, match=r"^took more than 0 s$"):
+    with pytest.raises(TimeoutError, match=r"^took more than 0 s$"):
         run(["-c", "import time; time.sleep(1000)"], folder=tmp_path, seconds=0.01, most=9)
 
 

@@ -43,10 +43,6 @@ class WorkerDied(WorkerError):  # noqa: N818  (it says what has happened)
     """The process of a worker has ended."""
 
 
-class WorkerTimeout(WorkerDied):
-    """A program took too long, and was ended."""
-
-
 class Worker:
     """A process that creates an object of a class, without arguments, and calls its methods on request.
 
@@ -169,7 +165,7 @@ def run(
 
     folder: where it runs, and where its messages are kept meanwhile. memory: limit of the address space in bytes, where
     the system has one. most: bytes of output after which it is ended; one more than these is then returned. Raises
-    WorkerTimeout after `seconds`, WorkerDied if it cannot be started.
+    TimeoutError after `seconds`, WorkerDied if it cannot be started.
     """
     late = threading.Event()
     with (folder / ".messages").open("w+b") as messages:
@@ -193,7 +189,7 @@ def run(
             if process.returncode is None:
                 _kill(process)
         if late.is_set():
-            raise WorkerTimeout(f"took more than {seconds:.0f} s")
+            raise TimeoutError(f"took more than {seconds:.0f} s")
         messages.seek(-min(messages.seek(0, os.SEEK_END), 10_000), os.SEEK_END)
         return printed, messages.read().decode("utf-8", "replace").rstrip(), process.returncode
 

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from tagwright.core.atomic import scratch_folder
-from tagwright.core.workers import WorkerTimeout, run
+from tagwright.core.workers import run
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import SURROGATE_ESCAPE, Place, whole_characters
@@ -299,7 +299,7 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
             printed, said, code = run(
                 [*command, "--", str(path)], folder=folder, seconds=seconds, memory=4 << 30, most=most
             )
-        except WorkerTimeout:
+        except TimeoutError:
             text = Text("takes more than %(seconds)s s to be read", seconds=f"{seconds:.0f}")
             raise InputError(text, shown) from None
     if len(printed) > most:
