@@ -19,7 +19,7 @@ from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cache import keeps_documents
-from tagwright.encoders.model_folder import PACKAGED
+from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED
 from tagwright.encoders.prompts import Role
 from tagwright.errors import ModelError, setting
 from tagwright.stages.dense.index import (
@@ -365,6 +365,5 @@ def _warn(encoder: str, languages: str, weight: str, usual: str) -> None:
     remedy = f"{setting('encoder', 'FOLDER')} names another"
     if encoder == PACKAGED:
         problem = f"reads English; these texts are {languages or 'in another language'}"
-        # it reads a hundred languages, and is of MiniLM's size
-        remedy = f"{setting('encoder', 'intfloat/multilingual-e5-small')} would read them"
+        remedy = f"{setting('encoder', MULTILINGUAL)} would read them"
     _log.warning("the encoder %s %s: its weight is %s, not %s; %s", encoder, problem, weight, usual, remedy)
