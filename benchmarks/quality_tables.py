@@ -97,7 +97,9 @@ def overview() -> Iterator[str]:
         "`futex`, our configuration": of(full_papers, "{}, minilm", "with mentions, append, N = 5"),
         "`futex`, the paper's, 1,000 pairs": of(full_papers, "{}, minilm, 700 train papers", "FuTex"),
         "`svm`, all labels": of(supervised, "{}, static", "SVM"),
-        "`svm` and `depl_cls` fused, all labels": of(supervised, "{}, static", "SVM and DEPL+cls, fused"),
+        "`svm` and `depl` (`variant=depl_cls`) fused, all labels": of(
+            supervised, "{}, static", "SVM and DEPL+cls, fused"
+        ),
     }
     yield from side_by_side(("P@1", "nDCG@5"), columns, rows, unit=", %")
 

@@ -93,16 +93,6 @@ def check_transcript(source: str) -> None:
     check_shell("\n".join(line[2:] for line in source.splitlines() if line.startswith("$ ")))
 
 
-def check_yaml(source: str) -> None:
-    """Check a Kubernetes job: its containers run commands."""
-    import yaml
-
-    for container in yaml.safe_load(source)["spec"]["template"]["spec"]["containers"]:
-        assert container["command"] == ["sh", "-c"]
-        for script in container["args"]:
-            check_shell(script)
-
-
 def check_ini(source: str) -> None:
     """Check the form and, of a unit of systemd, the command that it starts and the variable that it sets for it."""
     found = ConfigParser(interpolation=None)
@@ -112,17 +102,6 @@ def check_ini(source: str) -> None:
         assert service["ExecStart"].split()[0].endswith("/tagwright")
         parse(shlex.split(service["ExecStart"])[1:])
         assert service["Environment"].partition("=")[0] in (ROOT / "docs/running.md").read_text(encoding="utf-8")
-
-
-def check_citation(source: str) -> None:
-    """Check that an entry of BibTeX says what CITATION.cff says."""
-    import yaml
-
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    entry = dict(re.findall(r"(\w+) += \{+(.*?)\}+,?$", source, re.MULTILINE))
-    title = f"{cited['title']}: {cited['abstract'].partition(',')[0].lower()}"
-    assert (entry["title"].lower(), entry["author"]) == (title.lower(), cited["authors"][0]["name"])
-    assert entry["license"] == cited["license"]
 
 
 def compose() -> dict[str, Any]:
@@ -157,9 +136,7 @@ CHECKS = {
     "sh": check_shell,
     "bash": check_shell,
     "text": check_transcript,
-    "yaml": check_yaml,
     "ini": check_ini,
-    "bibtex": check_citation,
     "nginx": check_nginx,
 }
 "Language of a block that is not run -> how it is checked."

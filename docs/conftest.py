@@ -35,6 +35,9 @@ from sybil.parsers.myst.lexers import DirectiveLexer
 from tokenizers import Tokenizer
 
 from tagwright.encoders import static
+from tagwright.review.decisions import Decisions
+from tagwright.review.events import Action, Decision
+from tagwright.review.file import ReviewFile
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -160,12 +163,19 @@ def enter(names: dict[str, Any]) -> None:
     names["_home"], names["_folder"] = Path.cwd(), tempfile.TemporaryDirectory()
     settings = {"TAGWRIGHT_CACHE": f"{names['_folder'].name}/.cache", "COLUMNS": "100", "HF_HUB_OFFLINE": "1"}
     names["_changes"] = changes = ExitStack()
-    names["_server"] = LocalServer()
+    names["_server"], names["decide"] = LocalServer(), decide
     changes.enter_context(mock.patch.dict(os.environ, settings))
     changes.enter_context(mock.patch.object(static, "distil", _copied))
     (folder := Path(names["_folder"].name) / "page").mkdir()
     shutil.copytree(Path(__file__).parent / "samples", folder, dirs_exist_ok=True)
     os.chdir(folder)
+
+
+def decide(document: str, action: Action, label: str, rank: int | None = 1) -> None:
+    """Do what a reviewer does on the page of a review. rank: where the label was suggested; None: found by search."""
+    file = ReviewFile("reviews.sqlite")
+    Decisions(file).add(Decision(document=document, reviewer="Ann", action=action, label=label, rank=rank))
+    file.close()
 
 
 def leave(names: dict[str, Any]) -> None:

@@ -103,7 +103,9 @@ print([(each.id, each.abstract) for each in tw.Corpus.read("notes", format="srt"
         "[('notes', 'Taxes')]",
     ]
     log = (tmp_path / "log").read_text(encoding="utf-8")
-    assert "second.srt: cannot be read by the package archive-tags ('utf-8' codec can't decode" in log
+    assert (
+        "second.srt: cannot be read by the package archive-tags (UnicodeDecodeError: 'utf-8' codec can't decode" in log
+    )
 
 
 @needs_pip
@@ -195,6 +197,58 @@ def test_what_fails_in_the_code_of_a_package_is_said_with_its_name(packages: Pat
         tw.ModelError, match=r"exact_match: cannot be loaded by stage of the package numbers-stage \(.*load"
     ):
         tw.load(folder)
+
+
+FAULTY = """
+import tagwright as tw
+
+
+def stage(labels):
+    raise RuntimeError("no letters")
+
+
+def read(path):
+    kind = path.read_text()
+    if kind == "pathless":
+        raise tw.InputError("no title")
+    yield tw.Document("", kind, metadata={"author": "A. Low"} if kind == "text" else {}[kind])
+"""
+
+
+def test_what_fails_in_a_stage_that_is_made_or_in_a_reader_is_said_with_package_and_file(
+    packages: Path, tmp_path: Path
+) -> None:
+    stage_and_reader = "letters = faulty_of_tests:stage\n[tagwright.readers]\nnote = faulty_of_tests:read"
+    written_package(packages, "faulty", "tagwright.stages", stage_and_reader)
+    (packages / "faulty_of_tests.py").write_text(FAULTY)
+    with pytest.raises(
+        tw.ConfigError, match=r"stage letters of the package faulty cannot be made \(RuntimeError: no letters\)"
+    ):
+        tw.zero_shot(LABELS, stages=["letters"], language="en")
+    for kind, problem in (
+        ("pathless", "no title"),
+        ("text", "the package faulty gives author as a text, expected a tuple of texts"),
+        ("key", "cannot be read by the package faulty (KeyError: 'key')"),
+    ):
+        (tmp_path / "a.note").write_text(kind)
+        with pytest.raises(tw.InputError) as caught:
+            tw.Corpus.read(tmp_path / "a.note")
+        assert str(caught.value) == f"{tmp_path / 'a.note'}: {problem}"
+
+
+def test_the_help_lists_the_commands_beside_one_that_cannot_be_imported(
+    packages: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tagwright.app import cli
+
+    written_package(packages, "broken", "tagwright.commands", "gone = no_such_module:run")
+    monkeypatch.setattr(sys, "argv", ["tagwright", "--help"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    out, err = capsys.readouterr()
+    assert not end.value.code
+    assert "suggest" in out
+    assert "the package broken registers gone in tagwright.commands" in err
 
 
 BEST = """

@@ -179,8 +179,12 @@ class Counting:
             "an evidence span is 0-0, expected one in the 13 characters",
         ),
         (
-            {"spans": lambda self, document, labels: [(EvidenceSpan(0, 1, 1.0),)]},
+            {"spans": lambda self, document, labels: [(EvidenceSpan(0, len(labels), 1.0),)] * len(labels)},
             "spans gives a label other evidence when it is asked for several",
+        ),
+        (
+            {"spans": lambda self, document, labels: []},
+            "spans gives 0 tuples for 3 labels, expected one each, if only an empty one",
         ),
         ({"trust": lambda self, reading, weight: np.full(3, 2.0)}, "trust gives no number from 0 to 1"),
         ({"with_labels": emptied}, "with_labels changes the stage itself"),
@@ -202,6 +206,14 @@ class Counting:
 def test_a_problem_is_said_in_words(methods: dict[str, Callable[..., Any]], problem: str) -> None:
     found = problems(changed(**methods))
     assert any(problem in line for line in found), found
+
+
+def test_a_stage_under_a_name_of_ours_would_never_be_used_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "tagwright.testing.saved_kind", lambda stage, kind: {"entry_point": "tfidf", "package": "theirs"}
+    )
+    with pytest.raises(AssertionError, match="called tfidf, which always is Tagwright's own stage; choose another"):
+        check_stage(Contains(LABELS), LABELS, DOCUMENTS)
 
 
 STONES = "amber basalt coral diamond emerald flint"

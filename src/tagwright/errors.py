@@ -73,6 +73,15 @@ def setting(name: str, value: str, *, table: str = "") -> str:
     return f"--set {place}{name}={value}" if _commands else f"{name}={value}"
 
 
+def class_and_message(error: Exception) -> str:
+    """The error of another package in one line, with its class, for the author of the package.
+
+    >>> class_and_message(KeyError("title")), class_and_message(AssertionError())
+    ("KeyError: 'title'", 'AssertionError')
+    """
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:100]}".removesuffix(": ")
+
+
 def one_line_of(error: Exception, longest: int = 100) -> str:
     r"""The message of another library's error in one line, or its class if it has none.
 

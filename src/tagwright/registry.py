@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tagwright.core.checked import canonical, shown
-from tagwright.errors import ConfigError, ModelError, TagwrightError, one_line_of
+from tagwright.errors import ConfigError, ModelError, TagwrightError, class_and_message, one_line_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -201,7 +201,7 @@ def load_part(kind: Literal["stages", "combiners"], saved: object, folder: Path,
         raise
     except Exception as error:  # the code of another package may fail in any way
         raise ModelError(
-            f"{folder}: cannot be loaded by {name} of the package {package} ({one_line_of(error)}); "
+            f"{folder}: cannot be loaded by {name} of the package {package} ({class_and_message(error)}); "
             f"install the version of {package} that saved it"
         ) from error
 
@@ -215,7 +215,7 @@ def load_retriever(saved: object, folder: Path, labels: Sequence[Label]) -> Retr
 
 
 def made_by_name(name: str, labels: Sequence[Label]) -> Stage:
-    """The stage that a package registers under this name, made over the labels. Raises ConfigError if it is not one."""
+    """The stage that a package registers under this name, made over the labels. Raises ConfigError if it cannot be."""
     point = find("stages", name)
     if point is None:
         raise ConfigError(f"no installed package registers a stage {name}; install the one that does")
@@ -223,6 +223,13 @@ def made_by_name(name: str, labels: Sequence[Label]) -> Stage:
         stage: Stage = load(point)(labels)
     except TypeError as error:
         raise ConfigError(f"{name}: cannot be made of labels alone ({error}); make it in Python") from error
+    except TagwrightError:
+        raise
+    except Exception as error:  # the code of another package may fail in any way
+        raise ConfigError(
+            f"the stage {name} of the package {package_of(point)} cannot be made ({class_and_message(error)}); "
+            f"make it in Python to see where"
+        ) from error
     return stage
 
 

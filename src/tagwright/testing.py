@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from tagwright.data.in_memory import Texts, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
-from tagwright.errors import TagwrightError, one_line_of
+from tagwright.errors import TagwrightError, class_and_message
 from tagwright.registry import saved_kind
+from tagwright.tagger.zero_shot import TITLE_MATCH, WEIGHTS
 from tagwright.types import Distribution, Document, Longs, Retriever, Run, Stage
 
 _METHODS = {
@@ -100,7 +101,7 @@ def _problems(
     except Exception as error:  # the stage of another author may fail in any way
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
-        found.append(f"{check.__name__[1:].replace('_', ' ')}: {type(error).__name__}: {one_line_of(error)} ({place})")
+        found.append(f"{check.__name__[1:].replace('_', ' ')}: {class_and_message(error)} ({place})")
     return found
 
 
@@ -156,6 +157,9 @@ def _evidence(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> 
     for document, row in zip(documents, scores, strict=True):
         best = np.argsort(-row, kind="stable")[:10].tolist()
         spans = list(stage.spans(document, best))
+        if len(spans) != len(best):
+            yield f"spans gives {len(spans)} tuples for {len(best)} labels, expected one each, if only an empty one"
+            return
         if spans != [each for label in best for each in stage.spans(document, [label])]:
             yield f"spans gives a label other evidence when it is asked for several (document {document.id})"
         for each in spans:
@@ -210,11 +214,14 @@ def _saved(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Ite
 
 
 def _registered(stage: Stage) -> Iterator[str]:
-    """An installed package registers the class."""
+    """An installed package registers the class, under a name that is not one of ours."""
     try:
-        saved_kind(stage, "stages")
+        saved = saved_kind(stage, "stages")
     except TagwrightError as error:
         yield str(error)
+    else:
+        if isinstance(saved, dict) and (name := saved["entry_point"]) in (*WEIGHTS, TITLE_MATCH):
+            yield f"the entry point is called {name}, which always is Tagwright's own stage; choose another name"
 
 
 def _pairs(documents: int, labels: NDArray[np.integer]) -> Run:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import openpyxl
 import pytest
 from tests.app.conftest import DOCUMENTS, Command, write
+from tests.llm.stub import scores, serving
 from tests.tiny import tiny_encoder
+from typer.testing import CliRunner
 
 from tagwright import __version__
+from tagwright.app.cli import app
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.registry import COMMANDS
@@ -42,8 +48,8 @@ def test_a_choice_that_does_not_exist_is_refused_in_plain_words(run: Command) ->
     found = run("suggest", "docs.jsonl", "--labels", "labels.jsonl", "--format", "xml")
     assert found.code == 2
     assert found.err == (
-        "tagwright: Invalid value for '--format': 'xml' is not one of 'text', 'jsonl', 'trec', 'tsv', 'spreadsheet'. "
-        "(tagwright suggest --help)\n"
+        "tagwright: Invalid value for '--format': 'xml' is not one of 'text', 'jsonl', 'trec', 'tsv', 'spreadsheet', "
+        "'xlsx'. (tagwright suggest --help)\n"
     )
 
 
@@ -182,6 +188,38 @@ def test_tsv_has_one_suggestion_a_line_whatever_the_ids_hold(run: Command, caplo
     ]  # fmt: skip
     lost = 'tabs and line ends of 1 id, which TSV cannot hold, are spaces (first: "a\\tb"); JSON lines hold them'
     assert caplog.messages == [lost]
+
+
+def test_a_workbook_of_suggestions_has_texts_and_numbers(desk: Path) -> None:
+    write("odd.jsonl", [{"id": "=1+1", "title": "bees"}])
+    command = ("suggest", "odd.jsonl", "--labels", "labels.jsonl", *WORDS, "--format", "xlsx", "--quiet")
+    printed = CliRunner().invoke(app, command)
+    page = openpyxl.load_workbook(io.BytesIO(printed.stdout_bytes)).active
+    header, first, *_ = ([cell.value for cell in row] for row in page.iter_rows())
+    assert header == ["document", "rank", "id", "notation", "name", "score", "confidence"]
+    assert first[:5] == ["=1+1", 1, "bee", None, "Bees"]
+    assert (page["A2"].data_type, page["F2"].data_type) == ("s", "n")
+
+
+def test_a_language_model_is_added_to_a_saved_tagger(run: Command, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = zero_shot.Config(stages=("exact_match",), weights=(1.0,))
+    zero_shot.fit(Vocabulary.read("labels.jsonl"), config).save(desk / "model")
+    write("both.jsonl", [{"id": "1", "title": "Bees bees and banks"}])
+    on = ("suggest", "both.jsonl", "--model", "model", "--format", "tsv", "--quiet")
+
+    def second(message: dict[str, Any]) -> str:
+        return scores({1: 0, 2: 10})
+
+    with serving(second) as stub:
+        monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
+        model = ("--set", f"llm.model={stub.model}", "--set", "llm.weight=5")
+        first = [[line.split("\t")[2] for line in answer(run, *on, *more).splitlines()[1:]] for more in ((), model)]
+        assert len(stub.bodies) == 1
+    assert first == [["bee", "bank"], ["bank", "bee"]]
+    for setting in ("stages=[]", "llm.weight=2", "llm.keywords=true"):
+        refused = run(*on, "--set", setting)
+        assert (refused.code, "--set can only add a language model" in refused.err) == (2, True)
+    assert 'did you mean "llm.weight"?' in run(*on, "--set", "llm.wait=2").err
 
 
 def test_a_document_is_not_suggested_for_itself(run: Command) -> None:

@@ -58,6 +58,8 @@ def test_a_value_is_read_as_toml_or_else_as_text(setting: str, expected: Options
         ("zzz=bi", 'unknown option "zzz"; known are name, steps, rate, fast, mode, layers, limit, weights'),
         ("mode", '--set "mode": expected KEY=VALUE'),
         ("=bi", '--set "=bi": expected KEY=VALUE'),
+        ("layers=[one]", '--set \'layers=[one]\': the value is not TOML; write a list as ["a", "b"]'),
+        ('weights={"a": 1}', 'the value is not TOML; write a list as ["a", "b"], a table as {a = 1, b = 2}'),
     ],
 )
 def test_a_slip_is_named_with_what_was_expected(setting: str, message: str) -> None:

@@ -27,6 +27,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "batch": ["docs.jsonl", "--model", "model", "--output", "out"],
     "enrich": ["docs.jsonl", "--labels", "labels.txt"],
     "labels": ["docs.jsonl", "--labels", "labels.txt", "--synthesise", "m"],
+    "reviews": ["other.sqlite"],
     "serve": ["--model", "model", "--labels", "labels.txt", "--reviews", "reviews.sqlite"],
 }
 "The commands that write files, with what they read; each needs its output besides."

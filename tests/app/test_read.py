@@ -94,6 +94,21 @@ def test_where_one_of_four_files_cannot_be_read_the_others_are_done_and_the_exit
     assert run("read", "docs.jsonl").code == 0  # the count ends with its command
 
 
+def test_most_files_of_a_folder_may_be_damaged_in_one_of_their_lines(
+    run: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    Path("in").mkdir()
+    Path("in/a.txt").write_text("Bees")
+    for name in "bc":
+        Path(f"in/{name}.nxml").write_text("<article>\n<p></article>")
+    outcome = run("read", "in")
+    assert (outcome.code, json.loads(outcome.out)["title"]) == (3, "Bees")
+    *damaged, counted = caplog.messages
+    assert [line.partition(" ")[0] for line in damaged] == ["in/b.nxml:2:", "in/c.nxml:2:"]
+    assert counted == "2 documents left out: not readable"
+    assert run("read", "in/b.nxml", "in/c.nxml").code == 2
+
+
 def test_a_file_named_alone_that_cannot_be_read_is_an_error(run: Command) -> None:
     Path("b.pdf").write_bytes(b"%PDF-1.4")
     outcome = run("read", "b.pdf")

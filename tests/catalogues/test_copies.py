@@ -336,7 +336,9 @@ def test_fast_numbers_are_read_again() -> None:
 
 
 def test_883_is_as_marc_defines_it() -> None:
-    """First indicator: 0 by a machine, 1 by one in part, 2 not by one; $c from 0 to 1; $d yyyymmdd; $q of who assigns.
+    """First indicator: 0 by a machine, 1 by one in part, 2 not by one; $d yyyymmdd; $q of who assigns.
+
+    $c is a decimal from 0 to 1.
 
     A person decided on subjects that were accepted, so the confidence of the machine is not said of them.
     """
@@ -344,12 +346,14 @@ def test_883_is_as_marc_defines_it() -> None:
         NewSubject("1", "A", 1.0),
         NewSubject("2", "B", assigned="1", date="20260102"),
         NewSubject("3", "C", assigned="2", date="20260103"),
+        NewSubject("4", "D", 0.00012),
     ]
     fields = fields_of(subjects, replace(PROVENANCE, agency="DE-101"))
-    assert [(field.tag, field.indicators, *field.subfields) for field in fields[3:]] == [
+    assert [(field.tag, field.indicators, *field.subfields) for field in fields[4:]] == [
         ("883", "0 ", ("8", "1\\p"), ("a", "tagwright 9"), ("c", "1"), ("d", "20260131"), ("q", "DE-101")),
         ("883", "1 ", ("8", "2\\p"), ("a", "tagwright 9"), ("d", "20260102"), ("q", "DE-101")),
         ("883", "2 ", ("8", "3\\p"), ("a", "tagwright 9"), ("d", "20260103"), ("q", "DE-101")),
+        ("883", "0 ", ("8", "4\\p"), ("a", "tagwright 9"), ("c", "0.0001"), ("d", "20260131"), ("q", "DE-101")),
     ]
 
 
@@ -399,6 +403,7 @@ def test_other_formats_are_refused(tmp_path: Path) -> None:
         ),
         ('<record><controlfield tag="001">1</controlfield><datafield tag="245">', "it is not XML"),
         ('<record><datafield tag="245"/></record>'.encode("utf-16"), "it is in UTF-16"),
+        ('<?xml version="1.0" encoding="UT9-8"?><record><datafield tag="245"/></record>', "unknown encoding: UT9-8"),
     ],
 )
 def test_xml_that_cannot_be_copied(tmp_path: Path, content: str | bytes, problem: str) -> None:

@@ -100,6 +100,33 @@ def test_nan_is_no_text_no_label_and_no_metadata(caplog: pytest.LogCaptureFixtur
     assert caplog.messages == ["records: 1 row without title and text: 2"]
 
 
+def test_nan_in_lists_is_skipped_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    nan = float("nan")
+    records = [{"title": "Bees", "labels": ["a", nan]}, {"title": "Wasps", "labels": [nan]}]
+    assert [each.labels for each in Corpus.of(records)] == [("a",), ()]
+    assert [each.text for each in to_documents(["Bees", nan])] == ["Bees", ""]  # type: ignore[list-item]
+    y = ["a", nan, ["b", nan]]
+    assert [each.labels for each in with_labels(to_documents(["Bees", "Wasps", "Flies"]), y)] == [("a",), (), ("b",)]
+    assert caplog.messages == ["documents: 1 row without text: 2", "y: 1 row without labels: 2"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "where"),
+    [
+        (["Bees", float("nan"), "Wasps"], "row without a name left out: 2"),
+        ({"Bees": ["Bees"], "2": float("nan"), "Wasps": ["Wasps", float("nan")]}, "id without a name left out: 2"),
+        ([{"name": "Bees"}, {"name": float("nan")}, {"name": "Wasps"}], "row without a name left out: 2"),
+        (pytest.importorskip("pandas").Series(["Bees", None, "Wasps"]), "row without a name left out: 2"),
+    ],
+    ids=["list", "mapping", "records", "column"],
+)
+def test_a_label_without_a_name_is_skipped_and_counted(
+    labels: Any, where: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert [(each.id, each.names) for each in Vocabulary.of(labels)] == [("Bees", ("Bees",)), ("Wasps", ("Wasps",))]
+    assert caplog.messages == [f"labels: 1 {where}"]
+
+
 def test_a_single_record_is_one_document() -> None:
     tagger = tw.zero_shot(["Bees", "Taxes"], stages=["exact_match"], language="en")
     assert [each.name for each in tagger.suggest({"title": "Bees fly."})] == ["Bees"]

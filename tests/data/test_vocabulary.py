@@ -341,8 +341,8 @@ def test_paths_without_numbers_and_outlines_have_their_path_as_id(tmp_path: Path
 
 
 def test_a_workbook_is_refused_by_name(tmp_path: Path) -> None:
-    path = written(tmp_path, b"PK\x03\x04", "labels.xlsx")
-    assert refusal(path) == "labels.xlsx: is a spreadsheet workbook, which cannot be read; save the sheet as CSV"
+    path = written(tmp_path, b"PK\x03\x04", "labels.ods")
+    assert refusal(path) == "labels.ods: is a spreadsheet workbook, which cannot be read; save the sheet as CSV"
 
 
 def test_a_path_that_runs_in_a_circle_ends() -> None:

@@ -119,3 +119,13 @@ def test_comparisons_are_a_mapping_and_a_table() -> None:
 def test_one_run_is_no_comparison() -> None:
     with pytest.raises(ConfigError, match="got 1 run, expected two or more"):
         compare_all({"x": RUNS["x"]}, THEIR_GOLD)
+
+
+def test_no_difference_of_shares_is_beyond_a_hundred_points() -> None:
+    """Of two documents, the correction of the bias led to 102."""
+    gold = Run.from_rows([[0], [1]])
+    right, wrong = gold, Run.from_rows([[2], [2]])
+    for a, b in ((right, wrong), (Run.from_rows([[0], [2]]), wrong), (wrong, Run.from_rows([[2], [1]]))):
+        for seed in range(5):
+            for each in compare(a, b, gold, samples=50, permutations=10, seed=seed).measures.values():
+                assert -1 <= each.difference.low <= each.difference.high <= 1

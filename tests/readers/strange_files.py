@@ -176,6 +176,36 @@ def table(columns: Callable[[int], Mapping[str, list[Any]]], arrow: bool = False
     return file
 
 
+_SHARED = "xl/sharedStrings.xml"
+_KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+_SHEETS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+def sheet(rows: Callable[[int], str], texts: Callable[[int], str] = lambda _: "") -> Shape:
+    """An Excel workbook with these rows below a header, and these shared texts."""
+
+    def file(pieces: int) -> bytes:
+        import openpyxl
+
+        plain, packed, book = io.BytesIO(), io.BytesIO(), openpyxl.Workbook()
+        book.active.append(["title", "labels"])
+        book.save(plain)
+        with zipfile.ZipFile(plain) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as new:
+            for name in old.namelist():
+                content = old.read(name).decode()
+                if name == "xl/worksheets/sheet1.xml":
+                    content = content.replace("</sheetData>", f"{rows(pieces)}</sheetData>")
+                if name == "[Content_Types].xml":
+                    content = content.replace(
+                        "</Types>", f'<Override PartName="/{_SHARED}" ContentType="{_KIND}"/></Types>'
+                    )
+                new.writestr(name, content)
+            new.writestr(_SHARED, f'<sst xmlns="{_SHEETS}">{texts(pieces)}</sst>')
+        return packed.getvalue()
+
+    return file
+
+
 def keys(pieces: int, last: str = "") -> bytes:
     return ("{" + ", ".join(f'"k{n}": "v"' for n in range(pieces)) + last + ', "id": "1"}').encode()
 
@@ -360,6 +390,13 @@ SHAPES: Mapping[str, Mapping[str, Shape]] = {
         "fields": repeated("021A $aBees\n", "003@ $01\n"),
         "subfields": repeated("$aBees", "003@ $01\n021A "),
         "records": numbered("003@ $0N\n021A $aBees\n\n"),
+    },
+    "xlsx": {
+        "rows": sheet(lambda n: '<row><c t="inlineStr"><is><t>a</t></is></c></row>' * n),
+        "far cells": sheet(lambda n: '<row><c r="ZZZ1"><v>1</v></c></row>' * n),
+        "far rows": sheet(lambda n: "".join(f'<row r="{1000 * i}"><c><v>1</v></c></row>' for i in range(1, n + 1))),
+        "texts": sheet(lambda _: "<row><c><v>1</v></c></row>", lambda n: "<si><t>a</t></si>" * n),
+        "cells": sheet(lambda n: f"<row>{'<c><v>1</v></c>' * n}</row>"),
     },
     "parquet": {
         "rows": table(lambda n: {"id": [str(i) for i in range(n)]}),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import docx
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -46,12 +47,21 @@ def arrow() -> bytes:
     return stream.getvalue()
 
 
+def sheet() -> bytes:
+    book, stream = openpyxl.Workbook(), io.BytesIO()
+    book.active.append(["title"])
+    book.active.append(["Bees"])
+    book.save(stream)
+    return stream.getvalue()
+
+
 WHOLE = {
     "docx": ("docx.Document", word()),
     "pdf": ("pypdfium2.PdfDocument", pdf([page("Bees")])),
     "tex": ("pylatexenc.latexwalker.LatexWalker.get_latex_nodes", b"\\section{Bees}"),
     "latex": ("pylatexenc.latex2text.LatexNodes2Text.nodelist_to_text", b"\\section{Bees}"),
     "bib": ("bibtexparser.entrypoint.parse_string", b"@misc{a, title={Bees}}"),
+    "xlsx": ("openpyxl.load_workbook", sheet()),
     "parquet": ("pyarrow.parquet.ParquetFile", parquet()),
     "arrow": ("pyarrow.ipc.open_file", arrow()),
 }
@@ -200,6 +210,7 @@ def resolved(name: str) -> Any:
     [
         ("x.docx", "docx", "Word files", "docx"),
         ("x.pdf", "pypdfium2", "PDF", "pdf"),
+        ("x.xlsx", "openpyxl", "Excel workbooks", "xlsx"),
         ("x.tex", "pylatexenc", "LaTeX", "latex"),
         ("x.ttl", "rdflib", "SKOS", "skos"),
         ("x.parquet", "pyarrow", "Parquet", "parquet"),

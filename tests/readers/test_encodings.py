@@ -44,7 +44,7 @@ def test_an_encoding_is_refused_by_files_that_say_theirs(tmp_path: Path, format_
     path = written(tmp_path, "x", "x.dat")
     with pytest.raises(ConfigError) as caught:
         Corpus.read(path, format=format_, encoding="cp1251")
-    assert str(caught.value) == f"an encoding is given, but {path} says its own; leave out encoding=..."
+    assert str(caught.value) == f"an encoding is given, but {path} is read without one; leave out encoding=..."
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])

@@ -59,6 +59,13 @@ def path(tmp_path: Path) -> Path:
     return file.path
 
 
+def test_a_workbook_is_read_back(path: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["reviews", str(path), "--export", "--format", "xlsx"])
+    (tmp_path / "out.xlsx").write_bytes(result.stdout_bytes)
+    (tmp_path / "out.csv").write_text(printed(path, "--export", "--format", "csv"), encoding="utf-8", newline="")
+    assert list(Corpus.read(tmp_path / "out.xlsx")) == list(Corpus.read(tmp_path / "out.csv"))
+
+
 def printed(path: Path, *options: str) -> str:
     result = CliRunner().invoke(app, ["reviews", str(path), *options])
     assert result.exit_code == 0, result.output
@@ -128,7 +135,7 @@ def test_csv_has_a_row_a_document_with_names_beside_ids_in_the_columns_that_were
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--format", "csv", "--columns", "venue=x"), 'the CSV of a review has no column "venue"; it has id, title'),
+        (("--format", "csv", "--columns", "venue=x"), 'the table of a review has no column "venue"; it has id, title'),
         (("--columns", "id=x"), r"names \(--labels, --model\) and headers \(--columns\) are those of an export as csv"),
     ],
 )
@@ -227,8 +234,35 @@ def test_what_only_the_journal_holds_is_read_or_missed_aloud(path: Path, tmp_pat
         ReviewFile(tmp_path / "alone", read_only=True)
 
 
+def test_a_plain_copy_of_a_served_file_is_whole(path: Path, tmp_path: Path) -> None:
+    """Also while another process has it open, and of the file alone, without its journal."""
+    with closing(ReviewFile(path)) as served, closing(ReviewFile(path)) as other:
+        for number, file in enumerate((served, other, served)):
+            Decisions(file).add(Decision(document=f"n{number}", reviewer="Zoe", action="accept", label="late"))
+            shutil.copy(path, tmp_path / "copy")
+            with closing(ReviewFile.open_existing(tmp_path / "copy")) as copied:
+                assert [each.label for each in Decisions(copied).current(f"n{number}") if each.label] == ["late"]
+
+
+def test_a_backup_holds_all_and_replaces_no_review(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.sqlite"
+    with closing(ReviewFile(path)) as served:
+        Decisions(served).add(Decision(document="d2", reviewer="Zoe", action="accept", label="late"))
+        secret = served.secret()
+        printed(path, "--backup", str(copy))
+    assert [each.name for each in tmp_path.glob("copy*")] == ["copy.sqlite"]
+    assert printed(copy, "--export") == printed(path, "--export")
+    with closing(ReviewFile(copy)) as file:
+        assert file.secret() == secret
+    again = CliRunner().invoke(app, ["reviews", str(path), "--backup", str(copy)])
+    assert "is a database, such as a file of reviews" in str(again.exception)
+
+
 def test_a_copy_that_was_made_without_its_journal_is_said_to_be_one(tmp_path: Path) -> None:
-    with closing(ReviewFile(tmp_path / "served")):
+    """As of a file that another program, or an earlier version, had open."""
+    with closing(sqlite3.connect(tmp_path / "served")) as served:
+        served.execute("PRAGMA journal_mode = WAL")
+        served.execute("CREATE TABLE events (id INTEGER PRIMARY KEY)")
         shutil.copy(tmp_path / "served", tmp_path / "copy")
     before = (tmp_path / "copy").read_bytes()
     for _ in range(2):

@@ -18,11 +18,11 @@ from tagwright.core.versions import in_use
 from tagwright.errors import option
 from tagwright.readers.limits import document_limit, within_limits
 
-Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet"]
+Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet", "xlsx"]
 
 FORMATS = (
     "How to print; jsonl and trec are run files, spreadsheet is tsv with an apostrophe before cells that look like "
-    "formulas."
+    "formulas, xlsx an Excel workbook: > FILE.xlsx."
 )
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.")]
@@ -66,7 +66,7 @@ Encoding = Annotated[
     ),
 ]
 LabelFile = Annotated[
-    Path | None, typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or a name or path per line.")
+    Path | None, typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, XLSX, SKOS, or a name or path a line.")
 ]
 Language = Annotated[
     str,
@@ -84,7 +84,10 @@ Model = Annotated[Path | None, typer.Option("--model", callback=model_in_use, he
 Settings = Annotated[
     list[str],
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="An option of the zero-shot method: tagwright train zero_shot --options."
+        "--set",
+        metavar="KEY=VALUE",
+        help="An option of the zero-shot method: tagwright train zero_shot --options. With --model: of a language "
+        "model that ranks again, llm.model=NAME.",
     ),
 ]
 Train = Annotated[list[str], typer.Option(help="Labelled training documents, for label frequencies (PSP, slices).")]

@@ -95,8 +95,13 @@ def _arguments(given: list[str]) -> list[str]:
         raise TagwrightError(f"no command {first}, which is Annif's; did you mean {_OF_ANNIF[first]}?")
     others = [point.name for point in registered("commands")] if first == "--help" else {first} - {*COMMANDS}
     for name in others:
-        if run := command(name):
-            app.command(name)(grouped(run))
+        try:
+            if run := command(name):
+                app.command(name)(grouped(run))
+        except TagwrightError as error:
+            if first != "--help":
+                raise
+            _say(str(error))  # a package that is broken hides no command but its own
     return arguments
 
 

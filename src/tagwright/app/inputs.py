@@ -1,13 +1,15 @@
 """Shared functions of the commands: read documents, make or load a tagger, evaluate and compare."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from tagwright.app.arguments import Chosen, Reading
+from tagwright.core.checked import build
 from tagwright.core.display import many
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
@@ -38,7 +40,7 @@ def tagger(chosen: Chosen, documents: Iterable[Document] = ()) -> Tagger:
     if none is given. Without them, names in all languages are searched in every text, and the tagger can be saved.
     """
     if chosen.model and chosen.settings:
-        raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
+        return _with_language_model(tagger(replace(chosen, settings=[]), documents), chosen.settings)
     if chosen.model and not chosen.labels:
         next(iter(documents), None)
         return Tagger.load(chosen.model)
@@ -61,6 +63,23 @@ def tagger(chosen: Chosen, documents: Iterable[Document] = ()) -> Tagger:
     return made
 
 
+def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
+    """The tagger, the first candidates of which a language model ranks again. Raises ConfigError for other settings."""
+    from tagwright.app.options import values_of
+    from tagwright.llm.options import LlmOptions
+    from tagwright.tagger.language_model import with_model
+
+    values = values_of(None, settings)
+    table = values.get("llm")
+    options = build(LlmOptions, table, "llm.") if isinstance(table, Mapping) else LlmOptions()
+    if set(values) != {"llm"} or options.keywords or not options.model:
+        raise ConfigError(
+            "a saved tagger (--model) keeps its configuration; --set can only add a language model that ranks its "
+            "first labels again: --set llm.model=NAME, and other llm options but llm.keywords"
+        )
+    return with_model(loaded, options)
+
+
 def read(docs: Sequence[str], reading: Reading) -> Corpus:
     """The documents, all of which are read and checked. Raises ConfigError, InputError."""
     return Corpus.read(*docs, **_options_of(reading))
@@ -69,8 +88,9 @@ def read(docs: Sequence[str], reading: Reading) -> Corpus:
 def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document]:
     """Yield the documents one by one, without lines and rows that cannot be read.
 
-    These are logged, and the command ends with exit code 3. Raises the first of their errors at the end unless at least
-    as many were read as were not: the file is something else then. Raises InputError for an id that occurs twice.
+    These are logged, and the command ends with exit code 3. Raises the first of their errors at the end unless of some
+    file at least as many were read as were not: every file is something else then. Raises InputError for an id that
+    occurs twice.
     """
     damaged = dict[str, InputError]()  # formats are guessed from lines that are then read again
 
@@ -80,17 +100,19 @@ def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document
         damaged.setdefault(str(error), error)
         return True
 
-    places = dict[str, str]()
+    places, read_of = dict[str, str](), Counter[str]()
     try:
-        for place, document in each_within_limits(_located(docs, reading), collect=collect):
+        for file, place, document in each_within_limits(_located(docs, reading), collect=collect):
             if (first := places.setdefault(document.id, place)) is not place:
                 by_line = first.endswith(f":{document.id}") and place.endswith(f":{document.id}")
                 raise repeated_id(document.id, first, place, by_line=by_line)
+            read_of[file] += 1
             yield document
     except InputError as error:
         nothing = error.path and error.line is None  # a file of which no document could be read
         raise next(iter(damaged.values()), error) if nothing else error from None
-    if len(places) < len(damaged):
+    damaged_of = Counter(str(error.path) for error in damaged.values())
+    if damaged and not any(size >= damaged_of[file] for file, size in read_of.items()):
         raise next(iter(damaged.values()))
     for problem in list(damaged)[:NAMED]:
         _log.warning("%s", problem)
@@ -99,10 +121,10 @@ def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document
         skip(damaged.values())
 
 
-def _located(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, Document]]:
+def _located(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, str, Document]]:
     for file, documents in sources(docs, reading):
         for line, document in documents:
-            yield (f"{file}:{line}" if line else file), document
+            yield file, (f"{file}:{line}" if line else file), document
 
 
 def read_with_synthetic(docs: Sequence[str], synthetic: Path | None, reading: Reading) -> Corpus:

@@ -58,13 +58,20 @@ def _read(file: Path) -> Mapping[str, Any]:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """KEY=VALUE; the value is read as TOML where it is TOML, else as text: 5, true, [1, 2], minilm, "P->P"."""
+    """KEY=VALUE; the value is read as TOML where it is TOML, else as text: 5, true, [1, 2], minilm, "P->P".
+
+    Raises ConfigError for what is neither: a list or a table in another language than TOML.
+    """
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise ConfigError(f'--set "{text}": expected KEY=VALUE')
     try:
         parsed = tomllib.loads(f"value = {value}")
     except ValueError:
+        if value.strip()[:1] in ("[", "{"):
+            raise ConfigError(
+                f'--set \'{text}\': the value is not TOML; write a list as ["a", "b"], a table as {{a = 1, b = 2}}'
+            ) from None
         parsed = {}
     return key.strip(), parsed["value"] if len(parsed) == 1 else value.strip()
 

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagwright.core.display import escaped, for_programs, many, print_json
+from tagwright.core.extras import require
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
+from tagwright.errors import ConfigError
 from tagwright.evaluation import significance, tables
 from tagwright.evaluation.calibration import threshold_rows
 from tagwright.evaluation.description import Description
@@ -34,6 +36,13 @@ def print_lines(lines: Iterable[str]) -> None:
     """Print the lines of a file."""
     for line in lines:
         print(for_programs(line))
+
+
+def check_workbook_output(name: str) -> None:
+    """Raise ConfigError where a workbook cannot be printed: on a terminal, without openpyxl. name: of an example."""
+    require("writing Excel workbooks", "openpyxl")
+    if sys.stdout.isatty():
+        raise ConfigError(f"a workbook is no text that a terminal can show; write it to a file: > {name}")
 
 
 def print_options(options: Sequence[Mapping[str, str | None]], *, as_json: bool) -> None:

@@ -5,7 +5,8 @@ import logging
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import IO, TYPE_CHECKING, Any
 
 from tagwright.app.render import WIDTH, one_line, shortened
 from tagwright.combining.confidence import confidence_level
@@ -16,6 +17,7 @@ from tagwright.data.paragraphs import headings_at
 from tagwright.data.run_files import document_record, suggestion_record
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.graph.neighbours import NetworkEvidence
+from tagwright.readers import workbooks
 from tagwright.readers.lines import ENDS, escape_formula
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import legend, meanings
@@ -62,7 +64,7 @@ def suggestion_lines(
     elif output == "text":
         lines = _texts(tagged, tagger, names, paths=paths)
     else:
-        lines = _table(tagged, names, paths=paths, spreadsheet=output == "spreadsheet")
+        lines = _tsv(_table(tagged, names, paths=paths), escape_formula if output == "spreadsheet" else str)
     return map(for_programs if output == "trec" else escaped, lines)
 
 
@@ -153,33 +155,46 @@ def _evidence(one: Evidence, document: Document) -> dict[str, Any]:
     return {"stage": one.stage, "rank": one.rank, "score": one.score, "spans": spans}
 
 
-def _table(
+def write_workbook(
     tagged: Iterable[tuple[Document, list[Suggestion]]],
+    stream: IO[bytes],
     names: Callable[[Document], Vocabulary],
     *,
-    paths: bool,
-    spreadsheet: bool,
-) -> Iterator[str]:
-    text = escape_formula if spreadsheet else str
+    paths: bool = False,
+) -> None:
+    """The table of suggestions as an Excel workbook; rank, score and confidence are numbers."""
+    numbers = {COLUMNS.index(column) for column in ("rank", "score", "confidence")}
+    rows = (
+        [float(cell) if place in numbers and cell else cell for place, cell in enumerate(row)]
+        for row in _table(tagged, names, paths=paths)
+    )
+    workbooks.write_workbook(chain([COLUMNS], rows), stream, "suggestions")
+
+
+def _tsv(table: Iterable[Sequence[str]], text: Callable[[str], str]) -> Iterator[str]:
+    """The table as TSV; text: changes each cell that is no number."""
     changed = dict[str, None]()
-
-    def cell(id_: str) -> str:
-        if not ENDS.search(id_):
-            return text(id_)
-        changed[id_] = None
-        return text(one_line(id_))
-
     yield "\t".join(COLUMNS)
-    for document, suggested in tagged:
-        vocabulary = names(document)
-        for rank, each in enumerate(suggested, 1):
-            name = text(one_line(vocabulary.shown_name(vocabulary.index[each.id], whole=paths)))
-            document_id, label, notation = map(cell, (document.id, each.id, each.notation))
-            sure = "" if each.confidence is None else f"{each.confidence:.3f}"
-            yield "\t".join((document_id, str(rank), label, notation, name, f"{each.score:.6g}", sure))
+    for document, rank, label, notation, name, score, confidence in table:
+        ids = document, label, notation
+        changed |= dict.fromkeys(filter(ENDS.search, ids))
+        document, label, notation = (text(one_line(id_) if ENDS.search(id_) else id_) for id_ in ids)
+        yield "\t".join((document, rank, label, notation, text(name), score, confidence))
     if changed:
         problem = "tabs and line ends of %s, which TSV cannot hold, are spaces (first: %s); JSON lines hold them"
         _log.warning(problem, many(len(changed), "id"), shown(next(iter(changed))))
+
+
+def _table(
+    tagged: Iterable[tuple[Document, list[Suggestion]]], names: Callable[[Document], Vocabulary], *, paths: bool
+) -> Iterator[tuple[str, ...]]:
+    """A row with `COLUMNS` for each suggestion."""
+    for document, suggested in tagged:
+        vocabulary = names(document)
+        for rank, each in enumerate(suggested, 1):
+            name = one_line(vocabulary.shown_name(vocabulary.index[each.id], whole=paths))
+            sure = "" if each.confidence is None else f"{each.confidence:.3f}"
+            yield document.id, str(rank), each.id, each.notation, name, f"{each.score:.6g}", sure
 
 
 def _span(span: EvidenceSpan, document: Document) -> str:

@@ -225,7 +225,7 @@ def _number(label_id: str, code: str) -> str:
 
 def _origin(subject: NewSubject, provenance: Provenance, date: str) -> Field:
     """The field 883 of a subject, without its link."""
-    confidence = [] if subject.confidence is None else [("c", f"{subject.confidence:.4g}")]
+    confidence = [] if subject.confidence is None else [("c", f"{subject.confidence:.4f}".rstrip("0").rstrip("."))]
     agency = [("q", provenance.agency)] if provenance.agency else []
     return Field("883", f"{subject.assigned} ", (("a", provenance.method), *confidence, ("d", date), *agency))
 

@@ -5,7 +5,7 @@ They may be texts, `Document`s, records, a column or a table of pandas, polars, 
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -18,7 +18,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns, listed
 from tagwright.readers.documents.records import Located, Record, checked
 from tagwright.readers.documents.tables import from_rows
-from tagwright.readers.lines import Place, is_missing
+from tagwright.readers.lines import Place, is_missing, is_nan
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -79,8 +79,8 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
         return _numbered(from_rows(records, "table" if has_columns(documents) else "records", columns))
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the documents are no table and no records")
-    if hasattr(documents, "dtype") or hasattr(documents, "to_pylist"):  # a column, whose values may be missing
-        items = _filled(items)
+    is_column = hasattr(documents, "dtype") or hasattr(documents, "to_pylist")
+    items = _filled(items, is_missing if is_column else is_nan)  # a list with None may be meant as something else
     return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(items, 1))
 
 
@@ -104,9 +104,12 @@ def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterato
         )
     rest = iter(_items(labels, "labels y are", "a list for each document"))
     missing = object()
-    count = 0
+    count, unlabelled = 0, list[str]()
     for count, document in enumerate(documents, 1):
         own = next(rest, missing)
+        if is_nan(own):
+            unlabelled.append(str(count))
+            own = ()
         if own is missing:
             raise InputError(
                 f"y has labels for {count - 1} document{'s' * (count != 2)}, but there are more; give a list for each"
@@ -114,6 +117,8 @@ def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterato
         yield _labelled(document, own, count)
     if next(rest, missing) is not missing:
         raise InputError(f"y has labels for more than the {count} documents; give a list for each")
+    if unlabelled:
+        _log.warning("y: %s without labels: %s", many(len(unlabelled), "row"), few(unlabelled))
 
 
 def is_indicator(y: Any) -> bool:
@@ -128,16 +133,16 @@ def _labelled(document: Document, labels: Any, position: int) -> Document:
     if ids is None or not isinstance(ids, Iterable):
         raise InputError(f"y of document {position} is {shown(labels)}, expected a list of ids or names of labels")
     fields = (document.id, document.title, document.abstract, document.sections, document.metadata)
-    return Document(*fields, labels=tuple(dict.fromkeys(clean(str(label)) for label in ids)))
+    return Document(*fields, labels=tuple(dict.fromkeys(clean(str(label)) for label in ids if not is_missing(label))))
 
 
-def _filled(column: Iterable[Any]) -> Iterator[Any]:
+def _filled(column: Iterable[Any], is_blank: Callable[[object], bool]) -> Iterator[Any]:
     """The values of a column with empty texts for missing ones, which are counted: each row stays a document."""
     missing = list[str]()
     for row, value in enumerate(column, 1):
-        if is_missing(value):
+        if is_blank(value):
             missing.append(str(row))
-        yield "" if is_missing(value) else value
+        yield "" if is_blank(value) else value
     if missing:
         _log.warning("documents: %s without text: %s", many(len(missing), "row"), few(missing))
 

@@ -35,12 +35,22 @@ from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, say_chosen
 from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table, with_parents
 from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
-from tagwright.readers.lines import WORKBOOKS, in_encoding, open_bytes, table_lines, write_lines
+from tagwright.readers.lines import (
+    NOT_READ,
+    WORKBOOKS,
+    in_encoding,
+    is_missing,
+    open_bytes,
+    replace_bytes,
+    table_lines,
+    write_lines,
+)
+from tagwright.readers.workbooks import write_workbook
 from tagwright.text.language import ALL, AUTO, check, likely
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Mask, Run
 
-Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names", "turtle", "rdfxml", "ntriples"]
+Format: TypeAlias = Literal["jsonl", "tsv", "csv", "xlsx", "names", "turtle", "rdfxml", "ntriples"]
 
 Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact", "translated", "languages"]
 "A field of a label that holds texts; with languages, pairs of a code and a name."
@@ -55,7 +65,7 @@ _log = logging.getLogger(__name__)
 
 _SUFFIXES: Mapping[str, Format] = {
     ".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl",
-    ".tsv": "tsv", ".txt": "tsv", ".csv": "csv",
+    ".tsv": "tsv", ".txt": "tsv", ".csv": "csv", ".xlsx": "xlsx", ".xlsm": "xlsx",
     ".ttl": "turtle", ".rdf": "rdfxml", ".xml": "rdfxml", ".owl": "rdfxml", ".nt": "ntriples",
 }  # fmt: skip
 
@@ -122,7 +132,7 @@ class Vocabulary(Sequence[Label]):
         names in several languages as `"names": {"en": [preferred, ...], "de": [...]}`, and descriptions as
         `"descriptions": {"en": [...], ...}`; `notation`; the lists `types`, `schemes`, `collections`, `related`,
         `exact`, `close`; or the Extreme Classification repository's `{"uid", "title", "content"}`, where the id is the
-        position. TSV without header: id or `<uri>`, name, notation. TSV and CSV with header: `id` or `uri`; `names`,
+        position. TSV without header: id or `<uri>`, name, notation. TSV, CSV, xlsx with header: `id` or `uri`; `names`,
         several separated by `|` or `;`, or `name`, or one `label_LANGUAGE` per language, or `names_LANGUAGE` for
         several; `description`, `description_LANGUAGE`; `notation`, and the lists, separated likewise; without ids, the
         name is the id; a URI without a name is left out as deprecated. Columns and keys may have the usual other names
@@ -159,12 +169,16 @@ class Vocabulary(Sequence[Label]):
     def write(self, path: Path | str) -> None:
         """Write a file in one step, in the format of its name as for `read`, gzip if it ends in `.gz`.
 
-        Read again, JSON lines, CSV and TSV give equal labels. SKOS has what SKOS says: names in their languages and
-        without, and no order of alternative ones; ids that are no URIs become some, which the log says. Raises
-        ConfigError for a format that cannot be written and an id that TSV cannot hold, TagwrightError when the file
-        cannot be written.
+        Read again, JSON lines, CSV, TSV and Excel workbooks give equal labels. SKOS has what SKOS says: names in their
+        languages and without, and no order of alternative ones; ids that are no URIs become some, which the log says.
+        Raises ConfigError for a format that cannot be written and an id that TSV cannot hold, TagwrightError when the
+        file cannot be written.
         """
-        write_lines(self.lines(_format(Path(path), None)), path)
+        if (file_format := _format(Path(path), None)) == "xlsx":
+            with replace_bytes(path) as stream:
+                write_workbook(to_table(self), stream, "labels")
+        else:
+            write_lines(self.lines(file_format), path)
 
     def lines(self, format: Format = "jsonl") -> Iterator[str]:  # noqa: A002
         """The lines of the file that `write` writes. Raises ConfigError for a format that cannot be written."""
@@ -172,8 +186,9 @@ class Vocabulary(Sequence[Label]):
             return (json.dumps(to_record(label), ensure_ascii=False) for label in self)
         if format == "csv" or format == "tsv":
             return table_lines(to_table(self, one_line=format == "tsv"), format)
-        if format == "names":
-            raise ConfigError("a list of names cannot hold a vocabulary; write jsonl, csv, tsv, turtle")
+        if format == "names" or format == "xlsx":
+            what = "a list of names cannot hold a vocabulary" if format == "names" else "a workbook has no lines"
+            raise ConfigError(f"{what}; write jsonl, csv, tsv, turtle")
         require("writing SKOS", "rdflib")
         from tagwright.readers.labels import skos
 
@@ -522,7 +537,7 @@ def _format(path: Path, wanted: Format | None) -> Format:
         raise InputError("is a folder, expected a file of labels", path)
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
     if wanted is None and suffix in WORKBOOKS:
-        raise InputError("is a spreadsheet workbook, which cannot be read; save the sheet as CSV", path)
+        raise InputError(NOT_READ, path)
     if wanted is None and suffix not in _SUFFIXES:
         problem = f"the name ends in {shown(suffix)}, expected one of {', '.join(_SUFFIXES)}"
         remedy = "rename it, or in Python give format=" + ", ".join(formats)
@@ -547,7 +562,7 @@ def _located(
         return [(0, label) for label in _kept(path, ("skos", file_format, language, guess), parse)]
 
     def read() -> list[tuple[int, Label]]:
-        if file_format == "tsv" or file_format == "csv":
+        if file_format == "tsv" or file_format == "csv" or file_format == "xlsx":
             return list(read_label_table(path, language, likely, file_format))
         if file_format == "names":
             return list(read_names(path))
@@ -636,7 +651,10 @@ def to_vocabulary(
 
 
 def _from_mapping(labels: Mapping[Any, Any]) -> Iterator[Label]:
-    """Labels of ids with names, or of names with descriptions."""
+    """Labels of ids with names, or of names with descriptions; those with null or NaN for names are left out."""
+    if blank := [str(key) for key, value in labels.items() if is_missing(value)]:
+        _log.warning("labels: %s without a name left out: %s", many(len(blank), "id"), few(blank))
+        labels = {key: value for key, value in labels.items() if not is_missing(value)}
     texts = [value for value in labels.values() if isinstance(value, str)]
     words = sum(len(text.split()) for text in texts)
     coded = any(character.isdigit() for key in labels for character in str(key))
@@ -646,4 +664,4 @@ def _from_mapping(labels: Mapping[Any, Any]) -> Iterator[Label]:
 
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:
-    return tuple(map(clean, [names] if isinstance(names, str) else names))
+    return tuple(clean(name) for name in ([names] if isinstance(names, str) else names) if not is_missing(name))

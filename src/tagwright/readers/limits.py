@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 import warnings
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -176,6 +177,20 @@ def within_time(documents: Iterator[T], path: Path) -> Iterator[T]:
         if document is None:
             return
         yield document
+
+
+def check_unpacked(content: IO[bytes], path: Path | str, xml: int) -> list[str]:
+    """The names of the files in a zip archive. xml: factor of the limit for those that hold XML.
+
+    Raises InputError for an archive that unpacks to more, BadZipFile for none.
+    """
+    with zipfile.ZipFile(content) as archive:
+        parts = archive.infolist()
+    marked_up = (part.file_size for part in parts if part.filename.lower().endswith((".xml", ".rels")))
+    for size, times in ((sum(part.file_size for part in parts), PICTURES), (sum(marked_up), xml)):
+        if size > times * largest_document():
+            raise InputError(too_large(f"unpacks to {size:,} bytes, more than {times} times the limit"), path)
+    return [part.filename for part in parts]
 
 
 @contextmanager

@@ -33,8 +33,11 @@ from tagwright.text.words import clean
 
 T = TypeVar("T")
 
-WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
-"Suffixes of spreadsheet workbooks, which cannot be read."
+WORKBOOKS = frozenset({".xls", ".xlsb", ".ods", ".numbers"})
+"Suffixes of spreadsheet workbooks that cannot be read."
+
+NOT_READ = "is a spreadsheet workbook, which cannot be read; save the sheet as CSV"
+"The error for them."
 
 ENDS = re.compile(r"[\t\r\n]")
 "What ends a cell of TSV."
@@ -349,6 +352,11 @@ def is_missing(value: object) -> bool:
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
+def is_nan(value: object) -> bool:
+    """Whether a value is a missing one other than null."""
+    return value is not None and is_missing(value)
+
+
 def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:
     """The id of a record; a number becomes text. Raises InputError when it is missing or blank."""
     value = text_field(record, key, place)
@@ -370,13 +378,15 @@ def text_field(record: Mapping[str, Any], key: str, place: Place) -> str:
 
 
 def texts_field(record: Mapping[str, Any], key: str, place: Place, separators: str = "") -> tuple[str, ...]:
-    """A list of clean texts, blank ones left out; empty when it is missing or null. Raises InputError otherwise.
+    """A list of clean texts without blank ones and NaN; empty when it is missing or null. Raises InputError otherwise.
 
     separators: of ids; what may stand between several in one text, for the remedy in the message.
     """
     value = record.get(key)
     if is_missing(value) or value == []:
         return ()
+    if isinstance(value, list):
+        value = [part for part in value if not is_nan(part)]
     texts = [_text(part) for part in value] if isinstance(value, list) else [None]
     if None not in texts:
         return tuple(filter(None, texts))

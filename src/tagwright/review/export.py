@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -30,6 +29,7 @@ from tagwright.types import Document, Run
 _log = logging.getLogger(__name__)
 
 ExportFormat: TypeAlias = Literal["jsonl", "verdicts", "tsv", "csv"]
+"The formats of text; `table` is a workbook's."
 
 
 def labelled_documents(file: ReviewFile) -> Iterator[Document]:
@@ -66,6 +66,20 @@ def _jsonl(file: ReviewFile) -> Iterator[str]:
     return (_json(to_record(document)) for document in labelled_documents(file))
 
 
+def table(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[list[str]]:
+    """The labelled documents as rows below a header. labels, columns: as in `export_lines`. Raises ConfigError."""
+    header = ["id", "title", "text", "labels", *(["label_names"] if labels else [])]
+    if unknown := [field for field in columns if field not in header]:
+        raise ConfigError(f"the table of a review has no column {shown(unknown[0])}; it has {', '.join(header)}")
+    yield [columns.get(field, field) for field in header]
+    for document in labelled_documents(file):
+        row = [document.id, document.title, replace(document, title="").text, join_labels(document.labels)]
+        if labels:
+            known = labels.index
+            row.append(join_labels([labels[known[id_]].name if id_ in known else id_ for id_ in document.labels]))
+        yield row
+
+
 def _verdicts(file: ReviewFile) -> Iterator[str]:
     fields = ("document", "label", "reviewer", "time", "rank", "confidence", "drawn_from", "model")
     for event in Decisions(file).current():
@@ -85,19 +99,7 @@ def _tsv(file: ReviewFile) -> Iterator[str]:
 
 
 def _csv(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[str]:
-    header = ["id", "title", "text", "labels", *(["label_names"] if labels else [])]
-    if unknown := [field for field in columns if field not in header]:
-        raise ConfigError(f"the CSV of a review has no column {shown(unknown[0])}; it has {', '.join(header)}")
-
-    def cells(document: Document) -> list[str]:
-        row = [document.id, document.title, replace(document, title="").text, join_labels(document.labels)]
-        if labels:
-            known = labels.index
-            row.append(join_labels([labels[known[id_]].name if id_ in known else id_ for id_ in document.labels]))
-        return row
-
-    rows = chain([[columns.get(field, field) for field in header]], map(cells, labelled_documents(file)))
-    return table_lines((list(map(escape_formula, row)) for row in rows), "csv")
+    return table_lines((list(map(escape_formula, row)) for row in table(file, labels, columns)), "csv")
 
 
 def _json(content: Mapping[str, object]) -> str:

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
+from tagwright.core.outputs import write_output
 from tagwright.errors import InputError
 
 _FORMAT = 1
@@ -78,6 +79,17 @@ class ReviewFile:
         """Release the file."""
         self._database.close()
 
+    def copy_to(self, path: Path) -> None:
+        """Write a copy of all that is stored, in one step, also while others write here.
+
+        Raises OccupiedError for a file that is a database already, StorageError when it cannot be read or written.
+        """
+        with write_output(path) as temporary, self._lock:
+            try:
+                self._database.execute("VACUUM INTO ?", (str(temporary),))
+            except sqlite3.Error as error:
+                raise StorageError(str(error), path) from None
+
     def insert(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[int]:
         """Insert rows together, all of them or none, and return their numbers. They are on disk when this returns.
 
@@ -123,6 +135,7 @@ class ReviewFile:
     def _prepare(self) -> None:
         execute = self._database.execute
         execute("PRAGMA journal_mode = WAL")
+        execute("PRAGMA wal_autocheckpoint = 1")  # what copies this file alone, without its log, misses nothing
         execute("PRAGMA synchronous = FULL")  # an acknowledged decision survives a power cut, not only a kill
         with self._database:
             execute("BEGIN IMMEDIATE")  # another process may open the file as well

@@ -225,10 +225,8 @@ def test_the_vocabulary_is_recognised_by_its_ids(run: Command) -> None:
         call = ("enrich", "in.mrc", "--labels", "own.jsonl", "--run", "run.jsonl", "--output", "out.mrc")
         outcome = run(*call)
         address, code = begin.partition("//")[2], begin.rstrip("/").rpartition("/")[2]
-        assert outcome.err == (
-            f"tagwright: the ids begin with {address}, so subjects are written as those of {code}; --source names "
-            "another\n"
-        )
+        told = f"the labels are recognised as {code}, by ids of {address}; --source names another vocabulary"
+        assert outcome.err == f"tagwright: {told}\n"
         record = next(pymarc.MARCReader(Path("out.mrc").read_bytes()))
         assert record
         assert str(record["650"]) == subject

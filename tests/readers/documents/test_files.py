@@ -95,16 +95,19 @@ def test_a_byte_that_the_encoding_lacks_is_named_with_its_line(tmp_path: Path) -
             Corpus.read(path, encoding=encoding)
 
 
-@pytest.mark.parametrize("name", ["a.xlsx", "a.data", "a.docx"])
-def test_a_workbook_is_refused_in_words(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.docx", "is no Word file (.docx) but an Excel workbook; give it the suffix .xlsx"),
+        ("a.ods", "is a spreadsheet workbook, which cannot be read; save the sheet as CSV"),
+    ],
+)
+def test_a_workbook_is_refused_in_words(tmp_path: Path, name: str, message: str) -> None:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as parts:
         parts.writestr("[Content_Types].xml", "<Types/>")
         parts.writestr("xl/workbook.xml", "<workbook/>")
-    message = refusal(written(tmp_path, content.getvalue(), name))
-    assert message.startswith(f"{name}: is ")
-    assert "a spreadsheet workbook" in message
-    assert message.endswith("which cannot be read; save the sheet as CSV")
+    assert refusal(written(tmp_path, content.getvalue(), name)) == f"{name}: {message}"
 
 
 def test_a_format_for_a_folder_takes_the_files_that_are_not_of_another(tmp_path: Path) -> None:

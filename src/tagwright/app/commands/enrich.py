@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tagwright.data.corpus import Corpus
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.review.export import Outcome
-    from tagwright.tagger import Tagger
     from tagwright.tagger.acceptance import SuggestOptions
     from tagwright.types import Run
 
@@ -66,7 +65,9 @@ def enrich(
     from tagwright.core.display import many
     from tagwright.core.progress import note
     from tagwright.review.export import outcomes
+    from tagwright.tagger import batches
     from tagwright.tagger.acceptance import SuggestOptions
+    from tagwright.types import Run
 
     if undecided and not reviews:
         raise ConfigError("--open says what becomes of the suggestions beside --reviews; without it, all are written")
@@ -75,22 +76,24 @@ def enrich(
     options = SuggestOptions(**vars(cut))
     check(records, output)
     corpus, places = read_records(records)
-    suggested: Callable[[], Run]
-    if run or (reviews and not undecided):
-        vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
-        suggested = partial(_of_file, run, corpus, vocabulary, options)
-    else:
-        tagger = inputs.tagger(chosen, corpus)
+    tagger = None if run or (reviews and not undecided) else inputs.tagger(chosen, corpus)
+    if tagger:
         tagger.check(options)
-        vocabulary, suggested = tagger.vocabulary, partial(_of_tagger, tagger, corpus, options)
+        vocabulary = tagger.vocabulary
+    else:
+        vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
     names = inputs.with_asked_names(chosen, vocabulary)
     if not source:
         source, address = recognised(names.ids)
         if source:
-            note(f"the ids begin with {address}, so subjects are written as those of {source}; --source names another")
+            note(f"the labels are recognised as {source}, by ids of {address}; --source names another vocabulary")
     provenance = Provenance(source=source, agency=agency, date=datetime.now(UTC).strftime("%Y%m%d"))
     decided = outcomes(corpus, reviews) if reviews else {}
-    of_row: OfRow = of_run(suggested(), names) if undecided or not reviews else lambda _: None
+    of_row: OfRow = lambda _: None  # noqa: E731
+    if run:
+        of_row = of_run(_of_file(run, corpus, vocabulary, options), names)
+    elif tagger:
+        of_row = of_run(Run.concat([tagger.best(batch, options) for batch in batches(corpus)]), names)
     if reviews:
         _say_unknown(decided, names)
         of_row = partial(_reviewed, decided, names, of_row)
@@ -99,22 +102,13 @@ def enrich(
     print(f"{many(added, 'subject')} added to {many(enriched, 'record')}{taken_out}: {output}")
 
 
-def _of_file(run: Path | None, corpus: Corpus, vocabulary: Vocabulary, options: SuggestOptions) -> Run:
+def _of_file(run: Path, corpus: Corpus, vocabulary: Vocabulary, options: SuggestOptions) -> Run:
     """The suggestions of a run file."""
-    assert run is not None
     from tagwright.data.run_files import read_run
     from tagwright.tagger.cut import cut
 
     own = vocabulary.own(corpus) if options.exclude_self else None
     return cut(vocabulary, read_run(run, corpus.ids, vocabulary.index), options, own)
-
-
-def _of_tagger(tagger: Tagger, corpus: Corpus, options: SuggestOptions) -> Run:
-    """The suggestions of a tagger."""
-    from tagwright.tagger import batches
-    from tagwright.types import Run
-
-    return Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
 
 
 def _reviewed(

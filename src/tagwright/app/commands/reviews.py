@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from tagwright.app.arguments import Chosen, Conditions, Json, Quiet, Reading
 from tagwright.core.display import escaped, for_programs, print_json
+from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from tagwright.review.decisions import Statistics
+    from tagwright.review.file import ReviewFile
 
 
 By: TypeAlias = Literal["uncertainty", "random", "length"]
@@ -32,13 +35,18 @@ def reviews(
     sample: Annotated[
         bool, typer.Option("--sample", help="Choose documents of DOCS without labels to label next; print their ids.")
     ] = False,
+    backup: Annotated[
+        Path | None,
+        Written(),
+        typer.Option(metavar="COPY", help="Copy all of the review to this file, also while a server has it open."),
+    ] = None,
     output: Annotated[
-        Literal["jsonl", "verdicts", "tsv", "csv", "text"] | None,
+        Literal["jsonl", "verdicts", "tsv", "csv", "xlsx", "text"] | None,
         typer.Option(
             "--format",
             help="Of --export; jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; tsv: for "
             "Annif; csv: a row a document, with names beside the ids by --labels or --model, and other headers by "
-            "--columns. Of --sample; text: ids; jsonl: ids and titles.",
+            "--columns; xlsx: the same as an Excel workbook, > FILE.xlsx. Of --sample; text: ids; jsonl: with titles.",
             show_default="jsonl; text",
         ),
     ] = None,
@@ -54,12 +62,10 @@ def reviews(
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Show progress of a review and agreement of its reviewers, or export its decisions; choose documents to review."""
-    from tagwright.app import inputs
-    from tagwright.readers.documents.columns import parse_columns
+    """Show progress of a review and agreement of its reviewers; export or copy its decisions; choose what to review."""
+    from tagwright.app.render import check_workbook_output
     from tagwright.review.decisions import Decisions
     from tagwright.review.documents import ReviewedDocuments
-    from tagwright.review.export import export_lines
     from tagwright.review.file import ReviewFile
 
     if sample:
@@ -74,20 +80,37 @@ def reviews(
         )
     if not file.is_file():
         raise InputError("no such file; give a file of `tagwright serve --reviews`", file)
+    if output == "xlsx":
+        check_workbook_output("reviewed.xlsx")
     opened = ReviewFile.open_existing(file)
     try:
-        if export:
-            wanted = output or "jsonl"
-            if wanted != "csv" and (reading.columns or chosen.labels or chosen.model):
-                raise ConfigError("names (--labels, --model) and headers (--columns) are those of an export as csv")
-            names = inputs.vocabulary(chosen) if chosen.labels or chosen.model else None
-            for line in export_lines(opened, wanted, names, parse_columns(reading.columns)):
-                print(for_programs(line))
-            return
-        decisions = Decisions(opened)
-        _show(decisions.statistics(), len(ReviewedDocuments(opened)), len(decisions.differences()), as_json=as_json)
+        if backup:
+            opened.copy_to(backup)
+        elif export:
+            _export(opened, output or "jsonl", reading, chosen)
+        else:
+            decisions = Decisions(opened)
+            _show(decisions.statistics(), len(ReviewedDocuments(opened)), len(decisions.differences()), as_json=as_json)
     finally:
         opened.close()
+
+
+def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Chosen) -> None:
+    """Print an export. Raises ConfigError for names and headers of another format than a table."""
+    from tagwright.app import inputs
+    from tagwright.readers.documents.columns import parse_columns
+    from tagwright.readers.workbooks import write_workbook
+    from tagwright.review.export import export_lines, table
+
+    if wanted not in ("csv", "xlsx") and (reading.columns or chosen.labels or chosen.model):
+        raise ConfigError("names (--labels, --model) and headers (--columns) are those of an export as csv or xlsx")
+    names = inputs.vocabulary(chosen) if chosen.labels or chosen.model else None
+    columns = parse_columns(reading.columns)
+    if wanted == "xlsx":
+        write_workbook(table(opened, names, columns), sys.stdout.buffer, "documents")
+        return
+    for line in export_lines(opened, wanted, names, columns):
+        print(for_programs(line))
 
 
 def _sample(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import tee
@@ -40,10 +41,13 @@ def suggest(
 ) -> None:
     """Suggest labels for documents."""
     from tagwright.app import inputs
-    from tagwright.app.suggestions import suggestion_lines
+    from tagwright.app.render import check_workbook_output
+    from tagwright.app.suggestions import suggestion_lines, write_workbook
     from tagwright.data.corpus import Corpus
     from tagwright.tagger.acceptance import SuggestOptions
 
+    if output == "xlsx":
+        check_workbook_output("suggestions.xlsx")
     if path and not explain:
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
     options = SuggestOptions(**vars(cut))
@@ -56,7 +60,11 @@ def suggest(
         suggested = tagger.suggestions(documents, options, explain=explain)
     if monitor:
         suggested = inputs.recorded(suggested, monitor, chosen.model, tagger)
-    for line in suggestion_lines(suggested, tagger, output, inputs.names_for(chosen, tagger.vocabulary), paths=paths):
+    names = inputs.names_for(chosen, tagger.vocabulary)
+    if output == "xlsx":
+        write_workbook(suggested, sys.stdout.buffer, names, paths=paths)
+        return
+    for line in suggestion_lines(suggested, tagger, output, names, paths=paths):
         print(line)
 
 

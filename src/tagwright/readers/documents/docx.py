@@ -1,7 +1,6 @@
 """Read Word files. Needs python-docx (extra `docx`)."""
 
 import re
-import zipfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -11,7 +10,7 @@ from tagwright.core.extras import require
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, authors, keywords, one_line, present, to_document
-from tagwright.readers.limits import PICTURES, converting, largest_document, read_whole, too_large
+from tagwright.readers.limits import PICTURES, check_unpacked, converting, read_whole
 from tagwright.readers.lines import open_bytes
 from tagwright.types import Document
 
@@ -41,21 +40,11 @@ def read_docx(path: Path) -> Iterator[Located]:
 
 
 def _check_parts(content: BytesIO, path: Path) -> None:
-    with zipfile.ZipFile(content) as parts:
-        sizes = {part: part.file_size for part in parts.infolist()}
-        names = parts.namelist()
+    names = check_unpacked(content, path, xml=4)  # Word marks up nearly every word
     if not any(name.startswith("word/") for name in names):
         workbook = any(name.startswith("xl/") for name in names)
-        problem = (
-            "a spreadsheet workbook, which cannot be read; save the sheet as CSV"
-            if workbook
-            else "another kind of archive"
-        )
+        problem = "an Excel workbook; give it the suffix .xlsx" if workbook else "another kind of archive"
         raise InputError(f"is no Word file (.docx) but {problem}", path)
-    xml = sum(size for part, size in sizes.items() if part.filename.lower().endswith((".xml", ".rels")))
-    for size, times in ((sum(sizes.values()), PICTURES), (xml, 4)):  # Word marks up nearly every word
-        if size > times * largest_document():
-            raise InputError(too_large(f"unpacks to {size:,} bytes, more than {times} times the limit"), path)
 
 
 def _document(file: Any) -> Document:

@@ -23,7 +23,7 @@ from tagwright import registry as plugins
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import shown
 from tagwright.core.display import many
-from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
+from tagwright.errors import ConfigError, InputError, TagwrightError, class_and_message, option
 from tagwright.readers.documents.articles import read_jats, read_pubmed, read_tei
 from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
 from tagwright.readers.documents.columns import Columns
@@ -43,9 +43,9 @@ from tagwright.readers.documents.plain_text import (
     read_text,
 )
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv
+from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv, read_xlsx
 from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip, within_limits, within_time
-from tagwright.readers.lines import WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
+from tagwright.readers.lines import NOT_READ, WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -90,6 +90,7 @@ READERS: Mapping[str, Format] = {
     "json": _rows(read_json, ".json", text=True, paper=True),
     "tsv": _rows(read_tsv, ".tsv .tab", text=True),
     "csv": _rows(read_csv, ".csv", text=True),
+    "xlsx": _rows(read_xlsx, ".xlsx .xlsm"),
     "parquet": _rows(read_parquet, ".parquet .pq"),
     "arrow": _rows(read_arrow, ".arrow .feather"),
     "text": Format(read_text, " ".join(SUFFIXES), text=True, paper=True, labelled=True),
@@ -199,8 +200,10 @@ def guess_format(path: Path) -> str:
         return next((name for name, begin in _CONTENTS.items() if begin.match(start)), by_name)
     if not start:
         raise InputError(_EMPTY, path)
-    if _suffix(path) in WORKBOOKS or (start.startswith(b"PK\x03\x04") and b"xl/" in start):
-        raise InputError("is a spreadsheet workbook, which cannot be read; save the sheet as CSV", path)
+    if _suffix(path) in WORKBOOKS:
+        raise InputError(NOT_READ, path)
+    if start.startswith(b"PK\x03\x04") and b"xl/" in start:
+        return "xlsx"
     for sign, by_content in _SIGNS.items():
         if start.startswith(sign):
             return by_content
@@ -265,7 +268,9 @@ def _check_use(files: list[_File], columns: Columns | None, encoding: str) -> No
     if columns and not any(name in READERS and READERS[name].columns for name in formats):
         raise ConfigError(f"columns are given, but {files[0].path} has none; tables and JSON lines have")
     if encoding and not any((name := _known_format(file)) is None or _has_encoding(name) for file in files):
-        raise ConfigError(f"an encoding is given, but {files[0].path} says its own; leave out {option('encoding')}")
+        raise ConfigError(
+            f"an encoding is given, but {files[0].path} is read without one; leave out {option('encoding')}"
+        )
 
 
 def _may_be_damaged(name: str | None) -> bool:
@@ -388,7 +393,7 @@ def _with_advice(documents: Iterator[Located], format: str) -> Iterator[Located]
 
 
 def _read_registered(name: str, path: Path) -> Iterator[Located]:
-    """Read with the reader of an installed package. Raises InputError for any of its errors."""
+    """Read with the reader of an installed package. Raises InputError, which names the file, for any of its errors."""
     point = plugins.find("readers", name)
     assert point is not None
     read, package = plugins.load(point), plugins.package_of(point)
@@ -396,11 +401,16 @@ def _read_registered(name: str, path: Path) -> Iterator[Located]:
         for document in read(path):
             if not isinstance(document, Document):
                 raise InputError(f"the package {package} reads a {type(document).__name__}, expected a Document", path)
+            metadata: Mapping[str, object] = document.metadata
+            if field := next((name for name, values in metadata.items() if isinstance(values, str)), None):
+                raise InputError(f"the package {package} gives {field} as a text, expected a tuple of texts", path)
             yield 0, document
+    except InputError as error:
+        raise error if error.path else InputError(error.problem, path, error.line) from None
     except TagwrightError:
         raise
     except Exception as error:  # the code of another package may fail in any way
-        raise InputError(f"cannot be read by the package {package} ({one_line_of(error)})", path) from error
+        raise InputError(f"cannot be read by the package {package} ({class_and_message(error)})", path) from error
 
 
 def _skip_unreadable(documents: Iterator[Located], damaged: list[InputError]) -> Iterator[Located]:

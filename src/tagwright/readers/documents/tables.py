@@ -1,4 +1,4 @@
-"""Read TSV, CSV, Parquet and Arrow files: a row is a record with columns named as in JSON lines.
+"""Read TSV, CSV, Excel, Parquet and Arrow files: a row is a record with columns named as in JSON lines.
 
 Parquet and Arrow need pyarrow, of the extra `parquet`; their memory is bounded by the limit for one document.
 """
@@ -22,6 +22,7 @@ from tagwright.readers.documents.records import Located, Record, recognise, to_d
 from tagwright.readers.headers import DOCUMENT, MORE_LABELS, among, of_web_of_science
 from tagwright.readers.limits import largest_document, leave_out, reject, too_large
 from tagwright.readers.lines import Place, csv_rows, tsv_rows, unescape_formula
+from tagwright.readers.workbooks import workbook_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,17 +63,20 @@ def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     (`readers.headers`). Any other column is metadata. An apostrophe before a cell that would be a formula is no part of
     it. Raises InputError with path and line.
     """
-    rows = ((line, list(map(unescape_formula, cells))) for line, cells in csv_rows(path))
-    first = next(rows, None)
-    if first is None:
-        return
-    if columns or _is_header(first[1]):
-        yield from _with_header(first, rows, path, columns)
-        return
-    sample = list(islice(rows, SAMPLE))
-    if not _holds_text_below(first[1], [cells for _, cells in sample]):
-        raise _no_header(first[1], "the names of columns: id, title, text, labels", path)
-    yield from _with_header(first, chain(sample, rows), path, columns)
+    return _below_header(((line, list(map(unescape_formula, cells))) for line, cells in csv_rows(path)), path, columns)
+
+
+def read_xlsx(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+    """A sheet of an Excel workbook, with the columns of `read_csv`; which sheet says `workbook_rows`.
+
+    Raises InputError with path and row.
+    """
+    wanted = {column.casefold() for column in (columns or {}).values()}
+
+    def is_header(cells: Sequence[str]) -> bool:
+        return wanted <= {cell.strip().casefold() for cell in cells} if wanted else _is_header(cells)
+
+    return _below_header(workbook_rows(path, is_header), path, columns)
 
 
 def read_parquet(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -104,6 +108,20 @@ def from_rows(
     shape = replace(shape, numbered=shape.id not in first[1])
     split = ((line, _labels_split(row, shape.labels)) for line, row in chain([first], rows))
     yield from to_documents(split, shape, path)
+
+
+def _below_header(rows: Iterator[_Row], path: Path, columns: Columns | None) -> Iterator[Located]:
+    """The documents of a table whose first row is its header; one without a usual name is told by what is below."""
+    first = next(rows, None)
+    if first is None:
+        return
+    if columns or _is_header(first[1]):
+        yield from _with_header(first, rows, path, columns)
+        return
+    sample = list(islice(rows, SAMPLE))
+    if not _holds_text_below(first[1], [cells for _, cells in sample]):
+        raise _no_header(first[1], "the names of columns: id, title, text, labels", path)
+    yield from _with_header(first, chain(sample, rows), path, columns)
 
 
 def _is_header(cells: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Read labels from TSV and CSV, from records and tables in memory, and write them as tables.
+"""Read labels from TSV, CSV and Excel workbooks, from records and tables in memory, and write them as tables.
 
 `Vocabulary.read` and `Vocabulary.of` list the forms; columns are known by the words of `readers.headers`.
 """
@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from tagwright.core.checked import shown
-from tagwright.core.display import few
+from tagwright.core.display import few, many
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import listed
 from tagwright.readers.headers import DOCUMENT, LABEL, among, language_of, recognised
 from tagwright.readers.labels.jsonl import LISTS, by_code
 from tagwright.readers.labels.languages import by_language, chosen_names
 from tagwright.readers.labels.term_lists import read_names
-from tagwright.readers.lines import ENDS, Place, csv_rows, text_field, tsv_rows
+from tagwright.readers.lines import ENDS, Place, csv_rows, is_missing, text_field, tsv_rows
+from tagwright.readers.workbooks import workbook_rows
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -33,10 +34,13 @@ _log = logging.getLogger(__name__)
 
 
 def read_label_table(
-    path: Path, language: str | None, likely: Callable[[], str], file_format: Literal["tsv", "csv"]
+    path: Path, language: str | None, likely: Callable[[], str], file_format: Literal["tsv", "csv", "xlsx"]
 ) -> Iterator[tuple[int, Label]]:
     """The labels of a table, each with its line. language, likely: as in `Vocabulary.read`. Raises InputError."""
-    rows = tsv_rows(path) if file_format == "tsv" else csv_rows(path)
+    if file_format == "xlsx":
+        rows = workbook_rows(path, lambda cells: bool(recognised([cell.strip().casefold() for cell in cells], LABEL)))
+    else:
+        rows = tsv_rows(path) if file_format == "tsv" else csv_rows(path)
     first = next(rows, None)
     if first is None:
         return iter(())
@@ -62,7 +66,8 @@ def read_label_rows(
     """The labels of records, or of the rows of a table in memory, each with its number.
 
     given: part -> column, of id, name, names, description, broader, notation; other columns are known as in a file.
-    Several values are a list, or a text as in a file. Raises InputError with the row, ConfigError for an unknown part.
+    Several values are a list, or a text as in a file. Rows whose names are null or NaN are counted and left out. Raises
+    InputError with the row, ConfigError for an unknown part.
     """
     if unknown := [part for part in given if part not in LABEL]:
         raise ConfigError(f"a label has no field {shown(unknown[0])}; the fields are {', '.join(LABEL)}")
@@ -74,6 +79,12 @@ def read_label_rows(
     if absent := [column for column in given.values() if column not in header]:
         raise InputError(f"the labels have no column {shown(absent[0])}; the columns are {names}")
     columns = _columns(header, given, Place("labels"))
+    named = [column for part in ("name", "names") for column, _ in columns.get(part, ())]
+    cells = ((row, [record[column] for column in named if column in record]) for row, record in every)
+    if nameless := {row for row, texts in cells if texts and all(map(is_missing, texts))}:
+        numbers = few([str(row) for row in sorted(nameless)])
+        _log.warning("labels: %s without a name left out: %s", many(len(nameless), "row"), numbers)
+        every = [(row, record) for row, record in every if row not in nameless]
     yield from with_parents(_labels(every, columns, "labels"), "labels")
 
 

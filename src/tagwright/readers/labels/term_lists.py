@@ -8,7 +8,7 @@ from pathlib import Path
 from tagwright.core.checked import shown
 from tagwright.core.display import few, many
 from tagwright.errors import InputError
-from tagwright.readers.lines import open_lines
+from tagwright.readers.lines import is_missing, open_lines
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -21,14 +21,19 @@ _NUMBERED = re.compile(r"(\d+) - (?=\S)")
 
 
 def as_labels(items: Iterable[Label | str]) -> tuple[Label, ...]:
-    """Labels are kept; a name becomes a label with the name as its id. Raises InputError for anything else.
+    """Labels are kept; a name becomes a label with the name as its id. Null and NaN are counted and left out.
+
+    Raises InputError for anything else.
 
     >>> [(label.id, label.names) for label in as_labels(["Bees"])]
     [('Bees', ('Bees',))]
     """
     if isinstance(items, str):
         raise InputError(f"the labels are the text {shown(items)}, expected a list of names or of labels")
-    return tuple(_as_label(item, position) for position, item in enumerate(items, 1))
+    every = list(enumerate(items, 1))
+    if blank := [str(position) for position, item in every if is_missing(item)]:
+        _log.warning("labels: %s without a name left out: %s", many(len(blank), "row"), few(blank))
+    return tuple(_as_label(item, position) for position, item in every if not is_missing(item))
 
 
 def _as_label(item: object, position: int) -> Label:
