@@ -30,7 +30,7 @@ from tagwright.combining.confidence import (
     fit_score_map,
     ranks_within,
 )
-from tagwright.combining.label_free import FEATURES, Coefficients, features, named_bits, text_lengths
+from tagwright.combining.label_free import FEATURES, features, logistic, named_bits, text_lengths
 from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
 from tagwright.tagger import Tagger, batches, zero_shot
@@ -100,7 +100,7 @@ def fit() -> dict[str, Any]:
         for name, dev in asked.items():
             model = fitted([each for other, each in learnt.items() if other != name], known)
             usual = learnt[name].labels_per_document
-            rows[name] = measured(dev, model(dev.features(usual if known else None)))
+            rows[name] = measured(dev, logistic(dev.features(usual if known else None), *model))
             _show(f"{name:6} labels per document {'known' if known else 'unknown'}", rows[name])
         found["known" if known else "unknown"] = rows
     package = Path(tagwright.combining.__file__).parent
@@ -166,13 +166,13 @@ def sample(name: str, part: str, *, fitting: bool) -> Sample:
     return Sample(np.diff(gold.indptr), run, run.held_by(gold), np.concatenate(tables))
 
 
-def fitted(samples: Sequence[Sample], known: bool) -> Coefficients:
-    """The logistic model of the first candidates of some corpora, each of which counts the same."""
+def fitted(samples: Sequence[Sample], known: bool) -> tuple[tuple[float, ...], float]:
+    """Weights and intercept of a logistic model of the first candidates of some corpora, which all count the same."""
     tables = [each.features(each.labels_per_document if known else None)[each.first(RANKS)] for each in samples]
     right = np.concatenate([each.right[each.first(RANKS)] for each in samples])
     weights = np.concatenate([np.full(len(table), 1.0 / len(table)) for table in tables])
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(np.concatenate(tables), right, weights)
-    return Coefficients(tuple(model.coef_[0].tolist()), float(model.intercept_[0]))
+    return tuple(model.coef_[0].tolist()), float(model.intercept_[0])
 
 
 def measured(dev: Sample, confidence: Any) -> dict[str, Any]:
@@ -212,10 +212,10 @@ def _shipped(learnt: Mapping[str, Sample], measured_: Mapping[str, Any]) -> dict
         },
         "models": {
             name: {
-                "weights": {key: round(weight, 5) for key, weight in zip(FEATURES, model.weights, strict=True)},
-                "intercept": round(model.intercept, 5),
+                "weights": {key: round(weight, 5) for key, weight in zip(FEATURES, weights, strict=True)},
+                "intercept": round(intercept, 5),
             }
-            for name, model in models.items()
+            for name, (weights, intercept) in models.items()
         },
     }
 

@@ -124,7 +124,7 @@ def learned_combiner(documents: Path, labels: Path, clock: Clock) -> None:
         for row, document in enumerate(corpus[:LABELLED])
     ]
     clock("")
-    trained = combine.fit(labelled, tagger).tagger
+    trained = combine.fit(labelled, tagger)[0]
     clock("train on 500")
     for batch in batches(corpus):
         pool = trained.candidates(batch)

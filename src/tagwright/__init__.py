@@ -62,13 +62,10 @@ _PLACES = {
 }
 "Module -> what of it is here."
 
-_PAPERS = ("rts", "maclr", "micol", "futex", "contrastive", "svm", "depl")
-
-
 if not TYPE_CHECKING:  # a type checker knows all names from above, and says where one is wrong
 
     def __getattr__(name: str) -> Any:
-        if name in _PAPERS:
+        if name in ("rts", "maclr", "micol", "futex", "contrastive", "svm", "depl"):
             found: Any = import_module(f"tagwright.papers.{name}")
         elif name in ("auto", "sklearn"):
             return import_module(f"tagwright.{name}")

@@ -8,7 +8,6 @@ import re
 import traceback
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,25 +55,13 @@ def check_stage(stage: Stage, labels: Labels, documents: Texts) -> None:
     """
     problems = [*_interface(stage)]
     if not problems:
-        case = _Case(stage, to_vocabulary(labels), list(to_documents(documents))[:_MOST])
+        vocabulary, some = to_vocabulary(labels), list(to_documents(documents))[:_MOST]
         for check in (_answers, _repeats, _batches, _evidence, _other_labels, _saved):
-            problems += _problems(check, case)
+            problems += _problems(check, stage, vocabulary, some)
     problems += _registered(stage)
     if problems:
         listed = "".join(f"\n- {problem}" for problem in problems)
         raise AssertionError(f"{type(stage).__name__} cannot be used as a stage yet:{listed}")
-
-
-@dataclass(frozen=True)
-class _Case:
-    stage: Stage
-    labels: Vocabulary
-    documents: Sequence[Document]
-
-    @property
-    def retriever(self) -> Retriever | None:
-        found: Any = self.stage
-        return found if hasattr(found, "find") else None
 
 
 def _interface(stage: Stage) -> Iterator[str]:
@@ -101,11 +88,16 @@ def _interface(stage: Stage) -> Iterator[str]:
         yield "load is no class method; write @classmethod above it"
 
 
-def _problems(check: Callable[[_Case], Iterator[str]], case: _Case) -> list[str]:
+def _problems(
+    check: Callable[[Any, Vocabulary, Sequence[Document]], Iterator[str]],
+    stage: Stage,
+    labels: Vocabulary,
+    documents: Sequence[Document],
+) -> list[str]:
     """What a check finds, with the error that it may end in."""
     found: list[str] = []
     try:
-        found.extend(check(case))
+        found.extend(check(stage, labels, documents))
     except Exception as error:  # the stage of another author may fail in any way
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
@@ -113,24 +105,24 @@ def _problems(check: Callable[[_Case], Iterator[str]], case: _Case) -> list[str]
     return found
 
 
-def _answers(case: _Case) -> Iterator[str]:
+def _answers(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
     """Scores and candidates are what they should be, and agree."""
-    stage, size = case.stage, len(case.labels)
-    reading, none = stage.read(case.documents), stage.read([])
-    pairs = _pairs(len(case.documents), np.arange(min(size, _MOST)))
+    size = len(labels)
+    reading, none = stage.read(documents), stage.read([])
+    pairs = _pairs(len(documents), np.arange(min(size, _MOST)))
     scores = stage.score(reading, pairs)
     yield from _bad_scores(scores, pairs)
     yield from _bad_scores(stage.score(none, _pairs(0, np.arange(0))), _pairs(0, np.arange(0)))
     trust = stage.trust(reading, 1.0)
-    if trust is not None and not (np.shape(trust) == (len(case.documents),) and np.all((trust >= 0) & (trust <= 1))):
+    if trust is not None and not (np.shape(trust) == (len(documents),) and np.all((trust >= 0) & (trust <= 1))):
         yield "trust gives no number from 0 to 1 for each document"
-    if case.retriever is None:
+    if not hasattr(stage, "find"):
         if not np.any(scores):
             yield "score gives only zeros; give documents for which it does not"
         return
-    yield from _bad_run(case.retriever.find(none), 0, size)
-    found = case.retriever.find(reading)
-    if problems := [*_bad_run(found, len(case.documents), size)]:
+    yield from _bad_run(stage.find(none), 0, size)
+    found = stage.find(reading)
+    if problems := [*_bad_run(found, len(documents), size)]:
         yield from problems
         return
     if not len(found.labels):
@@ -139,36 +131,36 @@ def _answers(case: _Case) -> Iterator[str]:
         yield "find and score give the same candidates different scores"
 
 
-def _repeats(case: _Case) -> Iterator[str]:
+def _repeats(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
     """Answers stay the same."""
-    one, other = (_scores(case.stage, case.documents, case.labels) for _ in range(2))
+    one, other = (_scores(stage, documents, labels) for _ in range(2))
     if not _alike(one, other):
         yield "score gives other scores when it is asked again; draw random numbers from a fixed seed"
-    if case.retriever and _found(case.retriever, case.documents) != _found(case.retriever, case.documents):
+    if hasattr(stage, "find") and _found(stage, documents) != _found(stage, documents):
         yield "find finds other labels when it is asked again; draw random numbers from a fixed seed"
 
 
-def _batches(case: _Case) -> Iterator[str]:
+def _batches(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
     """Answers do not depend on the other documents of the batch."""
-    alone = [_scores(case.stage, [document], case.labels) for document in case.documents]
-    if not _alike(np.concatenate(alone), _scores(case.stage, case.documents, case.labels)):
+    alone = [_scores(stage, [document], labels) for document in documents]
+    if not _alike(np.concatenate(alone), _scores(stage, documents, labels)):
         yield "score gives a document other scores when other documents are in the batch"
-    if case.retriever is not None:
-        single = [labels for document in case.documents for labels in _found(case.retriever, [document])]
-        if single != _found(case.retriever, case.documents):
+    if hasattr(stage, "find"):
+        single = [own for document in documents for own in _found(stage, [document])]
+        if single != _found(stage, documents):
             yield "find finds other labels for a document when other documents are in the batch"
 
 
-def _evidence(case: _Case) -> Iterator[str]:
+def _evidence(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
     """Evidence spans lie in the text, the largest weight first."""
-    scores = _scores(case.stage, case.documents, case.labels)
-    for document, row in zip(case.documents, scores, strict=True):
-        labels = np.argsort(-row, kind="stable")[:10].tolist()
-        spans = list(case.stage.spans(document, labels))
-        if len(spans) != len(labels):
-            yield f"spans gives {len(spans)} tuples for {len(labels)} labels, expected one each, if only an empty one"
+    scores = _scores(stage, documents, labels)
+    for document, row in zip(documents, scores, strict=True):
+        best = np.argsort(-row, kind="stable")[:10].tolist()
+        spans = list(stage.spans(document, best))
+        if len(spans) != len(best):
+            yield f"spans gives {len(spans)} tuples for {len(best)} labels, expected one each, if only an empty one"
             return
-        if spans != [each for label in labels for each in case.stage.spans(document, [label])]:
+        if spans != [each for label in best for each in stage.spans(document, [label])]:
             yield f"spans gives a label other evidence when it is asked for several (document {document.id})"
         for each in spans:
             if wrong := next((span for span in each if not 0 <= span.start < span.end <= len(document.text)), None):
@@ -181,43 +173,43 @@ def _evidence(case: _Case) -> Iterator[str]:
                 yield f"the weights of evidence spans are not sorted, largest first (document {document.id})"
 
 
-def _other_labels(case: _Case) -> Iterator[str]:
+def _other_labels(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
     """Labels are data: the same labels in another order get the same scores, and fewer are fine."""
-    before = _scores(case.stage, case.documents, case.labels)
-    turned = Vocabulary(list(case.labels)[::-1])
-    moved = case.stage.with_labels(turned)
-    if not isinstance(moved, type(case.stage)):
-        yield f"with_labels gives a {type(moved).__name__}, expected a {type(case.stage).__name__}"
+    before = _scores(stage, documents, labels)
+    turned = Vocabulary(list(labels)[::-1])
+    moved = stage.with_labels(turned)
+    if not isinstance(moved, type(stage)):
+        yield f"with_labels gives a {type(moved).__name__}, expected a {type(stage).__name__}"
         return
-    places = len(case.labels) - 1 - _places(case.labels)
-    if not _alike(_scores(moved, case.documents, turned, places), before):
+    places = len(labels) - 1 - _places(labels)
+    if not _alike(_scores(moved, documents, turned, places), before):
         yield "with_labels: a label has another score after the labels are put in another order"
-    if not _alike(_scores(case.stage, case.documents, case.labels), before):
+    if not _alike(_scores(stage, documents, labels), before):
         yield "with_labels changes the stage itself, expected a new one"
-    fewer = Vocabulary(list(case.labels)[:1])
-    few: Any = case.stage.with_labels(fewer)
-    _scores(few, case.documents, fewer)
-    if case.retriever is not None:
-        yield from _bad_run(few.find(few.read(case.documents)), len(case.documents), 1)
+    fewer = Vocabulary(list(labels)[:1])
+    few: Any = stage.with_labels(fewer)
+    _scores(few, documents, fewer)
+    if hasattr(stage, "find"):
+        yield from _bad_run(few.find(few.read(documents)), len(documents), 1)
 
 
-def _saved(case: _Case) -> Iterator[str]:
+def _saved(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
     """A stage that was saved and loaded gives the same answers; no file is a pickle."""
     with TemporaryDirectory(ignore_cleanup_errors=True) as name:  # Windows keeps mapped files
-        case.stage.save(folder := Path(name))
+        stage.save(folder := Path(name))
         for file in sorted(filter(_is_pickle, folder.rglob("*"))):
             yield f"save writes {file.name}, which is a pickle; loading it could run code: save JSON and .npy arrays"
-        kind: Any = type(case.stage)
-        again = kind.load(folder, case.labels)
+        kind: Any = type(stage)
+        again = kind.load(folder, labels)
         if not isinstance(again, kind):
             yield f"load gives a {type(again).__name__}, expected a {kind.__name__}"
             return
-        if again.distribution != case.stage.distribution:
-            yield f"distribution is {again.distribution} after save and load, {case.stage.distribution} before"
-        before, after = (_scores(stage, case.documents, case.labels) for stage in (case.stage, again))
+        if again.distribution != stage.distribution:
+            yield f"distribution is {again.distribution} after save and load, {stage.distribution} before"
+        before, after = (_scores(each, documents, labels) for each in (stage, again))
         if not _alike(after, before):
             yield "score gives other scores after save and load"
-        if case.retriever and _found(again, case.documents) != _found(case.retriever, case.documents):
+        if hasattr(stage, "find") and _found(again, documents) != _found(stage, documents):
             yield "find finds other labels after save and load"
 
 

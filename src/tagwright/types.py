@@ -174,20 +174,15 @@ def _in_language(tagged: Sequence[tuple[str, str]], language: str, otherwise: st
 class Pair:
     """Two texts that should be near. Pairs that share a group are never each other's negatives.
 
-    other: the second group of a pair with two sources, such as two documents, or a document and a keyword.
+    other: the second group of a pair with two sources, such as two documents, or a document and a keyword. negative: in
+    the training data of a cross-encoder, a text that should be further from the anchor than the positive.
     """
 
     anchor: str
     positive: str
     group: int
     other: int | None = field(default=None, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Triple(Pair):
-    """A pair and a text that should be further from the anchor than the positive: training data of a cross-encoder."""
-
-    negative: str
+    negative: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

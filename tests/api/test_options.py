@@ -167,14 +167,14 @@ def test_depl_a_1_3() -> None:
     batch = config.training.batch
     assert batch is not None
     assert batch * (config.hard_negatives + 5.3) < 300  # 5.3 labels a document in EURLex-4K: the others are random
-    recipe = depl.TRANSFORMER
-    first, then = (config.training.over(plan).learning_rate for plan in (recipe.classifier, recipe.dual))
+    classifier, classifier_rates, dual, dual_rates, _ = depl.TRANSFORMER
+    first, then = (config.training.over(plan).learning_rate for plan in (classifier, dual))
     assert (
         first,
-        first * recipe.classifier_rates[0],
-        first * recipe.classifier_rates[1],
+        first * classifier_rates[0],
+        first * classifier_rates[1],
     ) == pytest.approx((5e-5, 1e-4, 2e-3))
-    assert (then, then * recipe.dual_rates[0]) == pytest.approx((1e-5, 1e-4))
+    assert (then, then * dual_rates[0]) == pytest.approx((1e-5, 1e-4))
     assert config.apart is False
     assert replace(config, variant="de_ret").options.names_only
 

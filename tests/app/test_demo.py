@@ -8,11 +8,10 @@ from types import ModuleType
 import pytest
 
 from tagwright.app import demo
-from tagwright.app.demo import Manual
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import TagwrightError
 from tagwright.tagger import Evidence, Tagger, zero_shot
-from tagwright.types import Document, EvidenceSpan, Label
+from tagwright.types import Document, EvidenceSpan
 
 PAGE = """
 ====================================
@@ -128,13 +127,13 @@ def test_a_function_becomes_a_document_unless_its_heading_names_no_subject(page:
 
 
 def test_the_manual_of_the_installed_scipy_is_read() -> None:
-    manual = demo.read_manual()
-    documents = {document.id: document for document in manual.documents}
+    manual, labels, _ = demo.read_manual()
+    documents = {document.id: document for document in manual}
     assert set(demo.EXAMPLES) <= documents.keys()
     assert len(documents) > 1000
-    peaks = manual.vocabulary[manual.vocabulary.index["Signal processing > Peak finding"]]
+    peaks = labels[labels.index["Signal processing > Peak finding"]]
     assert (peaks.name, peaks.description) == ("Peak finding", "Signal processing")
-    assert not any("egacy" in label or "Utilities" in label for label in manual.vocabulary.ids)
+    assert not any("egacy" in label or "Utilities" in label for label in labels.ids)
     butter = documents["signal.butter"]  # which holds nothing of what the lists say
     assert "signal" not in butter.title.lower()
     assert "autosummary" not in butter.text
@@ -148,11 +147,10 @@ def test_without_docstrings_the_demo_says_so(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_few_functions_of_each_heading_are_scored() -> None:
-    vocabulary = Vocabulary([Label("a", ("A",)), Label("b", ("B",))])
     documents = [Document(str(i), labels=("a",)) for i in range(9)] + [Document("b", labels=("b",))]
-    drawn = demo.sample(Manual(documents, vocabulary, "1"))
+    drawn = demo.sample(documents, ("a", "b"))
     assert sorted(document.labels[0] for document in drawn) == ["a", "a", "a", "b"]
-    assert drawn == demo.sample(Manual(documents, vocabulary, "1"))
+    assert drawn == demo.sample(documents, ("a", "b"))
 
 
 def test_evidence_is_one_line_of_words_and_the_nearest_sentence() -> None:

@@ -16,7 +16,6 @@ from tests.app.conftest import Command, write
 from tests.whole_vocabulary import ENGLISH, SKOS
 
 import tagwright as tw
-from tagwright.batch.local_processes import Tagged
 from tagwright.batch.shard_tagging import ShardTagger
 from tagwright.combining.confidence import Platt, squashed
 from tagwright.combining.weighted_sum import WeightedSum
@@ -217,7 +216,7 @@ def _in_this_process(shards: Any, folder: Path, _: str, options: Any, __: int) -
     tagger = ShardTagger.load(folder, options)
     for shard in shards:
         target = shard.path.with_suffix(".suggestions")
-        yield Tagged(shard, target, tagger.write(shard.path, target))
+        yield shard, target, tagger.write(shard.path, target)
 
 
 @pytest.mark.parametrize("way", [*OWN_WAYS, "files", "annif", "annif batch", "served"])

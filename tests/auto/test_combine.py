@@ -54,8 +54,11 @@ def weighted_sum_of_stages(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
 
 
 @pytest.fixture(scope="module", name="learned")
-def combined_with_labels(plain: Tagger) -> combine.CombinedTagger:
-    return combine.fit(TRAINING, plain)
+def combined_with_labels(plain: Tagger) -> Tagger:
+    tagger, combiner = combine.fit(TRAINING, plain)
+    assert combiner
+    assert combiner.gain > 0.2
+    return tagger
 
 
 def precision(tagger: Tagger) -> float:
@@ -63,50 +66,46 @@ def precision(tagger: Tagger) -> float:
     return float(np.mean([LABELS.ids[label] == each.labels[0] for label, each in zip(firsts, OTHERS, strict=True)]))
 
 
-def test_what_the_labels_teach_is_learned(plain: Tagger, learned: combine.CombinedTagger) -> None:
+def test_what_the_labels_teach_is_learned(plain: Tagger, learned: Tagger) -> None:
     assert precision(plain) < 0.5
-    assert precision(learned.tagger) > 0.9
-    assert learned.combiner
-    assert learned.combiner.gain > 0.2
+    assert precision(learned) > 0.9
 
 
-def test_confidences_come_with_the_suggestions(learned: combine.CombinedTagger) -> None:
-    run = learned.tagger.tag(OTHERS)
+def test_confidences_come_with_the_suggestions(learned: Tagger) -> None:
+    run = learned.tag(OTHERS)
     assert run.confidences is not None
     first = run.confidences[run.indptr[:-1]]
     assert first.mean() > run.confidences.mean()
 
 
-def test_how_sure_parents_are_is_learned_where_labels_have_any(plain: Tagger, learned: combine.CombinedTagger) -> None:
+def test_how_sure_parents_are_is_learned_where_labels_have_any(plain: Tagger, learned: Tagger) -> None:
     """One label in eight is right, and one of the four below the same parent in half of the documents."""
     groups = [Label("nature", ("Nature",)), Label("trade", ("Trade",))]
     narrow = [Label(each, (each,), broader=("nature" if place < 4 else "trade",)) for place, each in enumerate(NAMES)]
-    found = combine.fit(TRAINING, plain.with_labels([*narrow, *groups])).tagger
-    assert learned.tagger.parents is None
+    found = combine.fit(TRAINING, plain.with_labels([*narrow, *groups]))[0]
+    assert learned.parents is None
     assert found.parents is not None
     low, high = found.parents(np.array([-3.0, 3.0]))
     assert low < 0.5 < high
 
 
 def test_nothing_is_lost_and_candidates_that_are_not_described_follow_in_the_order_of_the_sum(
-    plain: Tagger, learned: combine.CombinedTagger
+    plain: Tagger, learned: Tagger
 ) -> None:
-    narrow, before = combine.fit(TRAINING, plain, combine.Config(candidates=3)).tagger, plain.tag(OTHERS, k=100)
-    assert [set(labels) for labels, _ in learned.tagger.tag(OTHERS, k=100)] == [set(labels) for labels, _ in before]
+    narrow, before = combine.fit(TRAINING, plain, combine.Config(candidates=3))[0], plain.tag(OTHERS, k=100)
+    assert [set(labels) for labels, _ in learned.tag(OTHERS, k=100)] == [set(labels) for labels, _ in before]
     for (after, _), (labels, _) in zip(narrow.tag(OTHERS, k=100), before, strict=True):
         assert sorted(after[:3]) == sorted(labels[:3])
         assert after[3:].tolist() == labels[3:].tolist()
 
 
-def test_an_empty_document_gets_nothing(learned: combine.CombinedTagger) -> None:
-    assert len(learned.tagger.tag([Document("empty")]).labels) == 0
-    assert len(learned.tagger.tag([])) == 0
+def test_an_empty_document_gets_nothing(learned: Tagger) -> None:
+    assert len(learned.tag([Document("empty")]).labels) == 0
+    assert len(learned.tag([])) == 0
 
 
-def test_an_explained_suggestion_says_what_each_group_of_features_added(
-    plain: Tagger, learned: combine.CombinedTagger
-) -> None:
-    combiner, (first, *others) = learned.tagger.combiner, learned.tagger.explain(OTHERS[0])
+def test_an_explained_suggestion_says_what_each_group_of_features_added(plain: Tagger, learned: Tagger) -> None:
+    combiner, (first, *others) = learned.combiner, learned.explain(OTHERS[0])
     for other in others:  # the constant is the same for all candidates
         added = sum(each.added for each in first.contributions) - sum(each.added for each in other.contributions)
         assert added == pytest.approx(first.score - other.score, abs=1e-4)
@@ -119,22 +118,20 @@ def test_an_explained_suggestion_says_what_each_group_of_features_added(
     assert first.evidence
     best = plain.explain(OTHERS[0])[0]
     assert sum(each.added for each in best.contributions) == pytest.approx(best.score, abs=1e-4)
-    assert learned.tagger.suggest(OTHERS[0])[0].contributions == ()
+    assert learned.suggest(OTHERS[0])[0].contributions == ()
 
 
-def test_saved_and_loaded(learned: combine.CombinedTagger, tmp_path: Path) -> None:
-    learned.tagger.save(tmp_path / "tagger")
-    loaded, before = Tagger.load(tmp_path / "tagger").tag(OTHERS), learned.tagger.tag(OTHERS)
+def test_saved_and_loaded(learned: Tagger, tmp_path: Path) -> None:
+    learned.save(tmp_path / "tagger")
+    loaded, before = Tagger.load(tmp_path / "tagger").tag(OTHERS), learned.tag(OTHERS)
     # Neighbours' vectors are kept in float16, so a feature may fall on the other side of a tree's question.
     assert np.median(np.abs(loaded.scores - before.scores)) < 0.02
     assert (loaded.labels[loaded.indptr[:-1]] == before.labels[before.indptr[:-1]]).mean() > 0.9
 
 
 @pytest.mark.parametrize(("name", "value"), [("counts", -1), ("ranked", 99), ("vectors", np.nan), ("indptr", 7)])
-def test_damaged_features_are_an_error(
-    learned: combine.CombinedTagger, tmp_path: Path, name: str, value: float
-) -> None:
-    combiner = learned.tagger.combiner
+def test_damaged_features_are_an_error(learned: Tagger, tmp_path: Path, name: str, value: float) -> None:
+    combiner = learned.combiner
     assert isinstance(combiner, LearnedCombiner)
     combiner.save(tmp_path)
     path = tmp_path / "features" / f"{name}.npy"
@@ -144,18 +141,16 @@ def test_damaged_features_are_an_error(
         LearnedCombiner.load(tmp_path, LABELS)
 
 
-def test_other_labels_need_no_training(learned: combine.CombinedTagger) -> None:
-    fewer = learned.tagger.with_labels([*reversed(LABELS), Label("new", ("zebras",))])
+def test_other_labels_need_no_training(learned: Tagger) -> None:
+    fewer = learned.with_labels([*reversed(LABELS), Label("new", ("zebras",))])
     suggested = [each.id for each in fewer.suggest(Document("x", title="zebras", abstract="About honey only"))]
     assert {"new", "honey"} <= set(suggested)
-    wanted = learned.tagger.tag(OTHERS, k=1).labels
+    wanted = learned.tag(OTHERS, k=1).labels
     assert [fewer.vocabulary.ids[label] for label in fewer.tag(OTHERS, k=1).labels] == [LABELS.ids[i] for i in wanted]
 
 
 def test_without_labels_the_tagger_stays_as_it_is(plain: Tagger) -> None:
-    learned = combine.fit([replace(each, labels=()) for each in TRAINING], plain)
-    assert learned.tagger is plain
-    assert learned.combiner is None
+    assert combine.fit([replace(each, labels=()) for each in TRAINING], plain) == (plain, None)
 
 
 def test_labels_of_other_documents_are_never_read(plain: Tagger) -> None:
@@ -181,15 +176,15 @@ def test_documents_that_are_labels_are_excluded_unless_one_is_its_own(plain: Tag
     documents = [replace(each, id=next(name for name in NAMES if name not in each.labels)) for each in TRAINING]
     documents[0] = replace(documents[0], id=documents[0].labels[0]) if own else documents[0]
     for given, excluded in ((None, not own), (own, own)):  # what is set stays
-        combiner = combine.fit(documents, plain, combine.Config(exclude_self=given)).tagger.combiner
+        combiner = combine.fit(documents, plain, combine.Config(exclude_self=given))[0].combiner
         assert isinstance(combiner, LearnedCombiner)
         assert combiner.described.options.exclude_self is excluded
 
 
-def test_more_is_learned_on_top_of_a_learned_combiner_but_never_on_two(learned: combine.CombinedTagger) -> None:
-    base = learned.tagger.combiner
+def test_more_is_learned_on_top_of_a_learned_combiner_but_never_on_two(learned: Tagger) -> None:
+    base = learned.combiner
     assert isinstance(base, LearnedCombiner)
-    richer = combine.with_more_stages(learned.tagger)
+    richer = combine.with_more_stages(learned)
     once = combine.describe_corpus(richer, TRAINING, combine.Config())
     assert once.first is base
     twice = replace(richer, combiner=replace(base, described=once))
@@ -199,7 +194,7 @@ def test_more_is_learned_on_top_of_a_learned_combiner_but_never_on_two(learned: 
 def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> None:
     pool = PoolOptions(exclude=("tfidf",))
     followed = AppendLabels(WeightedSum(), AppendOptions(by="tfidf"))
-    tagger = combine.fit(TRAINING, replace(plain, combiner=followed, pool=pool)).tagger
+    tagger = combine.fit(TRAINING, replace(plain, combiner=followed, pool=pool))[0]
     assert isinstance(tagger.combiner, LearnedCombiner)
     first = tagger.combiner.described.first
     assert isinstance(first, WeightedSum)
@@ -207,9 +202,9 @@ def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> N
     assert precision(tagger) > 0.9
 
 
-def test_a_combiner_fits_only_the_stages_it_was_trained_with(plain: Tagger, learned: combine.CombinedTagger) -> None:
+def test_a_combiner_fits_only_the_stages_it_was_trained_with(plain: Tagger, learned: Tagger) -> None:
     with pytest.raises(ConfigError, match="exact_match_in_abstract"):
-        replace(plain, combiner=learned.tagger.combiner)
+        replace(plain, combiner=learned.combiner)
 
 
 def test_a_tagger_that_a_language_model_ranks_again_is_refused_with_a_remedy(plain: Tagger) -> None:

@@ -23,7 +23,7 @@ from tagwright.auto.combiner import (
     train_ranker,
 )
 from tagwright.combining.candidate_ranker import CandidateRanker, Logistic
-from tagwright.combining.features import Features, StageScores, features
+from tagwright.combining.features import Features, features
 from tagwright.combining.ranking_trees import BoostingOptions
 from tagwright.errors import InputError
 from tagwright.types import Run
@@ -39,7 +39,7 @@ def example_documents(documents: int = 40, *, told_by: str = "stage", seed: int 
     noise = rng.normal(size=10 * documents).astype(np.float32)
     told = {"stage": stage, "fixed sum": sums.scores, "nothing": noise}[told_by]
     right = sums.labels.reshape(documents, 10)[np.arange(documents), told.reshape(documents, 10).argmax(axis=1)]
-    described = features(sums, {"stage": StageScores(stage)}, {}, {}, {})
+    described = features(sums, {"stage": (stage, None, False)}, {}, {}, {})
     return Examples(sums, described, Run.from_rows([[label] for label in right.tolist()]), 10)
 
 
@@ -140,7 +140,7 @@ def test_documents_without_suggestions_teach_nothing(found: int) -> None:
     """Whatever fold the only document with suggestions is in, its ranker has seen none."""
     examples = example_documents(10)
     run = Run.from_rows([{3: 2.0, 5: 1.0} if row < found else {} for row in range(10)])
-    described = features(run, {"stage": StageScores(run.scores)}, {}, {}, {})
+    described = features(run, {"stage": (run.scores, None, False)}, {}, {}, {})
     fitted = fit_combiner(Examples(run, described, examples.gold, 10), OPTIONS)
     assert fitted.choice == FIXED
     assert not fitted.bias.any()

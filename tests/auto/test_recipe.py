@@ -390,7 +390,7 @@ def test_the_stages_of_a_tagger_are_combined_in_place_of_those_of_the_zero_shot_
     labels = Vocabulary([Label(name, (name,)) for name in MISLED])
     start = start.with_labels(labels)
     found = auto.fit(documents, labels, CONFIG, model=start)
-    assert same(found, combine.fit(documents, start).tagger)
+    assert same(found, combine.fit(documents, start)[0])
     assert found.training["before"] == {"method": "zero_shot"}
     assert found.training["combined"]["nDCG@5"]["after"] > found.training["combined"]["nDCG@5"]["before"]
     with pytest.raises(ConfigError, match="2 documents with labels of the vocabulary are needed"):

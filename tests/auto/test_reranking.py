@@ -79,10 +79,10 @@ def test_with_an_oracle_the_ranking_is_what_the_candidates_allow(
         monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
         llm = LlmOptions(model=stub.model)
         tagger = auto.fit(TRAINING, LABELS, replace(CONFIG, llm=llm))
-        assert len(stub.bodies) == client(llm).used.calls == len(TRAINING)
+        assert len(stub.bodies) == client(llm).calls == len(TRAINING)
         assert quality(plain) < 0.8
         assert quality(tagger) == 1.0  # every right label is a candidate
-        assert len(stub.bodies) == client(llm).used.calls == len(TRAINING) + len(OTHERS)
+        assert len(stub.bodies) == client(llm).calls == len(TRAINING) + len(OTHERS)
         run, before = tagger.tag(OTHERS, k=1), plain.tag(OTHERS, k=1)
         assert run.confidences is not None
         assert before.confidences is not None

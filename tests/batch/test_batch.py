@@ -63,7 +63,7 @@ def here(monkeypatch: pytest.MonkeyPatch, model: Path, options: BatchOptions) ->
         for shard in shards:  # type: ignore[attr-defined]
             numbers.append(shard.number)
             target = shard.path.with_suffix(".suggestions")
-            yield Tagged(shard, target, tagger.write(shard.path, target))
+            yield shard, target, tagger.write(shard.path, target)
 
     monkeypatch.setattr(batch, "in_processes", engine)
     return numbers
@@ -72,7 +72,7 @@ def here(monkeypatch: pytest.MonkeyPatch, model: Path, options: BatchOptions) ->
 def tag(
     documents: Path, model: Path, output: Path, options: BatchOptions, share: str = "0/1", processes: int | None = None
 ) -> batch.Summary:
-    return batch.run(open_sources(documents), model, output, options, batch.Share.parse(share), processes=processes)
+    return batch.run(open_sources(documents), model, output, options, batch.shards_of(share), processes=processes)
 
 
 OPTIONS = BatchOptions(shard_size=SIZE)
@@ -315,7 +315,7 @@ def test_documents_that_another_run_has_tagged_since_the_shard_was_cut_are_kept(
             here(monkeypatch, model, OPTIONS)
             tag(path, model, out, OPTIONS)
             target = shard.path.with_suffix(".suggestions")
-            yield Tagged(shard, target, tagger.write(shard.path, target))
+            yield shard, target, tagger.write(shard.path, target)
 
     monkeypatch.setattr(batch, "in_processes", beside)
     with pytest.raises(TagwrightError, match='holds suggestions for "2", which these documents lack'):
@@ -332,7 +332,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_documents_are_read(
     sources: Iterator[Any] = map(pytest.fail, ["read too early"])
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(TagwrightError, match=r"out: cannot be written \(No space left on device\)"):
-        batch.run(sources, model, tmp_path / "out", OPTIONS, batch.Share())
+        batch.run(sources, model, tmp_path / "out", OPTIONS, batch.shards_of("0/1"))
 
 
 def test_a_tagger_that_is_replaced_during_a_batch_tags_none_of_it(
@@ -408,7 +408,7 @@ def test_a_folder_of_something_else_is_left_alone(documents: Path, model: Path, 
 @pytest.mark.parametrize("text", ["", "1", "2/2", "-1/2", "a/b", "0/0", "1/2/3"])
 def test_a_share_that_cannot_be_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="expected i"):
-        batch.Share.parse(text)
+        batch.shards_of(text)
 
 
 def test_processes_that_die_before_they_are_given_work_cost_nothing(

@@ -15,7 +15,7 @@ from pymarc import marc8_to_unicode
 from tests.readers.documents.catalogue_records import BEES, Values, in_xml, marc_record, utf8
 from tests.readers.reading import read, written
 
-from tagwright.catalogues.copies import Added, read_records, write_copy
+from tagwright.catalogues.copies import read_records, write_copy
 from tagwright.catalogues.iso2709 import to_marc8
 from tagwright.catalogues.subjects import (
     NewSubject,
@@ -192,7 +192,7 @@ def test_records_that_cannot_be_enriched_are_copied_as_they_are(
 
 def test_a_record_that_would_get_too_long_is_copied_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     long = utf8(marc_record([("001", "9"), *(("520", ("  ", "a" + "x" * 9975)) for _ in range(10))]))
-    assert write_copy(written(tmp_path, long, "in.mrc"), tmp_path / "out", suggest(), PROVENANCE) == Added(0, 0)
+    assert write_copy(written(tmp_path, long, "in.mrc"), tmp_path / "out", suggest(), PROVENANCE) == (0, 0, 0)
     assert (tmp_path / "out").read_bytes() == long
     assert caplog.messages == [
         f"{tmp_path}/in.mrc:1: is copied without suggestions: it would have {len(long) + 209:,} bytes, "
@@ -222,7 +222,7 @@ def test_a_repeated_number_is_found_by_its_place(tmp_path: Path) -> None:
         assert set(corpus.ids) == set(expected)
         run = Run.from_rows([{labels.index[each.id]: 1.0} for each in corpus])
         suggested = suggested_by(of_run(run, labels), corpus.ids, places)
-        assert write_copy(path, tmp_path / "out", suggested, PROVENANCE) == Added(len(expected), len(expected))
+        assert write_copy(path, tmp_path / "out", suggested, PROVENANCE) == (len(expected), len(expected), 0)
         copies = read(tmp_path / "out", format="marcxml" if xml else "marc")
         assert {each.id: each.title for each in copies} == expected
         assert all(each.labels == (f"<(DE-588){each.id}> {each.title}",) for each in copies)
@@ -256,7 +256,7 @@ def test_a_copy_of_a_copy_is_equal_and_what_was_rejected_since_is_gone(tmp_path:
 
 def test_the_number_of_subjects_taken_out_is_told(tmp_path: Path) -> None:
     path = written(tmp_path, copied(tmp_path, utf8(marc_record(PLAIN))), "copy.mrc")
-    assert write_copy(path, tmp_path / "out", suggest([BEE]), PROVENANCE) == Added(1, 1, 2)
+    assert write_copy(path, tmp_path / "out", suggest([BEE]), PROVENANCE) == (1, 1, 2)
 
 
 CATALOGUED: list[tuple[str, Values]] = [
@@ -295,10 +295,10 @@ def test_what_a_cataloguer_entered_is_not_added_again(tmp_path: Path, subject: N
     record: list[tuple[str, Values]] = [("001", "1"), ("245", ("00", "aBees")), *CATALOGUED]
     path = written(tmp_path, utf8(marc_record(record)), "in.mrc")
     provenance = replace(PROVENANCE, source=source)
-    assert write_copy(path, tmp_path / "out", suggest([subject]), provenance) == Added(0, 0)
+    assert write_copy(path, tmp_path / "out", suggest([subject]), provenance) == (0, 0, 0)
     assert (tmp_path / "out").read_bytes() == path.read_bytes()
     other = subject._replace(id="gnd:2", name="Wespen")
-    assert write_copy(path, tmp_path / "out", suggest([subject, other]), provenance) == Added(1, 1)
+    assert write_copy(path, tmp_path / "out", suggest([subject, other]), provenance) == (1, 1, 0)
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,10 @@ from tagwright.types import Floats, Ints, Run
 CANDIDATES = Run.from_rows([{0: 3.0, 1: 2.0, 2: 1.0}, {1: 4.0, 2: 2.0}])
 "Labels 0, 1, 2 of the first document, 1 and 2 of the second."
 
-STAGES = {
-    "names": StageScores(
-        np.array([0.0, 6.0, 2.0, 0.0, 0.0], np.float32), Run.from_rows([{1: 6.0, 2: 2.0}, {}]), sparse=True
-    ),
-    "meaning": StageScores(
-        np.array([0.9, 0.6, 0.3, 0.5, 0.5], np.float32), Run.from_rows([{0: 0.9, 1: 0.6}, {1: 0.5}])
-    ),
-    "reranker": StageScores(np.array([1.0, 3.0, 2.0, 7.0, 8.0], np.float32)),
+STAGES: dict[str, StageScores] = {
+    "names": (np.array([0.0, 6.0, 2.0, 0.0, 0.0], np.float32), Run.from_rows([{1: 6.0, 2: 2.0}, {}]), True),
+    "meaning": (np.array([0.9, 0.6, 0.3, 0.5, 0.5], np.float32), Run.from_rows([{0: 0.9, 1: 0.6}, {1: 0.5}]), False),
+    "reranker": (np.array([1.0, 3.0, 2.0, 7.0, 8.0], np.float32), None, False),
 }
 
 
@@ -84,8 +80,7 @@ def test_which_number_a_label_has_changes_nothing() -> None:
 
     candidates = renamed(CANDIDATES)  # scores differ within each document, so the order stays
     stages = {
-        name: StageScores(each.scores, renamed(each.found) if each.found else None, each.sparse)
-        for name, each in stages.items()
+        name: (scores, renamed(found) if found else None, sparse) for name, (scores, found, sparse) in stages.items()
     }
     after = features(candidates, stages, {"words": words[np.argsort(new)]}, {}, {})
     assert after.names == before.names
@@ -94,5 +89,5 @@ def test_which_number_a_label_has_changes_nothing() -> None:
 
 def test_no_candidates_give_no_rows() -> None:
     empty = Run.from_rows([[], []])
-    stages = {"names": StageScores(np.zeros(0, np.float32), empty, sparse=True)}
+    stages = {"names": (np.zeros(0, np.float32), empty, True)}
     assert features(empty, stages, {}, {}, {}).values.shape[0] == 0

@@ -71,7 +71,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_text_is_split_into_the_pieces_of_the_largest_product(folder: Path) -> None:
-    tokenizer = four_bit.read(folder / FOUR_BIT).tokenizer
+    _, tokenizer, _ = four_bit.read(folder / FOUR_BIT)
     assert tokenizer.encode("bees  bee").tokens == ["<s>", "▁bee", "s", "▁bee", "</s>"]
     assert tokenizer.encode("ｂｅｅ\x01s").tokens == ["<s>", "▁bee", "s", "</s>"]  # NFKC; no control characters
     assert tokenizer.encode("ü").tokens == ["<s>", "▁", "ü", "</s>"]
@@ -85,7 +85,7 @@ def test_vectors_are_those_of_the_same_weights_in_32_bits(folder: Path, tmp_path
     (tmp_path / "plain").mkdir()
     four_bit.write_model(folder / FOUR_BIT, tmp_path / "plain")
     model = transformers.BertModel.from_pretrained(tmp_path / "plain", add_pooling_layer=False).eval()
-    tokenizer = four_bit.read(folder / FOUR_BIT).tokenizer
+    _, tokenizer, _ = four_bit.read(folder / FOUR_BIT)
     texts = ["bees", "bee bee s", "ü"]
     with torch.inference_mode():
         expected = [
@@ -140,7 +140,7 @@ def test_the_package_must_hold_the_file_that_was_published(folder: Path, monkeyp
 
 
 def test_the_table_stays_in_four_bits(folder: Path) -> None:
-    weights: Any = four_bit.read(folder / FOUR_BIT).weights
+    weights: Any = four_bit.read(folder / FOUR_BIT)[2]
     assert weights[WORDS].halves.shape == (len(PIECES), 1, 16)
     assert weights["encoder.layer.0.intermediate.dense.weight"].shape == (INNER, DIM)
     assert weights["encoder.layer.0.output.dense.weight"].shape == (DIM, INNER)

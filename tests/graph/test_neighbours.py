@@ -62,17 +62,17 @@ def network(documents: list[Document]) -> Edges:
 
 
 def brute_force(documents: list[Document], expression: str) -> list[set[int]]:
-    edges, path = network(documents), parse(expression, FIELDS)
+    edges, (nodes, links) = network(documents), parse(expression, FIELDS)
 
     def ends(node: Node, place: int) -> set[Node]:
-        if place == len(path.links):
+        if place == len(links):
             return {node}
-        link, types = path.links[place], path.nodes[place + 1]
+        link, types = links[place], nodes[place + 1]
         if len(types) == 1:
             return {end for n in edges[node, link] if n[0] == types[0] for end in ends(n, place + 1)}
         choices = product(*({n for n in edges[node, link] if n[0] == type_} for type_ in types))
         different = [choice for choice in choices if len(set(choice)) == len(types)]
-        met = {n for choice in different for n in set.intersection(*(edges[n, path.links[place + 1]] for n in choice))}
+        met = {n for choice in different for n in set.intersection(*(edges[n, links[place + 1]] for n in choice))}
         return {end for n in met if n[0] == DOCUMENT for end in ends(n, place + 2)}
 
     numbers = {(DOCUMENT, document.id): number for number, document in enumerate(documents)}

@@ -3,7 +3,7 @@ from collections.abc import Mapping
 import pytest
 
 from tagwright.errors import InputError
-from tagwright.graph.network import Coverage, Graph, Hub
+from tagwright.graph.network import Coverage, Graph
 from tagwright.types import Document
 
 
@@ -60,7 +60,7 @@ def test_joining_lists_the_usual_paths_with_a_pair() -> None:
 def test_coverage_counts_documents_neighbourhoods_and_hubs() -> None:
     # Ann joins 0, 1, 2 and Bo joins 0, 3: neighbourhoods of 3, 2, 2 and 1; document 4 has no author.
     graph = graph_of({"author": ("Ann", "Bo")}, {"author": ("Ann",)}, {"author": ("Ann",)}, {"author": ("Bo",)}, {})
-    hubs = (Hub("author", "Ann", 3), Hub("author", "Bo", 2))
+    hubs = (("author", "Ann", 3), ("author", "Bo", 2))
     assert graph.coverage("P-A-P") == Coverage("P-A-P", 5, 5, 0.8, 2.0, 3, hubs)
 
 

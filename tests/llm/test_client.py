@@ -43,8 +43,8 @@ def test_answers_come_in_the_order_of_the_requests_and_are_counted() -> None:
     with serving(number) as stub:
         answers, asking = ask(stub, 30)
         assert answers == [str(each) for each in range(30)]
-        assert asking.used.calls == len(stub.bodies) == 30
-        assert asking.used.tokens == 30 * 110
+        assert asking.calls == len(stub.bodies) == 30
+        assert asking.tokens == 30 * 110
 
 
 def test_the_same_request_is_sent_once_and_not_again() -> None:
@@ -67,7 +67,7 @@ def test_a_server_that_is_busy_is_asked_again(status: int) -> None:
     with serving(failing(status, 2)) as stub:
         answers, asking = ask(stub, 1)
         assert answers == ["0"]
-        assert asking.used.calls == len(stub.bodies) == 3
+        assert asking.calls == len(stub.bodies) == 3
 
 
 @pytest.mark.parametrize(("status", "calls"), [(401, 1), (404, 1), (302, 1), (500, 3)])
@@ -85,7 +85,7 @@ def test_after_five_failures_the_server_is_left_alone(caplog: pytest.LogCaptureF
     with serving(lambda _: 500) as stub:
         answers, asking = ask(stub, 50, retries=0, parallel=1)
         assert answers == [None] * 50
-        assert asking.used.calls == len(stub.bodies) == 5
+        assert asking.calls == len(stub.bodies) == 5
     assert "for 50 of 50" in caplog.text
     assert "the server failed repeatedly" in caplog.text
 

@@ -16,7 +16,7 @@ from tagwright.papers.losses import TripleContrast
 from tagwright.papers.metadata_pairs import with_negatives
 from tagwright.training.gradient_caching import GradientCache
 from tagwright.training.trainable_encoder import trainable_encoder
-from tagwright.types import Pair, Triple
+from tagwright.types import Pair
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -29,7 +29,10 @@ def encoder(tmp_path: Path) -> CrossEncoder:
 def test_the_loss_is_that_of_the_scores_of_both_pairs(encoder: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """MICoL Eq. 11 with one negative: log(1 + exp(s(d, d-) - s(d, d+)))."""
     monkeypatch.setattr("tagwright.training.trainable_encoder.best_dtype", lambda _: torch.float32)
-    batch = [Triple("bee", "honey and a bee", 1, "stock"), Triple("river " * 200, "water", 2, "money " * 200)]
+    batch = [
+        Pair("bee", "honey and a bee", 1, negative="stock"),
+        Pair("river " * 200, "water", 2, negative="money " * 200),
+    ]
     objective, trained = TripleContrast(), trainable_encoder(encoder.model)
     views = objective.views(batch, 0)
     tokens = trained.tokenize([text for view in views for text in view])

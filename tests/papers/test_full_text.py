@@ -88,14 +88,14 @@ def test_paragraphs_may_be_averaged_at_the_length_that_the_encoder_gives_them() 
 
 
 def test_title_and_abstract_may_count_as_much_as_all_sections() -> None:
-    half = stage(abstract="half").read([PAPER]).vectors[0]
+    half = stage(abstract="half").read([PAPER])[0][0]
     body = (OAK + (MOSS + (STONE + MIXED) / 2) / 2) / 2
     np.testing.assert_allclose(half, (BEES + body) / np.linalg.norm(BEES + body), atol=1e-6)
-    np.testing.assert_allclose(stage(abstract="half").read([PLAIN]).vectors, stage().read([PLAIN]).vectors, atol=1e-6)
+    np.testing.assert_allclose(stage(abstract="half").read([PLAIN])[0], stage().read([PLAIN])[0], atol=1e-6)
 
 
 def test_top_sections_may_count_more_by_their_heading() -> None:
-    weighted = stage(weights={"abstract": 4, "INTRO": 2, "details": 9}).read([PAPER]).vectors[0]
+    weighted = stage(weights={"abstract": 4, "INTRO": 2, "details": 9}).read([PAPER])[0][0]
     body = (MOSS + (STONE + MIXED) / 2) / 2  # Details is no top section
     expected = 4 * BEES + 2 * OAK + body
     np.testing.assert_allclose(weighted, expected / np.linalg.norm(expected), atol=1e-6)

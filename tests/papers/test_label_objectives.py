@@ -164,10 +164,10 @@ def test_vectors_may_keep_their_length_before_poolers_that_are_drawn(folders: di
 
 def test_the_heads_have_learning_rates_of_their_own(folders: dict[str, str]) -> None:
     made = objective()
-    before = {name: weight.parameter.detach().clone() for name, weight in made.weights().items()}
+    before = {name: weight.detach().clone() for name, (weight, _) in made.weights().items()}
     # Adam's first step is the learning rate itself, wherever there is a gradient.
     training = replace(TRAINING, steps=1, learning_rate=1e-3, weight_decay=0.0, validation=0.0, clip=1e3)
     train(model_of(folders["static"]), labelled_documents(DOCUMENTS, GOLD), made, training)
-    moved = {name: (weight.parameter - before[name]).abs().max().item() for name, weight in made.weights().items()}
+    moved = {name: (weight - before[name]).abs().max().item() for name, (weight, _) in made.weights().items()}
     assert moved["document.bias"] == pytest.approx(0.5e-3, rel=0.01)
     assert moved["classifiers"] == pytest.approx(2e-3, rel=0.01)

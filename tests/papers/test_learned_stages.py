@@ -73,7 +73,7 @@ def test_every_stage_of_a_trained_tagger_is_a_group_of_features(method: str, enc
         pytest.skip("omikuji is not installed")
     tagger = make(encoder)
     assert stage in tagger.stages
-    tagger = combine.fit(DOCUMENTS, tagger, combine.Config(combiner=OPTIONS)).tagger
+    tagger = combine.fit(DOCUMENTS, tagger, combine.Config(combiner=OPTIONS))[0]
     assert isinstance(tagger.combiner, LearnedCombiner), "what is named after the title is right: the sum does not know"
     groups = {name.partition(": ")[0] for name in tagger.combiner.ranker.names}
     assert groups | {"neighbours"} == {*tagger.stages, *GROUPS}  # neighbours: where a stage has vectors of documents

@@ -18,8 +18,8 @@ from tagwright.papers.metadata_pairs import (
     value_pairs,
 )
 from tagwright.papers.pairs import group_of, group_of_document
-from tagwright.training.batching import Batches, SamplerState, is_validation
-from tagwright.types import Document, Label, Pair, PairSource, Run, Section, Triple
+from tagwright.training.batching import Batches, is_validation
+from tagwright.types import Document, Label, Pair, PairSource, Run, Section
 
 # By author 0 is joined with 1 and 2, 3 with 4; 5 with none.
 AUTHORS = [("Ann", "Bo"), ("Ann",), ("Bo",), ("Cy",), ("Cy",), ("Di",)]
@@ -43,10 +43,10 @@ def numbers(pairs: PairSource, epoch: int = 0) -> list[tuple[int, int]]:
     return [(number(pair.anchor), number(pair.positive)) for pair in pairs(epoch)]
 
 
-def triples(source: PairSource, epoch: int = 0) -> list[Triple]:
+def triples(source: PairSource, epoch: int = 0) -> list[Pair]:
     drawn = list(source(epoch))
-    assert all(isinstance(triple, Triple) for triple in drawn)
-    return [triple for triple in drawn if isinstance(triple, Triple)]
+    assert all(triple.negative for triple in drawn)
+    return drawn
 
 
 def test_every_document_with_a_neighbour_comes_once_with_one_of_them() -> None:
@@ -74,7 +74,7 @@ def test_a_held_out_document_is_in_no_training_pair_at_either_end() -> None:
     validation = {d.title_and_abstract for d in documents if is_validation(group_of_document(d), 0.3, seed=4)}
     pairs = metadata_pairs(documents, follow(documents, "P-tag-P"), 600, validation=0.3, seed=4)
     batches = Batches(pairs, 2, validation=0.3, seed=4)
-    trained = [pair for _, (state, batch) in zip(range(100), batches(SamplerState()), strict=False) for pair in batch]
+    trained = [pair for _, (state, batch) in zip(range(100), batches(), strict=False) for pair in batch]
     assert not validation & {text for pair in trained for text in (pair.anchor, pair.positive)}
     assert {pair.anchor for pair in batches.validation_pairs()} == validation
 
@@ -192,9 +192,7 @@ def owner(text: str) -> str:
 
 
 def test_paragraphs_of_a_triple_come_from_joined_and_unjoined_papers() -> None:
-    triples = [
-        triple for triple in metadata_triples(PAPERS, PAPERS_JOINED, 200, view=VIEW)(0) if isinstance(triple, Triple)
-    ]
+    triples = [triple for triple in metadata_triples(PAPERS, PAPERS_JOINED, 200, view=VIEW)(0) if triple.negative]
     assert len(triples) == 200
     for triple in triples:
         p, positive, negative = map(owner, (triple.anchor, triple.positive, triple.negative))

@@ -18,7 +18,7 @@ from tagwright.stages.lexical import Lexical
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
-from tagwright.types import Document, Label, Pair, Triple
+from tagwright.types import Document, Label, Pair
 
 # Half of the documents of a topic name it, the others use its words; those of one topic share an author, and so learn
 # that the words go with the name. Only the description makes a label a candidate of those that do not name it.
@@ -104,7 +104,7 @@ def test_every_kind_of_pairs_gives_as_many_as_asked_for(
     titled = [replace(document, title=f"title {i}") for i, document in enumerate(KEYWORDS)]
     pairs = source(titled, config)
     assert len(pairs) == 30
-    assert all(isinstance(pair, Triple) for pair in pairs) == (architecture == "cross")
+    assert all(pair.negative for pair in pairs) == (architecture == "cross")
 
 
 def test_auto_takes_the_path_that_joins_documents_of_one_label() -> None:
@@ -112,7 +112,7 @@ def test_auto_takes_the_path_that_joins_documents_of_one_label() -> None:
     # neighbours by two authors, and no other document; by one author also those without a name; by venue every one.
     config, labels = replace(QUICK, meta_path="auto", encoder="static"), Vocabulary([Label(n, (n,)) for n in TOPICS])
     finders = micol.retrievers(DOCUMENTS, labels, config)
-    named = [estimate.expression for estimate in micol.choose_path(DOCUMENTS, labels, Graph.of(DOCUMENTS), finders)]
+    named = [path for *_, path in micol.choose_path(DOCUMENTS, labels, Graph.of(DOCUMENTS), finders)]
     assert (named[0], named[-1]) == ("P-(A,A)-P", "P-V-P")
     topic = {document.title_and_abstract: document.labels for document in DOCUMENTS}
     config, graph = micol.with_graph(DOCUMENTS, labels, config, finders)

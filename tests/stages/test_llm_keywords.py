@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,14 @@ from tagwright.types import Document, Label
 LABELS = Vocabulary([Label("bees", ("Bees",)), Label("wild", ("Wild bees",)), Label("taxes", ("Taxes",))])
 TEXT = "Small insects that visit flowers."
 EXAMPLES = [
-    Example("Insects of the meadow", ("Bees",)),
-    Example("Flowers and insects of the wood", ("Wild bees",)),
-    *(Example(f"Duties of the state, part {number}", ("Taxes",)) for number in range(9)),
-    Example(TEXT, ("Taxes",)),
+    ("Insects of the meadow", ("Bees",)),
+    ("Flowers and insects of the wood", ("Wild bees",)),
+    *((f"Duties of the state, part {number}", ("Taxes",)) for number in range(9)),
+    (TEXT, ("Taxes",)),
 ]
 
 
-def stage(model: str, examples: list[Example] = EXAMPLES) -> LlmKeywords:
+def stage(model: str, examples: Sequence[Example] = EXAMPLES) -> LlmKeywords:
     words = Lexical(LABELS, LexicalOptions(weighting="tfidf"))
     by: dict[str, ExactMatch | Lexical] = {"exact_match": ExactMatch(LABELS), "tfidf": words}
     return LlmKeywords(LABELS, by, LlmOptions(model=model), examples)

@@ -120,11 +120,11 @@ def _batch(folder: Path, together: Callable[[], None], k: int) -> None:
     def engine(shards: Iterator[Any], *_: object) -> Iterator[Tagged]:
         for shard in shards:
             target = shard.path.with_suffix(".suggestions")
-            yield Tagged(shard, target, tagger.write(shard.path, target))
+            yield shard, target, tagger.write(shard.path, target)
 
     batch.__dict__["in_processes"] = engine
     together()
-    batch.run(open_sources(folder / "documents.jsonl"), model, folder / "out", options, batch.Share())
+    batch.run(open_sources(folder / "documents.jsonl"), model, folder / "out", options, batch.shards_of("0/1"))
 
 
 def _train(folder: Path, together: Callable[[], None], _: int) -> None:

@@ -8,14 +8,13 @@ import sys
 import pytest
 import torch
 
-from tagwright.training.objectives import OwnWeight
 from tagwright.training.optimiser import AdamW
 
 
 def test_a_first_step_is_as_long_as_the_rate_after_the_decay() -> None:
     weight = torch.nn.Parameter(torch.tensor([[2.0, 2.0, 2.0]]))
     weight.grad = torch.tensor([[4.0, -0.5, 0.0]])
-    optimiser = AdamW({"matrix": OwnWeight(weight)}, decay=0.5, clip=1e9)
+    optimiser = AdamW({"matrix": (weight, 1.0)}, decay=0.5, clip=1e9)
     assert float(optimiser.step(rate=0.1)) == pytest.approx(16.25**0.5)
     # of the decay 2 * (1 - 0.1 * 0.5) is left; the means, without their bias, are g and g^2, so a step is lr * sign(g)
     assert weight[0].tolist() == pytest.approx([1.8, 2.0, 1.9])
@@ -29,7 +28,7 @@ def test_weights_are_those_of_torchs_class(dtype: torch.dtype) -> None:
     ours, theirs = ([torch.nn.Parameter(row.clone()) for row in start] for _ in range(2))
     ours[2], theirs[2] = (torch.nn.Parameter(weight.data.flatten()) for weight in (ours[2], theirs[2]))  # a bias
     rates = [1.0, 1.0, 100.0]
-    one = AdamW({str(i): OwnWeight(*each) for i, each in enumerate(zip(ours, rates, strict=True))}, 0.1, clip=1e9)
+    one = AdamW({str(i): each for i, each in enumerate(zip(ours, rates, strict=True))}, 0.1, clip=1e9)
     other = torch.optim.AdamW(
         [{"params": theirs[:2], "weight_decay": 0.1}, {"params": theirs[2:], "lr": 1.0}],
         1e-2,
@@ -49,9 +48,9 @@ def test_weights_are_those_of_torchs_class(dtype: torch.dtype) -> None:
 
 def test_torchs_compiler_is_not_loaded() -> None:
     code = (
-        "import sys, torch; from tagwright.training.optimiser import AdamW, OwnWeight; "
+        "import sys, torch; from tagwright.training.optimiser import AdamW; "
         "weight = torch.nn.Parameter(torch.ones(2)); "
-        "weight.grad = torch.ones(2); AdamW({'w': OwnWeight(weight)}, 0.0, 2.0).step(1.0); "
+        "weight.grad = torch.ones(2); AdamW({'w': (weight, 1.0)}, 0.0, 2.0).step(1.0); "
         "print(weight.detach().round().tolist(), 'torch._dynamo' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -137,24 +137,24 @@ class Job:
         else:
             assert self.labels is not None  # checked in __post_init__
             vocabulary = to_vocabulary(self.labels, self.language, documents)
-        lesson = self._lesson(documents, vocabulary, base)
-        start = self._start(documents, vocabulary, lesson)
+        arguments, gold, rows = self._lesson(documents, vocabulary, base)
+        start = self._start(documents, vocabulary, arguments)
         with resumable(self.folder, start, resume=self.resume) as steps:
             if is_first() and (chosen := resolved(self.config)):
                 note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
-            trained = method.fit(documents, vocabulary, self.config, steps, **lesson.arguments)
+            trained = method.fit(documents, vocabulary, self.config, steps, **arguments)
             runs: dict[str, Any] = {"runs": steps.configs()} if steps.folder else {}
             if method.learns != "nothing":
-                gold = None if self.guesses else lesson.arguments.get("gold")
-                runs |= {"learned_from": _counts(documents, gold), "data": dict(start.data)}
+                learned_from = _counts(documents, None if self.guesses else arguments.get("gold"))
+                runs |= {"learned_from": learned_from, "data": dict(start.data)}
                 if (profile := training_profile(documents)) is not None:
                     runs["profile"] = profile
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
             tagger = replace(self._fused(trained), training=training)
             if self.folder and steps.folder and steps.writes:
                 self._save(tagger, self.folder, steps.folder)
-        if len(lesson.rows) and is_first():
-            _report_check(tagger, documents, lesson)
+        if len(rows) and is_first():
+            _report_check(tagger, taken(documents, rows), gold.take(rows))
         return tagger
 
     def _check_folder(self, folder: Path) -> None:
@@ -199,28 +199,33 @@ class Job:
             raise ConfigError(f"{name}: has the stages {stages} already; leave out {option('fuse')}")
         return tagger
 
-    def _lesson(self, documents: Sequence[Document], vocabulary: Vocabulary, base: Tagger | None) -> "Lesson":
-        """The material that the method learns from, and what is left out for the check."""
+    def _lesson(
+        self, documents: Sequence[Document], vocabulary: Vocabulary, base: Tagger | None
+    ) -> tuple[dict[str, Any], Run, Longs]:
+        """What `fit` learns from, as its arguments, the gold labels of all documents, and the rows to check.
+
+        These rows are left out of training.
+        """
         method = named(self.method)
         model = {"model": base} if base else {}
         if method.learns == "nothing":
-            return Lesson()
+            return {}, NO_GOLD, NO_ROWS
         from tagwright.evaluation.holdout import without_rows
 
         if "reviews" in method.accepts:  # these measure themselves what they gain: no check
-            return Lesson({**model, **self._reviewed(documents, vocabulary)})
+            return {**model, **self._reviewed(documents, vocabulary)}, NO_GOLD, NO_ROWS
         if method.learns == "texts":
-            return Lesson({}, *self._unlearnt(documents, vocabulary))
+            return {}, *self._unlearnt(documents, vocabulary)
         keywords = self._keywords(vocabulary)
         if self.guesses is not None:
             found = self.guesses
             run = read_run(found, ids_of(documents), vocabulary.index) if isinstance(found, Path) else found
-            return Lesson({**keywords, "gold": confident(run)}, *self._unlearnt(documents, vocabulary))
+            return {**keywords, "gold": confident(run)}, *self._unlearnt(documents, vocabulary)
         gold = self._gold(documents, vocabulary)
         rows = _left_out(gold) if self.check else NO_ROWS
         rows = rows[[not is_synthetic(each) for each in taken(documents, rows)]]
         taught = self._sampled(without_rows(gold, same_texts(documents, rows)), vocabulary)
-        return Lesson({**model, **keywords, "gold": taught}, gold, rows)
+        return {**model, **keywords, "gold": taught}, gold, rows
 
     def _reviewed(self, documents: Sequence[Document], vocabulary: Vocabulary) -> dict[str, Run]:
         """Gold labels with the decisions of reviewers, and the labels that these decided on, if there are any."""
@@ -266,7 +271,7 @@ class Job:
             raise ConfigError("fine-tuning needs gold labels: none of the documents has a label of the vocabulary")
         return gold
 
-    def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, lesson: "Lesson") -> Start:
+    def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, arguments: Mapping[str, Any]) -> Start:
         """Return what must not change between start and resumption; without a folder there is none."""
         combines = self.method == AUTO_METHOD and self.model is not None
         options, on = options_of(self.config), {} if self.method == ZERO_SHOT or combines else machine()
@@ -274,7 +279,7 @@ class Job:
             return Start(self.method, options, {}, on)
         texts = documents.digest() if isinstance(documents, Corpus) else digest(documents)
         data = {"documents": texts, "labels": digest(vocabulary)}
-        data |= {name: _digest(value) for name, value in lesson.arguments.items() if name != "model"}
+        data |= {name: _digest(value) for name, value in arguments.items() if name != "model"}
         return Start(self.method, options, data | ({"model": _identity(self.model)} if self.model else {}), on)
 
     def _fused(self, tagger: Tagger) -> Tagger:
@@ -316,15 +321,6 @@ def _is_given(value: object) -> bool:
     return value is not None and value is not False and value != () and value != []
 
 
-@dataclass(frozen=True, eq=False)
-class Lesson:
-    """The input of a training. arguments: of `fit`. gold: of all documents. rows: left out for the check."""
-
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    gold: Run = NO_GOLD
-    rows: Longs = field(default_factory=lambda: NO_ROWS)
-
-
 def _left_out(gold: Run) -> Longs:
     """Choose the labelled documents to leave out of training for the check."""
     from tagwright.evaluation.holdout import validation_rows
@@ -338,15 +334,13 @@ def _left_out(gold: Run) -> Longs:
     return rows
 
 
-def _report_check(tagger: Tagger, documents: Sequence[Document], lesson: Lesson) -> None:
+def _report_check(tagger: Tagger, documents: Sequence[Document], gold: Run) -> None:
     """Report in one line whether training helped. An error is only logged: the tagger is saved already."""
     from tagwright.evaluation.holdout import compare_with_untrained
     from tagwright.tagger import zero_shot
 
     try:
-        worse, sentence = compare_with_untrained(
-            tagger, zero_shot.fit, taken(documents, lesson.rows), lesson.gold.take(lesson.rows)
-        )
+        worse, sentence = compare_with_untrained(tagger, zero_shot.fit, documents, gold)
     except TagwrightError as error:
         _log.warning("not compared with the untrained method: %s", error)
         return

@@ -91,7 +91,9 @@ def _over_the_paper(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
             value = {key: each for key, each in asdict(value).items() if each is not None}
         put(table, name, value)
         if name == "training" and isinstance(value, Mapping):
-            table[name] |= {paper: None for own, paper in _INSTEAD.items() if own in value and paper not in value}
+            for own, paper in (("epochs", "steps"), ("warmup", "warmup_steps")):  # the second has precedence
+                if own in value and paper not in value:
+                    table[name][paper] = None
     return table
 
 
@@ -112,9 +114,6 @@ def _follow_encoder(table: dict[str, Any], method: str, encoder: str) -> None:
     if unset:
         paper = option("paper", python="paper=True")
         note(f"{paper}: the encoder is static, for which {', '.join(unset)} are the method's own, not the paper's")
-
-
-_INSTEAD = {"epochs": "steps", "warmup": "warmup_steps"}  # the second has precedence over the first
 
 
 def nested(method: str, options: Mapping[str, Any]) -> dict[str, Any]:

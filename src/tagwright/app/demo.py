@@ -11,12 +11,11 @@ import inspect
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from types import ModuleType
-from typing import NamedTuple
 
 import numpy as np
 
@@ -49,9 +48,6 @@ MODULES = (
 LEVELS = 2
 "A label is a page and a heading on it; functions under a finer heading have the finer label."
 
-_OUTLINE_ONLY = ("Available functions", "Contents", "Function reference")
-"Headings that hold all that is on their page, so that the headings below them count."
-
 _MISCELLANEOUS = re.compile(
     "Additional tools|Basics|Convenience functions|Error handling|Exceptions|Helper functions|Low-level routines|"
     "Other .*|Utilities|Utility Methods|Warnings.*|.*[Ll]egacy.*"
@@ -59,19 +55,18 @@ _MISCELLANEOUS = re.compile(
 "Headings that name no subject, so that a docstring cannot tell what is listed there."
 
 _UNDERLINE = re.compile(r"([=\-~^*+#\"'`])\1{2,}\s*")
-_ENTRY = re.compile(r"\s+([A-Za-z_][\w.]*)\s*(--?\s.*)?")
 _PART = re.compile(r"\n[A-Z][\w ]+\n-{3,}\n")
 _MARKUP = re.compile(r"^\s*\.\. .*$|:[\w-]+:(?=`)|\\\w+|[`*{}\\]|\[\d+\]_", re.MULTILINE)
 
 
 def run() -> None:
     """Tag five functions, with the evidence, and score the suggestions for many."""
-    manual = read_manual()
-    functions, headings = f"{len(manual.documents):,} functions", f"{len(manual.vocabulary)} headings"
-    _print(f"The manual of SciPy {manual.version} lists {functions} under {headings}.")
+    manual, labels, version = read_manual()
+    functions, headings = f"{len(manual):,} functions", f"{len(labels)} headings"
+    _print(f"The manual of SciPy {version} lists {functions} under {headings}.")
     _print("Which heading is right, given only a docstring? Nothing is trained.")
-    tagger = zero_shot.fit(manual.vocabulary, zero_shot.Config(language="english"))
-    documents = {document.id: document for document in manual.documents}
+    tagger = zero_shot.fit(labels, zero_shot.Config(language="english"))
+    documents = {document.id: document for document in manual}
     for document in (documents[id_] for id_ in EXAMPLES if id_ in documents):
         _print("")
         _print(f"{document.id}: {document.title}")
@@ -81,10 +76,10 @@ def run() -> None:
             _print(f"        {because(each.evidence, document)}")
         if not any(each.id in document.labels for each in suggested):
             _print(f"        (in the manual: {'; '.join(document.labels)})")
-    scored = sample(manual)
-    scores = evaluate(tagger.tag(scored, DEPTH), manual.vocabulary.gold(scored), measures=("P@1", "R@5"))
+    scored = sample(manual, labels.ids)
+    scores = evaluate(tagger.tag(scored, DEPTH), labels.gold(scored), measures=("P@1", "R@5"))
     first, five = (percent(scores.measures[name].value) for name in ("P@1", "R@5"))
-    chance = 1 / len(manual.vocabulary)
+    chance = 1 / len(labels)
     _print("")
     _print(f"Of {len(scored)} functions, at most {SCORED} of each heading, {first}% get the manual's heading")
     _print(f"first and {five}% among five. By chance: {percent(chance)}% and {percent(5 * chance)}%.")
@@ -93,13 +88,11 @@ def run() -> None:
     _print("(subjects.txt: a label on each line; tagwright --help lists the commands)")
 
 
-def sample(manual: Manual, seed: int = 0) -> list[Document]:
+def sample(manual: Sequence[Document], headings: Iterable[str], seed: int = 0) -> list[Document]:
     """At most SCORED functions of each heading, drawn at random."""
-    order = np.random.default_rng(seed).permutation(len(manual.documents)).tolist()
-    counts = dict.fromkeys(manual.vocabulary.ids, 0)
-    drawn = []
-    for position in order:
-        document = manual.documents[position]
+    counts, drawn = dict.fromkeys(headings, 0), list[Document]()
+    for position in np.random.default_rng(seed).permutation(len(manual)).tolist():
+        document = manual[position]
         if all(counts[label] < SCORED for label in document.labels):
             drawn.append(document)
             counts.update({label: counts[label] + 1 for label in document.labels})
@@ -128,23 +121,18 @@ def _print(text: str, end: str = "") -> None:
     print(" " * indent + escaped(shortened(text, width - indent - len(end))) + end)
 
 
-class Manual(NamedTuple):
-    """Documents with their gold labels, the labels, and the SciPy that they come from."""
+def read_manual() -> tuple[list[Document], Vocabulary, str]:
+    """The manual of the installed SciPy: documents with their gold labels, the labels, and the version.
 
-    documents: list[Document]
-    vocabulary: Vocabulary
-    version: str
-
-
-def read_manual() -> Manual:
-    """The manual of the installed SciPy. Raises TagwrightError where Python runs without docstrings (-OO)."""
+    Raises TagwrightError where Python runs without docstrings (-OO).
+    """
     scipy = import_module("scipy")
     pages = [import_module(f"scipy.{name}") for name in MODULES if find_spec(f"scipy.{name}")]  # an older one has fewer
     documents = [document for page in pages for document in functions(page)]
     if not documents:
         raise TagwrightError("the demo reads docstrings, which Python leaves out with -OO and PYTHONOPTIMIZE=2")
     ids = sorted({label for document in documents for label in document.labels})
-    return Manual(documents, Vocabulary(map(_label, ids)), scipy.__version__)
+    return documents, Vocabulary(map(_label, ids)), scipy.__version__
 
 
 def functions(page: ModuleType) -> Iterator[Document]:
@@ -181,8 +169,9 @@ def listed(docstring: str) -> Iterator[tuple[tuple[str, ...], str]]:
             listing = True
         elif line and not line.startswith(" "):
             listing = False
-        elif listing and (entry := _ENTRY.fullmatch(line)):
-            yield tuple(part for part in path if part not in _OUTLINE_ONLY)[:LEVELS], entry[1]
+        elif listing and (entry := re.fullmatch(r"\s+([A-Za-z_][\w.]*)\s*(--?\s.*)?", line)):
+            whole_page = ("Available functions", "Contents", "Function reference")  # the headings below these count
+            yield tuple(part for part in path if part not in whole_page)[:LEVELS], entry[1]
 
 
 def is_subject(heading: tuple[str, ...]) -> bool:

@@ -149,7 +149,7 @@ def print_coverages(coverages: Sequence[Coverage], *, as_json: bool) -> None:
         return
     rows = [["meta-path", "documents with a neighbour", "median", "largest", "hubs"]]
     for each in coverages:
-        hubs = ", ".join(f"{shortened(hub.name, 30)} ({hub.documents:,})" for hub in each.hubs)
+        hubs = ", ".join(f"{shortened(name, 30)} ({documents:,})" for _, name, documents in each.hubs)
         rows.append([each.expression, f"{100 * each.share:.1f}%", f"{each.median:,.0f}", f"{each.largest:,}", hubs])
     measured = min(each.measured for each in coverages)
     part = "" if measured == coverages[0].documents else f", measured on {measured:,} or more of them"
@@ -192,7 +192,8 @@ def _tree(sections: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _coverage(coverage: Coverage) -> dict[str, Any]:
     others = {key: value for key, value in asdict(coverage).items() if key != "expression"}
-    return {"path": coverage.expression, **others, "hubs": [hub._asdict() for hub in coverage.hubs]}
+    hubs = [dict(zip(("type", "name", "documents"), hub, strict=True)) for hub in coverage.hubs]
+    return {"path": coverage.expression, **others, "hubs": hubs}
 
 
 def one_line(text: str) -> str:

@@ -6,7 +6,7 @@ trust each stage.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,13 +60,6 @@ class TooLateError(Exception):
     """There was no time to read all documents."""
 
 
-class CombinedTagger(NamedTuple):
-    """A tagger and its fitted combiner; None without enough labelled documents."""
-
-    tagger: Tagger
-    combiner: FittedCombiner | None
-
-
 def fit(
     documents: Sequence[Document],
     tagger: Tagger,
@@ -74,14 +67,14 @@ def fit(
     *,
     gold: Run | None = None,
     judged: Run | None = None,
-) -> CombinedTagger:
-    """Learn from labelled documents how to combine the stages of a tagger.
+) -> tuple[Tagger, FittedCombiner | None]:
+    """Learn from labelled documents how to combine the stages of a tagger; returns it with its fitted combiner.
 
-    With fewer than two labelled documents, the tagger is returned unchanged. If the learned combiner is clearly worse
-    in cross-validation, the ranking stays and only confidences are learned. gold: replaces the labels of the documents.
-    judged: a row for each document, with the labels known to be right or wrong; if a row has any, the other labels of
-    this document are no examples. A tagger that was combined by learning keeps that combiner, and more is learned on
-    top of it. Raises ConfigError for a combiner of another package, and as `check_can_learn` does.
+    With fewer than two labelled documents, the tagger is returned unchanged, with None. If the learned combiner is
+    clearly worse in cross-validation, the ranking stays and only confidences are learned. gold: replaces the labels of
+    the documents. judged: a row for each document, with the labels known to be right or wrong; if a row has any, the
+    other labels of this document are no examples. A tagger that was combined by learning keeps that combiner, and more
+    is learned on top of it. Raises ConfigError for a combiner of another package, and as `check_can_learn` does.
     """
     check_can_learn(tagger)
     gold = tagger.vocabulary.gold(documents, unknown="ignore") if gold is None else gold
@@ -89,7 +82,7 @@ def fit(
         config = replace(config, exclude_self=excludes_self(tagger.vocabulary.own(documents), gold))
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
     if len(labelled) < FEWEST:
-        return CombinedTagger(tagger, None)
+        return tagger, None
     richer = with_more_stages(tagger)
     described = describe_corpus(richer, documents, config)
     options = config.combiner
@@ -97,7 +90,7 @@ def fit(
     chosen = with_gold([documents[place] for place in drawn.tolist()], gold.take(drawn), tagger.vocabulary)
     known = judged_only(examples(richer, described, chosen), None if judged is None else judged.take(drawn))
     fitted = fit_combiner(known, options)
-    return CombinedTagger(with_combiner(richer, described, fitted) or with_curve(tagger, fitted.examples), fitted)
+    return with_combiner(richer, described, fitted) or with_curve(tagger, fitted.examples), fitted
 
 
 def check_can_learn(tagger: Tagger) -> None:

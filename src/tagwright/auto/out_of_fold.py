@@ -81,17 +81,11 @@ CANDIDATES = 100
 MANY = 4
 "With at least this many labelled documents per document to score, train on the others only, without folds."
 
-SCARCE = 20
-"If at most one in this many documents was left out, keep what was trained without them: it is as good as a full one."
-
 BATCH = 1024
 "Documents that are encoded at a time."
 
 FEW = 1000
 "Up to this number of labels, one process is faster than several."
-
-RTS_STEPS = 100
-"Batches of 1,024 pairs from which RTS learns: with 400 `auto` was no better on train documents of mdn."
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +127,8 @@ class Folds:
         """
         everything, fold = np.arange(len(self.documents)), "all"
         learned = everything
-        if len(self.parts) == 1 and SCARCE * len(self.scored) <= len(everything):
+        if len(self.parts) == 1 and 20 * len(self.scored) <= len(everything):
+            # so few were left out that what was trained without them is as good as a full one
             learned, fold = np.setdiff1d(everything, self.parts[0]), "fold-0"
         return {name: self._trained(name, everything, learned, fold) for name in IN_THE_SUM if name in names}
 
@@ -188,7 +183,7 @@ class Folds:
 
     def _rts(self) -> Retriever:
         """The encoder of RTS, which reads no labels and is the same in every fold."""
-        training = TrainingConfig(steps=RTS_STEPS, seed=self.seed)
+        training = TrainingConfig(steps=100, seed=self.seed)  # with 400 `auto` was no better on train documents of mdn
         rts = METHODS["rts"]
         config = rts.config(encoder="static", label_pairs=False, training=training)
         stage: Retriever = rts.fit(self.unread, self.labels, config, self.steps.within(RTS)).retrievers["dense"]

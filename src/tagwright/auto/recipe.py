@@ -56,10 +56,6 @@ TRAINED_STAGES_ONLY = 1000
 it takes as long again, and with all labels of mdn and tib even the fixed sum with them was above such a combiner of 300
 documents by 9 points and more; between 300 and 6,000 that was not measured."""
 
-FEWER = 3
-"""Folds of the combiner from `TRAINED_STAGES_ONLY` documents on: two thirds of them are enough to train on, in half the
-time."""
-
 TrainedStage: TypeAlias = Literal["combiner", "svm", "knn", "knn_dense", "depl_cls", "rts"]
 
 Trial: TypeAlias = tuple[Tagger, FittedCombiner]
@@ -275,7 +271,8 @@ def _learned(data: Data, config: Config, until: float) -> Tagger:
     if not names:
         return _untrained(start, data, config, STAGES[0].lacking({"labelled": len(data.labelled)}))
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
-    options = options if len(data.chosen) < TRAINED_STAGES_ONLY else replace(options, folds=FEWER)
+    if len(data.chosen) >= TRAINED_STAGES_ONLY:
+        options = replace(options, folds=3)  # two thirds of them are enough to train on, in half the time
     corpus = 3000 if config.corpus is None else config.corpus
     settings = combine.Config(corpus=corpus, candidates=config.candidates, exclude_self=exclude_self, combiner=options)
     richer = combine.with_more_stages(combine.without_confidence(start))

@@ -14,13 +14,6 @@ from tagwright.tagger import Tagger
 from tagwright.tagger.language_model import LLM_RANKING, with_model
 from tagwright.types import Document, Doubles, Floats, Longs, Run
 
-TRUST = (0.25, 0.5, 1.0, 2.0, 4.0, 100.0)
-"""How many standard deviations of the first scores one of the model's scores counts: the weights that are tried. With
-the last one the order is the model's."""
-
-CLEAR = 2.0
-"Standard errors by which the ranking must be better with the model on documents that did not choose the weight."
-
 
 def learn(
     tagger: Tagger, ranked: Run, gold: Run, documents: Sequence[Document], options: LlmOptions, seed: int = 0
@@ -28,8 +21,8 @@ def learn(
     """Ask the model about some of these documents; keep it if the ranking is clearly better with it, by nDCG@5.
 
     ranked: how the tagger ranks the documents without having seen their labels. The weight is chosen on some of them
-    and measured on the others, fold by fold. Returns the tagger, with the model or without it, its nDCG@5, and what is
-    said of it.
+    and measured on the others, fold by fold: it must be better by two standard errors. Returns the tagger, with the
+    model or without it, its nDCG@5, and what is said of it.
     """
     drawn = np.sort(np.random.default_rng(seed).permutation(len(ranked))[: options.documents])
     ranked, gold = ranked.take(drawn), gold.take(drawn)
@@ -40,7 +33,7 @@ def learn(
     after, best = cross_validated(measured, seed)
     before, count = float(measured[0].mean()), f"{len(drawn):,} labelled documents"
     figures = f"{100 * before:.1f} without {LLM_RANKING} and {100 * after.mean():.1f} with it on {count}"
-    if not best or not better(after, measured[0], CLEAR):
+    if not best or not better(after, measured[0], 2.0):
         return tagger, before, f"nDCG@5 is {figures}: left out, as it is not clearly better"
     final = reranked(ranked, said, tried[best])
     confidence = fit_score_map(final.scores, gold.scores_of(final) > 0, final.rows)
@@ -69,11 +62,12 @@ def cross_validated(measured: Sequence[Doubles], seed: int) -> tuple[Doubles, in
 def _tried(head: Run, said: Floats) -> list[RerankOptions]:
     """The weights that are tried, beginning with none; a point of the model counts the more, the less it varies.
 
-    said: (suggestions,) of the head.
+    Each is how many standard deviations of the first scores one of the model's scores counts. With the last one the
+    order is the model's. said: (suggestions,) of the head.
     """
     named = said[said > 0]
     deviation = float(named.std()) if len(named) else 0.0
     means = np.bincount(head.rows, head.scores, len(head)) / np.maximum(np.diff(head.indptr), 1)
     unit = float((head.scores - means[head.rows]).std()) / deviation if deviation else 0.0
     center = float(named.mean()) if len(named) else 0.0
-    return [RerankOptions(weight=unit * trust, center=center) for trust in (0.0, *TRUST)]
+    return [RerankOptions(weight=unit * trust, center=center) for trust in (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 100.0)]

@@ -2,11 +2,11 @@
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from tagwright.batch.local_processes import Tagged, in_processes
 from tagwright.batch.output_folder import BatchOptions, OutputFolder
@@ -28,29 +28,18 @@ Engine = Callable[[Iterator[Shard]], Iterator[Tagged]]
 "Tags shards and yields them in any order. It reads only a few shards ahead."
 
 
-@dataclass(frozen=True)
-class Share:
-    """The part of the shards that this run tags: shard numbers with number % count == index."""
+def shards_of(text: str) -> range:
+    """The shards that `i/n`, i from 0, stands for: those with number % n == i. Raises ConfigError.
 
-    index: int = 0
-    count: int = 1
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Parse `i/n`, i from 0. Raises ConfigError.
-
-        >>> Share.parse("1/4")
-        Share(index=1, count=4)
-        """
-        index, slash, count = text.partition("/")
-        if not (slash and index.isascii() and index.isdigit() and count.isascii() and count.isdigit()):
-            raise ConfigError(f"--shard {text[:40]}: expected i/n, such as 0/4, the first of four")
-        if not int(index) < int(count):
-            raise ConfigError(f"--shard {text[:40]}: expected i from 0 to n - 1, such as 0/4, the first of four")
-        return cls(int(index), int(count))
-
-    def __contains__(self, number: int) -> bool:
-        return number % self.count == self.index
+    >>> list(shards_of("1/4")[:3])
+    [1, 5, 9]
+    """
+    index, slash, count = text.partition("/")
+    if not (slash and index.isascii() and index.isdigit() and count.isascii() and count.isdigit()):
+        raise ConfigError(f"--shard {text[:40]}: expected i/n, such as 0/4, the first of four")
+    if not int(index) < int(count):
+        raise ConfigError(f"--shard {text[:40]}: expected i from 0 to n - 1, such as 0/4, the first of four")
+    return range(int(index), sys.maxsize, int(count))
 
 
 @dataclass(frozen=True)
@@ -69,30 +58,6 @@ class Summary:
         return (self.documents - self.errors) / self.seconds if self.seconds else 0.0
 
 
-@dataclass(frozen=True)
-class MonitorLog:
-    """The log of a monitor, and the name of the version that tags."""
-
-    path: Path
-    version: str
-
-    def begin(self, model: Path) -> None:
-        """Append the first entry of a saved tagger."""
-        begin(self.path, self.version, read_manifest(model, "tagger").get("training", {}))
-
-    def add(self, tagged: Tagged) -> None:
-        """Append a record of each document of a shard with a line in its run file."""
-        file = DocumentFile(tagged.shard.path)
-        try:
-            documents = {document.id: document for document in file.documents(0, len(file))}
-        finally:
-            file.close()
-        with tagged.suggestions.open(encoding="utf-8") as lines:
-            rows = {row["id"]: row["suggestions"] for row in map(json.loads, lines)}
-        pairs = {id_: [(each["label"], each.get("confidence")) for each in row] for id_, row in rows.items()}
-        append(self.path, [Record.of(documents[id_], self.version, found) for id_, found in pairs.items()])
-
-
 def default_processes() -> int:
     """Half of the processors that this process may use, from one to `MOST_PROCESSES`."""
     return min(MOST_PROCESSES, max(1, usable_cores() // 2))
@@ -103,46 +68,61 @@ def run(
     model: Path,
     output: Path,
     options: BatchOptions,
-    share: Share,
+    share: range,
     *,
     processes: int | None = None,
     ray: str | None = None,
-    log: MonitorLog | None = None,
+    monitor: Path | None = None,
+    version: str = "",
 ) -> Summary:
     """Tag documents in shards; those whose files are whole already are skipped.
 
-    sources: as `open_sources` gives them. ray: the address of a Ray cluster, or "local", in place of processes. log:
-    records the documents. Raises ConfigError and TagwrightError for settings that cannot be, an output that is no
-    batch, one with other settings or one with more shards than the documents fill, and what cannot be written.
+    sources: as `open_sources` gives them. share: the numbers of the shards to tag, see `shards_of`. ray: the address of
+    a Ray cluster, or "local", in place of processes. monitor: a log that records the documents, under the name of the
+    version that tags. Raises ConfigError and TagwrightError for settings that cannot be, an output that is no batch,
+    one with other settings or one with more shards than the documents fill, and what cannot be written.
     """
     if options.format == "parquet":
         require("writing Parquet", "pyarrow")
     if ray is not None:
         require("--ray", "ray")
-    if log is not None and options.format != "jsonl":
+    if monitor and options.format != "jsonl":
         raise ConfigError(f"--monitor reads the files of --format jsonl, got --format {options.format}")
     folder = OutputFolder(output, options.format)
     settings = options.settings(model)
     folder.claim(settings)
     remove_leftovers(output)
-    if log is not None:
-        log.begin(model)
+    if monitor:
+        begin(monitor, version, read_manifest(model, "tagger").get("training", {}))
     engine = _engine(model, settings["model"], options, processes, ray)
     start = time.perf_counter()
     shards = documents = errors = 0
     with scratch_folder() as scratch, bar("tagging", None) as progress:
         cuts = cut(_apart(sources, output), options.shard_size, share.__contains__, scratch)
         finished: list[int] = []
-        for tagged in engine(_unfinished(cuts, folder, share, options.shard_size, finished)):
-            if log is not None:  # first: a shard that is kept is not tagged again after a kill
-                log.add(tagged)
-            errors += folder.keep(tagged.shard, tagged.suggestions, tagged.failed)
-            delete(tagged.suggestions)
-            tagged.shard.remove()
-            shards, documents = shards + 1, documents + tagged.shard.size
-            progress(tagged.shard.size)
+        for shard, suggestions, failed in engine(_unfinished(cuts, folder, share, options.shard_size, finished)):
+            if monitor:  # first: a shard that is kept is not tagged again after a kill
+                _record(monitor, version, shard, suggestions)
+            errors += folder.keep(shard, suggestions, failed)
+            delete(suggestions)
+            shard.remove()
+            shards, documents = shards + 1, documents + shard.size
+            progress(shard.size)
     folder.finish()
     return Summary(shards, len(finished), documents, errors, time.perf_counter() - start)
+
+
+def _record(monitor: Path, version: str, shard: Shard, suggestions: Path) -> None:
+    """Append a record of each document of a shard with a line in its run file to the log."""
+    file = DocumentFile(shard.path)
+    try:
+        documents = {document.id: document for document in file.documents(0, len(file))}
+    finally:
+        file.close()
+    with suggestions.open(encoding="utf-8") as lines:
+        rows = {row["id"]: row["suggestions"] for row in map(json.loads, lines)}
+    pairs = {id_: [(each["label"], each.get("confidence")) for each in row] for id_, row in rows.items()}
+    append(monitor, [Record.of(documents[id_], version, found) for id_, found in pairs.items()])
 
 
 def check_apart(docs: Iterable[str], output: Path) -> None:
@@ -162,7 +142,7 @@ def _apart(sources: Iterable[tuple[str, Iterator[Located]]], output: Path) -> It
 
 
 def _unfinished(
-    shards: Iterator[Shard], folder: OutputFolder, share: Share, size: int, finished: list[int]
+    shards: Iterator[Shard], folder: OutputFolder, share: range, size: int, finished: list[int]
 ) -> Iterator[Shard]:
     """The shards to tag; the numbers of those that are done are added to `finished`.
 

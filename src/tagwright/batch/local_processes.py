@@ -7,10 +7,9 @@ number of processes. A process that is killed costs the shard it was at, which a
 import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tagwright.batch.output_folder import BatchOptions
 from tagwright.batch.shards import Shard, Unread
@@ -32,13 +31,8 @@ NO_CACHE = {"TAGWRIGHT_CACHE_DOCUMENTS": "no"}
 "Vectors of millions of documents would fill the cache, and are not needed again."
 
 
-@dataclass(frozen=True)
-class Tagged:
-    """A shard with its file of suggestions, and the documents that could not be tagged."""
-
-    shard: Shard
-    suggestions: Path
-    failed: list[Unread]
+Tagged: TypeAlias = tuple[Shard, Path, list[Unread]]
+"A shard with its file of suggestions, and the documents that could not be tagged."
 
 
 def in_processes(
@@ -67,7 +61,7 @@ def in_processes(
                     return
                 for answer in wait(at_work, return_when=FIRST_COMPLETED).done:
                     shard, target = at_work.pop(answer)
-                    yield Tagged(shard, target, _failed(shard, answer))
+                    yield shard, target, _failed(shard, answer)
         finally:
             pool.close()
 

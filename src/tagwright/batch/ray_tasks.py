@@ -27,11 +27,6 @@ from tagwright.errors import ConfigError, TagwrightError, one_line_of
 ray: Any = _ray
 "Its types do not know tasks that are made at run time."
 
-KEEPALIVE = "20000"
-"""Milliseconds without a word after which a node is asked whether it is there, and in which it must answer. By default
-Ray waits for five minutes and for two: all that time nothing is tagged where a node has lost its power or its network.
-With these it was a minute at most (benchmarks/results/ray_nodes.json)."""
-
 _folder = contextlib.ExitStack()
 "Of a process that runs tasks, as long as it lives."
 
@@ -65,8 +60,11 @@ def on_ray(shards: Iterator[Shard], model: Path, digest: str, options: BatchOpti
 def _connect(address: str) -> None:
     if address == "local":  # by default Ray takes the lowest priority: beside other work, almost no processor time
         os.environ.setdefault("RAY_worker_niceness", "0")
+    # After 20 s without a word a node is asked whether it is there, and must answer in 20 s. By default Ray waits for
+    # five minutes and for two: all that time nothing is tagged where a node has lost its power or its network. With
+    # these it was a minute at most (benchmarks/results/ray_nodes.json).
     for wait in ("time", "timeout"):
-        os.environ.setdefault(f"RAY_grpc_client_keepalive_{wait}_ms", KEEPALIVE)
+        os.environ.setdefault(f"RAY_grpc_client_keepalive_{wait}_ms", "20000")
     try:
         ray.init(
             address=address,  # "local" starts a cluster, also where one runs or its death left traces
@@ -119,4 +117,4 @@ def _received(shard: Shard, answer: Any) -> Tagged:
         raise TagwrightError(f"{died}; {REMEDY}") from None
     path = shard.path.with_suffix(".suggestions")
     path.write_bytes(suggestions)
-    return Tagged(shard, path, failed)
+    return shard, path, failed

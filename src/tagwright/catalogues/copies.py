@@ -6,10 +6,9 @@ import os
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from tagwright.catalogues import iso2709, marcxml
-from tagwright.catalogues.marcxml import Change, Found
+from tagwright.catalogues.marcxml import Change
 from tagwright.catalogues.subjects import Provenance, Suggested, fields_of, written_before
 from tagwright.core.extras import require
 from tagwright.data.corpus import Corpus
@@ -20,14 +19,6 @@ from tagwright.readers.documents.marc import is_unimarc, split_records
 from tagwright.readers.limits import largest_document, too_large
 from tagwright.readers.lines import open_bytes, replace_bytes
 from tagwright.types import Document
-
-
-class Added(NamedTuple):
-    """Numbers of records of a copy with new subjects, of these subjects, and of those of an earlier copy taken out."""
-
-    records: int
-    subjects: int
-    replaced: int = 0
 
 
 def read_records(path: Path) -> tuple[Corpus, Sequence[int]]:
@@ -54,32 +45,33 @@ def check(path: Path, output: Path) -> str:
     return found
 
 
-def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Provenance) -> Added:
+def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Provenance) -> tuple[int, int, int]:
     """Copy MARC records (ISO 2709 or MARCXML) with the subjects suggested for them, in one step; gzip as the names say.
 
     They replace those that an earlier copy added, so a copy of the copy is equal; subjects that a cataloguer entered
     stay, and are not added again. A record that is damaged or UNIMARC, has no control number or no suggestions, or
-    would get longer than MARC allows is copied as it is; lines of log say so, unless there are no suggestions. Raises
-    ConfigError if the copy is the file itself, InputError for other formats.
+    would get longer than MARC allows is copied as it is; lines of log say so, unless there are no suggestions. Returns
+    the numbers of records with new subjects, of these subjects, and of those of an earlier copy that were taken out.
+    Raises ConfigError if the copy is the file itself, InputError for other formats.
     """
     in_xml = check(path, output) == "marcxml"
     counts, remarks = dict[int, tuple[int, int]](), Remarks(path)  # place -> subjects added, and taken out
 
-    def change(found: Found) -> tuple[set[int], list[Field]]:
-        tags = {field.tag for field in found.fields}
-        if is_unimarc(tags) or not found.number:
-            problem = "is UNIMARC" if found.number else "has no control number (001)"
-            remarks.add(found.place, f"is copied without suggestions: it {problem}")
+    def change(number: str, position: int, before: Sequence[Field]) -> tuple[set[int], list[Field]]:
+        tags = {field.tag for field in before}
+        if is_unimarc(tags) or not number:
+            problem = "is UNIMARC" if number else "has no control number (001)"
+            remarks.add(position, f"is copied without suggestions: it {problem}")
             return set(), []
-        subjects = suggested(found.number, found.place)
+        subjects = suggested(number, position)
         if subjects is None:
             return set(), []
-        earlier = written_before(found.fields)
+        earlier = written_before(before)
         kept, gone = list[Field](), list[Field]()
-        for place, field in enumerate(found.fields):
+        for place, field in enumerate(before):
             (gone if place in earlier else kept).append(field)
         fields = fields_of(subjects, provenance, kept, gone)
-        counts[found.place] = len(fields) // 2, sum(field.tag == "650" for field in gone)
+        counts[position] = len(fields) // 2, sum(field.tag == "650" for field in gone)
         return earlier, fields
 
     with open_bytes(path) as source, replace_bytes(output) as target:
@@ -96,7 +88,7 @@ def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Prove
                     counts.pop(number, None)
     remarks.log()
     added, replaced = ([count[place] for count in counts.values()] for place in (0, 1))
-    return Added(sum(map(bool, added)), sum(added), sum(replaced))
+    return sum(map(bool, added)), sum(added), sum(replaced)
 
 
 def _enriched(chunk: bytes, change: Change, place: int, remarks: Remarks) -> bytes | None:
@@ -108,7 +100,7 @@ def _enriched(chunk: bytes, change: Change, place: int, remarks: Remarks) -> byt
         return chunk
     try:
         number, fields = iso2709.described(record)
-        removed, added = change(Found(number, place, fields))
+        removed, added = change(number, place, fields)
         changed = iso2709.with_changes(record, removed, added) if removed or added else record
         return chunk[: len(chunk) - len(record)] + changed
     except ValueError as error:

@@ -10,18 +10,9 @@ from xml.sax.saxutils import escape, quoteattr
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.limits import largest_document, too_large
 
-
-@dataclass
-class Found:
-    """What is known of a record. place: its number in the file, as reading counts; fields: those of data."""
-
-    number: str = ""
-    place: int = 0
-    fields: list[Field] = field(default_factory=list)
-
-
-Change: TypeAlias = Callable[[Found], tuple[Collection[int], Sequence[Field]]]
-"A record -> the places of fields of data to take out, and the fields to add."
+Change: TypeAlias = Callable[[str, int, Sequence[Field]], tuple[Collection[int], Sequence[Field]]]
+"""Control number of a record, its number in the file, as reading counts, and its fields of data -> the places of those
+to take out, and the fields to add."""
 
 
 def copy_with_changes(source: IO[bytes], target: IO[bytes], change: Change) -> None:
@@ -33,7 +24,7 @@ def copy_with_changes(source: IO[bytes], target: IO[bytes], change: Change) -> N
 
 
 @dataclass(kw_only=True)
-class _Record(Found):
+class _Record:
     """An open element `record`. depth: of it; ends: hundred of a tag -> where its last field ends, in bytes.
 
     spans: where each field of data begins, with the space before it, and ends.
@@ -41,6 +32,9 @@ class _Record(Found):
     """
 
     depth: int
+    number: str = ""
+    place: int = 0
+    fields: list[Field] = field(default_factory=list)
     ends: dict[str, int] = field(default_factory=dict)
     spans: list[tuple[int, int]] = field(default_factory=list)
     indent: bytes = b""
@@ -150,7 +144,7 @@ class _Copier:
 
     def _edit(self, record: _Record) -> None:
         """Note which fields of a record go, and where the new ones come: each behind those of its hundred."""
-        removed, added = self._change(record) if record.place else ((), ())
+        removed, added = self._change(record.number, record.place, record.fields) if record.place else ((), ())
         self._edits += [(*record.spans[place], b"") for place in removed]
         for each in added:
             place = max(end for hundred, end in record.ends.items() if hundred <= each.tag[:1])

@@ -13,7 +13,7 @@ import numpy as np
 
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.corpus_features import NearestDocuments, count_labels, label_properties
-from tagwright.combining.features import Features, StageScores, document_features, features
+from tagwright.combining.features import Features, document_features, features
 from tagwright.combining.pool import CandidatePool
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
@@ -83,10 +83,10 @@ class CandidateFeatures:
     def describe(self, pool: CandidatePool, candidates: Run) -> Features:
         """The features of candidates, as `candidates` gives them."""
         stages = {
-            name: StageScores(
+            name: (
                 stage.score(pool.readings[name], candidates),
                 pool.found.get(name),
-                sparse=stage.distribution != "normal",
+                stage.distribution != "normal",  # 0: it knows nothing of a candidate
             )
             for name, stage in pool.stages.items()
         }

@@ -17,9 +17,6 @@ from tagwright.types import Doubles, Floats, Label, Longs, Mask, places_of
 FREE = 1e3
 "The scale of the base feature, in standard deviations: at this scale the penalty hardly affects its weight."
 
-FLAT = 1e-6
-"Ignore features with a smaller standard deviation among the training candidates."
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logistic:
@@ -113,7 +110,7 @@ def fit_logistic(features: Floats, right: Mask, base: int, penalty: float) -> Lo
         weight[base] = 1.0
         return Logistic(np.zeros(len(weight)), np.ones(len(weight)), weight, 0.0)
     mean, deviation = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
-    flat = deviation < FLAT
+    flat = deviation < 1e-6  # such features are ignored
     deviation = np.where(flat, 1.0, deviation)
     if right.all() or not right.any():
         weight = np.zeros(len(mean))

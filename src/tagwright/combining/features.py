@@ -6,7 +6,7 @@ some labels holds for all. Every stage is a group of columns by being there.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +27,9 @@ FIRST = 5
 "Ranks up to which a stage counts as agreeing."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StageScores:
-    """Features of the candidates from one stage.
-
-    scores: (suggestions,) aligned with them. found: what it found on its own; None: it only scores. sparse: whether 0
-    means that it knows nothing of a candidate.
-    """
-
-    scores: Floats
-    found: Run | None = None
-    sparse: bool = False
+StageScores: TypeAlias = tuple[Floats, Run | None, bool]
+"""What one stage says of the candidates: scores (suggestions,) aligned with them; what it found on its own, None where
+it only scores; whether 0 means that it knows nothing of a candidate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +61,7 @@ def features(
     support: numbers (suggestions,), such as what the nearest documents say of each candidate.
     """
     columns: dict[str, NDArray[np.floating]] = {}
-    for name, stage in {FIXED_SUM: StageScores(candidates.scores), **stages}.items():
+    for name, stage in {FIXED_SUM: (candidates.scores, None, False), **stages}.items():
         columns |= {f"{name}: {what}": column for what, column in _of_stage(candidates, stage).items()}
     columns |= _agreement(columns, stages)
     columns |= {f"neighbours: {name}": column for name, column in support.items()}
@@ -85,7 +77,7 @@ def document_features(
 
     lengths: characters (documents,) of the title, or of the text.
     """
-    runs = {name: stage.found for name, stage in stages.items() if stage.found is not None}
+    runs = {name: found for name, (_, found, _) in stages.items() if found is not None}
     return {
         **{f"{name} length": np.log1p(each, dtype=np.float32) for name, each in lengths.items()},
         **{f"found by {name}": np.log1p(np.diff(run.indptr), dtype=np.float32) for name, run in runs.items()},
@@ -117,12 +109,13 @@ def reciprocal_ranks_within(candidates: Run, scores: NDArray[np.floating], *, sp
 
 
 def _of_stage(candidates: Run, stage: StageScores) -> dict[str, NDArray[np.floating]]:
+    scores, found, sparse = stage
     columns: dict[str, NDArray[np.floating]] = {
-        "score": stage.scores,
-        "standard score": standardised(candidates, stage.scores),
-        "reciprocal rank": reciprocal_ranks_within(candidates, stage.scores, sparse=stage.sparse),
+        "score": scores,
+        "standard score": standardised(candidates, scores),
+        "reciprocal rank": reciprocal_ranks_within(candidates, scores, sparse=sparse),
     }
-    if (found := stage.found) is not None:  # 1 / rank in the list of the retriever, 0 where it did not find it
+    if found is not None:  # 1 / rank in the list of the retriever, 0 where it did not find it
         own = Run(found.indptr, found.labels, reciprocal_ranks_within(found, found.scores))
         columns[OWN] = own.scores_of(candidates)
     return columns
@@ -133,7 +126,7 @@ def _agreement(
 ) -> dict[str, NDArray[np.floating]]:
     """Number of stages with a candidate among their first five, and of retrievers that found it."""
     first = [columns[f"{name}: reciprocal rank"] >= 1 / FIRST for name in stages]
-    found = [columns[f"{name}: {OWN}"] > 0 for name, stage in stages.items() if stage.found is not None]
+    found = [columns[f"{name}: {OWN}"] > 0 for name, (_, run, _) in stages.items() if run is not None]
     masks = {"agreement: stages": first, "agreement: retrievers": found}
     return {name: np.stack(each).sum(axis=0, dtype=np.float32) for name, each in masks.items() if each}
 

@@ -7,8 +7,7 @@ again and again tell a part of it; who knows the number, and says so, gets confi
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -34,21 +33,11 @@ CHARACTERS = 60, 60_000
 """Shorter and longer texts count as these: the model was fitted on texts between them. Characters, as words are longer
 in some languages: the Finnish texts of the fit have as many as the English ones, in fewer words."""
 
-MOST_BITS = 100.0
-"More bits count as this many: the text names the label throughout."
 
-
-@dataclass(frozen=True, slots=True)
-class Coefficients:
-    """A logistic model: one weight for each of `FEATURES`, and the intercept."""
-
-    weights: tuple[float, ...]
-    intercept: float
-
-    def __call__(self, table: Doubles) -> Floats:
-        """(n, features) -> (n,) probabilities."""
-        products = np.ascontiguousarray(table * np.array(self.weights))  # `@` rounds by the number of rows
-        return sigmoid(products.sum(axis=1) + self.intercept).astype(np.float32)
+def logistic(table: Doubles, weights: Sequence[float], intercept: float) -> Floats:
+    """(n, features) -> (n,) probabilities by a logistic model, with a weight for each of `FEATURES`."""
+    products = np.ascontiguousarray(table * np.array(weights))  # `@` rounds by the number of rows
+    return sigmoid(products.sum(axis=1) + intercept).astype(np.float32)
 
 
 def label_free(pool: CandidatePool, run: Run, labels_per_document: float | None = None) -> Floats:
@@ -58,7 +47,7 @@ def label_free(pool: CandidatePool, run: Run, labels_per_document: float | None 
     known.
     """
     table = features(run, named_bits(pool, run), text_lengths(pool), labels_per_document)
-    return shipped("unknown" if labels_per_document is None else "known")(table)
+    return logistic(table, *shipped("unknown" if labels_per_document is None else "known"))
 
 
 def features(
@@ -83,7 +72,7 @@ def features(
             np.log(run.ranks / (labels_per_document or 1.0)),
             zscores(run),
             np.log(np.clip(lengths, *CHARACTERS))[run.rows],
-            np.minimum(bits, MOST_BITS),
+            np.minimum(bits, 100.0),  # with more the text names the label throughout
         ]
     )
 
@@ -101,10 +90,13 @@ def text_lengths(pool: CandidatePool) -> Longs:
 
 
 @cache
-def shipped(labels_per_document: str) -> Coefficients:
-    """The model that comes with Tagwright, for when the number of labels of a document is "known" or "unknown"."""
+def shipped(labels_per_document: str) -> tuple[tuple[float, ...], float]:
+    """The model that comes with Tagwright, for when the number of labels of a document is "known" or "unknown".
+
+    Returns the weights and the intercept, see `logistic`.
+    """
     model = provenance()["models"][labels_per_document]
-    return Coefficients(tuple(model["weights"][name] for name in FEATURES), model["intercept"])
+    return tuple(model["weights"][name] for name in FEATURES), model["intercept"]
 
 
 def provenance() -> Mapping[str, Any]:

@@ -19,9 +19,6 @@ from tagwright.core.saved import read_array, read_manifest, write_arrays, write_
 from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Label, Mask, Run
 
-BIAS = "label: bias"
-"The name of the label bias among the contributions."
-
 
 @dataclass(frozen=True, eq=False)
 class LearnedCombiner(Combiner):
@@ -70,7 +67,7 @@ class LearnedCombiner(Combiner):
         head = self.described.candidates(pool)
         added, _ = self.ranker.contributions(self.described.describe(pool, head))
         added = centred(head, np.column_stack([added, self.bias[head.labels]]))
-        groups = grouped((*self.ranker.names, BIAS), added)
+        groups = grouped((*self.ranker.names, "label: bias"), added)
         first = self.described.first.explain(pool)
         shares, groups[FIXED_SUM] = divided(groups[FIXED_SUM], first.aligned(head) if first else {})
         for name, share in shares.items():

@@ -26,9 +26,6 @@ Gradients: TypeAlias = Callable[[Doubles], tuple[Doubles, Doubles]]
 BLOCK = 1 << 13
 "Rows that are predicted together."
 
-EPSILON = 1e-12
-"A gain up to this is rounding: sums of the same numbers in another order differ as much."
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoostingOptions(Checked):
@@ -304,7 +301,8 @@ def _best_splits(sums: Doubles, options: BoostingOptions, rows: int) -> tuple[Lo
     gain[np.minimum(sizes, members - sizes) < min(options.smallest, rows)] = 0.0
     table = gain.reshape(len(gain), -1)
     column, cut = np.divmod(table.argmax(axis=1), options.bins)
-    return column, np.where(table.max(axis=1) > EPSILON, cut, -1)
+    # up to 1e-12 a gain is rounding: sums of the same numbers in another order differ as much
+    return column, np.where(table.max(axis=1) > 1e-12, cut, -1)
 
 
 def _cuts(column: Floats, bins: int) -> Floats:

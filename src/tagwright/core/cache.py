@@ -33,7 +33,6 @@ _log = logging.getLogger(__name__)
 
 _NAME = "tagwright-cache"
 _FILE = rf"{_NAME}-[0-9a-f]{{32}}\.file"
-_OURS = re.compile(rf"{_NAME}\.sqlite(-wal|-shm|-journal)?|{_FILE}|\.{_FILE}\.(lock|tmp[0-9a-f]{{8}})")
 _SPARED = 0.75  # share of the limit to which the cache is reduced, so that not every write has to check
 _HOUR = 3600  # the time of last use is written at most once in an hour
 
@@ -212,8 +211,9 @@ class Cache:
             self._usable = False
 
     def _ours(self) -> list[Path]:
+        names = rf"{_NAME}\.sqlite(-wal|-shm|-journal)?|{_FILE}|\.{_FILE}\.(lock|tmp[0-9a-f]{{8}})"
         try:
-            return [path for path in self.folder.iterdir() if _OURS.fullmatch(path.name)]
+            return [path for path in self.folder.iterdir() if re.fullmatch(names, path.name)]
         except OSError:
             return []
 

@@ -13,10 +13,6 @@ INTERRUPTED = 130
 SOME_FAILED = 3
 "The exit code where a command has done its work, but without some documents that could not be read or tagged."
 
-_OBEYED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters but tab and line end; separators that end lines; what overrides the direction of text, so that
-it reads otherwise than it is; halves of characters, which are how Python writes bytes of file names."""
-
 _MARK = "background:#ffe58a;color:#1b1b1b"
 
 FIRST = 5
@@ -44,7 +40,10 @@ def escaped(text: str) -> str:
     >>> escaped("\x1b[31mred \u202egnp.exe")
     '\\u001b[31mred \\u202egnp.exe'
     """
-    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    # Control characters but tab and line end; separators that end lines; what overrides the direction of text, so that
+    # it reads otherwise than it is; halves of characters, which are how Python writes bytes of file names.
+    obeyed = "[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    return re.sub(obeyed, lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def for_programs(text: str) -> str:

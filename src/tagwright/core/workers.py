@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from tagwright.errors import TagwrightError, one_line_of
 
@@ -41,10 +41,6 @@ class WorkerError(TagwrightError):
 
 class WorkerDied(WorkerError):  # noqa: N818  (it says what has happened)
     """The process of a worker has ended."""
-
-
-class WorkerTimeout(WorkerDied):
-    """A program took too long, and was ended."""
 
 
 class Worker:
@@ -162,20 +158,14 @@ class Pool:
             return worker
 
 
-class Finished(NamedTuple):
-    """A program that has ended. printed: on standard output; said: the end of its standard error; code: of its exit."""
-
-    printed: bytes
-    said: str
-    code: int
-
-
-def run(arguments: Sequence[str], *, folder: Path, seconds: float, memory: int = 0, most: int) -> Finished:
-    """Run Python with these arguments, in limits, and say what it printed.
+def run(
+    arguments: Sequence[str], *, folder: Path, seconds: float, memory: int = 0, most: int
+) -> tuple[bytes, str, int]:
+    """Run Python with these arguments, in limits: its standard output, the end of its standard error, its exit code.
 
     folder: where it runs, and where its messages are kept meanwhile. memory: limit of the address space in bytes, where
     the system has one. most: bytes of output after which it is ended; one more than these is then returned. Raises
-    WorkerTimeout after `seconds`, WorkerDied if it cannot be started.
+    TimeoutError after `seconds`, WorkerDied if it cannot be started.
     """
     late = threading.Event()
     with (folder / ".messages").open("w+b") as messages:
@@ -199,9 +189,9 @@ def run(arguments: Sequence[str], *, folder: Path, seconds: float, memory: int =
             if process.returncode is None:
                 _kill(process)
         if late.is_set():
-            raise WorkerTimeout(f"took more than {seconds:.0f} s")
+            raise TimeoutError(f"took more than {seconds:.0f} s")
         messages.seek(-min(messages.seek(0, os.SEEK_END), 10_000), os.SEEK_END)
-        return Finished(printed, messages.read().decode("utf-8", "replace").rstrip(), process.returncode)
+        return printed, messages.read().decode("utf-8", "replace").rstrip(), process.returncode
 
 
 def usable_cores() -> int:

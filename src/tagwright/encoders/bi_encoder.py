@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -42,17 +42,8 @@ EncoderModel: TypeAlias = "SentenceTransformer | TokenTable"
 _log = logging.getLogger(__name__)
 
 
-class Forward(Protocol):
-    """Computes vectors: `Transformer`, `TokenTable`, or for any model `General`."""
-
-    @property
-    def dim(self) -> int:
-        """Length of a vector."""
-        ...
-
-    def __call__(self, texts: Sequence[str], done: Callable[[int], object], role: Role | None) -> Floats:
-        """(texts, dim) vectors of any norm; `done` is told how many texts were encoded since the last time."""
-        ...
+Forward: TypeAlias = Transformer | TokenTable | General
+"What computes vectors, of any norm; general for models that nothing else can read."
 
 
 class BiEncoder:

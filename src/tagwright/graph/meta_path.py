@@ -12,8 +12,7 @@ have them. Short names of the published experiments (PRP, PAAP, ...) and P(AA)P 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import NoReturn, TypeAlias
 
 from tagwright.errors import ConfigError
 
@@ -33,23 +32,15 @@ CITATION_PATHS = {
 }
 "Short names of the published experiments, R being a reference; those over fields (PAP, PAVP) follow a rule."
 
-USUAL = {"A": "author", "V": "venue"}
-"The letters of the papers, which take precedence over other fields with this prefix."
-
-_FIELD_PATH = re.compile(r"P(\()?([A-OQ-Z]+)(?(1)\))P")
 _TOKEN = re.compile(r'\s*(?:(?P<link>->|<-|-)|(?P<sign>[(),])|"(?P<quoted>[^"]+)"|(?P<name>[^\s"(),<>-]+))')
 
 
-@dataclass(frozen=True, slots=True)
-class MetaPath:
-    """A meta-path or meta-graph (MICoL Def. 2.2 and 2.3) between two documents.
+MetaPath: TypeAlias = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
+"""A meta-path or meta-graph (MICoL Def. 2.2 and 2.3) between two documents: nodes and links.
 
-    nodes: the node types along it, DOCUMENT or a field; several in one position are different nodes that all join the
-    same two documents. links: one of "->", "<-", "-" between consecutive positions.
-    """
-
-    nodes: tuple[tuple[str, ...], ...]
-    links: tuple[str, ...]
+Nodes are the node types along it, DOCUMENT or a field; several in one position are different nodes that all join the
+same two documents. Links are "->", "<-" or "-", one between consecutive positions.
+"""
 
 
 def parse(expression: str, fields: Sequence[str]) -> MetaPath:
@@ -57,9 +48,9 @@ def parse(expression: str, fields: Sequence[str]) -> MetaPath:
 
     Raises ConfigError, pointing at the character, when the expression is malformed or needs a field the data lack.
 
-    >>> parse("P-(A,V)-P", ["author", "venue"]).nodes
+    >>> parse("P-(A,V)-P", ["author", "venue"])[0]
     (('P',), ('author', 'venue'), ('P',))
-    >>> parse("PRP", ["reference"]).links
+    >>> parse("PRP", ["reference"])[1]
     ('->', '<-')
     """
     return _Parser(_spelled_out(expression), fields).path()
@@ -86,18 +77,14 @@ def _quoted(name: str) -> str:
 
 def _spelled_out(expression: str) -> str:
     expression = expression.strip()
-    if expression not in CITATION_PATHS and (match := _FIELD_PATH.fullmatch(expression)):
+    if expression not in CITATION_PATHS and (match := re.fullmatch(r"P(\()?([A-OQ-Z]+)(?(1)\))P", expression)):
         return f"P-({','.join(match[2])})-P"
     return CITATION_PATHS.get(expression, expression)
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    start: int
-
-
 class _Parser:
+    """Reads the tokens of an expression: kind, text, and the place of its first character."""
+
     def __init__(self, expression: str, fields: Sequence[str]) -> None:
         self.expression = expression
         self.fields = fields
@@ -111,14 +98,15 @@ class _Parser:
         if nodes[0] != (DOCUMENT,):
             self._fail("a meta-path starts with a document, P", start)
         while self.position < len(self.tokens):
-            token = self._take("link", "expected ->, <- or -")
+            link, at = self._take("link", "expected ->, <- or -")
             start = self._next_start()
-            links.append(token.text)
+            links.append(link)
             nodes.append(self._place())
-            self._check_step(nodes[-2], token, nodes[-1])
+            if problem := self._problem(nodes[-2], link, nodes[-1]):
+                self._fail(problem, at)
         if nodes[-1] != (DOCUMENT,) or not links:
             self._fail("a meta-path ends with a document, P, as in P-A-P", start)
-        return MetaPath(tuple(nodes), tuple(links))
+        return tuple(nodes), tuple(links)
 
     def _place(self) -> tuple[str, ...]:
         """Read type | "(" type ("," type)* ")"."""
@@ -132,58 +120,61 @@ class _Parser:
         return tuple(types)
 
     def _type(self) -> str:
-        token = self._take("name", "expected P or the name of a field")
-        name = token.text
+        name, start = self._take("name", "expected P or the name of a field")
         if name == DOCUMENT:
             return DOCUMENT
-        exact = [field for field in (name, USUAL.get(name, name)) if field in self.fields]
+        usual = {"A": "author", "V": "venue"}.get(name, name)  # the letters of the papers precede other fields
+        exact = [field for field in (name, usual) if field in self.fields]
         fitting = exact[:1] or [field for field in self.fields if field.casefold().startswith(name.casefold())]
         if not fitting:
-            self._fail(f'no field starts with "{name}"; {self._data()}', token.start)
+            self._fail(f'no field starts with "{name}"; {self._data()}', start)
         if len(fitting) > 1:
-            self._fail(f'"{name}" may be {" or ".join(fitting)}; write the one meant in full', token.start)
+            self._fail(f'"{name}" may be {" or ".join(fitting)}; write the one meant in full', start)
         if fitting[0] in EDGE_FIELDS:
-            self._fail(f'{fitting[0]} joins documents: write -> for "cites" and <- for "is cited by"', token.start)
+            self._fail(f'{fitting[0]} joins documents: write -> for "cites" and <- for "is cited by"', start)
         return fitting[0]
 
-    def _check_step(self, before: tuple[str, ...], link: _Token, after: tuple[str, ...]) -> None:
+    def _problem(self, before: tuple[str, ...], link: str, after: tuple[str, ...]) -> str:
+        """What is wrong with a step, or ""."""
         documents = [set(types) == {DOCUMENT} for types in (before, after)]
         if len(before) > 1 and len(after) > 1:
-            self._fail("a bracket must be between two single P", link.start)
+            return "a bracket must be between two single P"
         if any(DOCUMENT in types and len(set(types)) > 1 for types in (before, after)):
-            self._fail("P and a field cannot be in one bracket", link.start)
-        if link.text == "-" and all(documents):
-            self._fail('between documents write -> for "cites" or <- for "is cited by"', link.start)
-        if link.text == "-" and not ((DOCUMENT,) in (before, after) and any(documents)):
-            self._fail("fields are joined only through a document, as in P-A-P-V-P", link.start)
-        if link.text != "-" and not all(documents):
-            self._fail(f'"{link.text}" joins documents; write - between P and a field', link.start)
-        if link.text != "-" and not set(EDGE_FIELDS) & set(self.fields):
-            self._fail(f"no reference or citation field; {self._data()}", link.start)
+            return "P and a field cannot be in one bracket"
+        if link == "-" and all(documents):
+            return 'between documents write -> for "cites" or <- for "is cited by"'
+        if link == "-" and not ((DOCUMENT,) in (before, after) and any(documents)):
+            return "fields are joined only through a document, as in P-A-P-V-P"
+        if link != "-" and not all(documents):
+            return f'"{link}" joins documents; write - between P and a field'
+        if link != "-" and not set(EDGE_FIELDS) & set(self.fields):
+            return f"no reference or citation field; {self._data()}"
+        return ""
 
     def _data(self) -> str:
         if not self.fields:
             return "the documents have no metadata, so no meta-path is possible"
         return f"the documents have {', '.join(self.fields)}, which allow {', '.join(possible(self.fields))}"
 
-    def _tokens(self) -> list[_Token]:
-        tokens, end, text = list[_Token](), 0, self.expression
+    def _tokens(self) -> list[tuple[str, str, int]]:
+        tokens, end, text = list[tuple[str, str, int]](), 0, self.expression
         while end < len(text):
             match = _TOKEN.match(text, end)
             if match is None:
                 start = end + len(text[end:]) - len(text[end:].lstrip())
                 self._fail(f'unexpected "{text[start]}"', start)
             kind = match.lastgroup or ""
-            tokens.append(_Token(kind, match[kind], match.start(kind)))
+            tokens.append((kind, match[kind], match.start(kind)))
             end = match.end()
         return tokens
 
-    def _take(self, kind: str, expected: str) -> _Token:
-        token = self.tokens[self.position] if self.position < len(self.tokens) else None
-        if token is None or token.kind not in {kind, "quoted" if kind == "name" else kind}:
+    def _take(self, kind: str, expected: str) -> tuple[str, int]:
+        """Text and place of the next token, which must be of this kind."""
+        is_kind, text, start = self.tokens[self.position] if self.position < len(self.tokens) else ("", "", 0)
+        if is_kind not in {kind, "quoted" if kind == "name" else kind}:
             self._fail(expected, self._next_start())
         self.position += 1
-        return token
+        return text, start
 
     def _accept(self, sign: str) -> bool:
         is_next = self.position < len(self.tokens) and self.tokens[self.position][:2] == ("sign", sign)
@@ -191,7 +182,7 @@ class _Parser:
         return is_next
 
     def _next_start(self) -> int:
-        return self.tokens[self.position].start if self.position < len(self.tokens) else len(self.expression)
+        return self.tokens[self.position][2] if self.position < len(self.tokens) else len(self.expression)
 
     def _fail(self, problem: str, start: int) -> NoReturn:
         raise ConfigError(f'meta-path "{self.expression}", character {start + 1}: {problem}')

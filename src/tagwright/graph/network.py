@@ -16,7 +16,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
@@ -30,12 +30,8 @@ MEASURED_WALKS = 1e8
 "Walks that `coverage` follows: a few seconds of work."
 
 
-class Hub(NamedTuple):
-    """A node that many documents reach with the first step of a meta-path: its type, its name, their number."""
-
-    type: str
-    name: str
-    documents: int
+Hub: TypeAlias = tuple[str, str, int]
+"A node that many documents reach with the first step of a meta-path: its type, its name, their number."
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +155,11 @@ class Graph:
 
     def _legs(self, path: MetaPath) -> list[Relation | Bracket]:
         legs = list[Relation | Bracket]()
-        for place, link in enumerate(path.links):
-            starts, types = path.nodes[place : place + 2]
+        nodes, links = path
+        for place, link in enumerate(links):
+            starts, types = nodes[place : place + 2]
             if len(types) > 1:
-                legs.append(self._bracket(link, types, path.links[place + 1]))
+                legs.append(self._bracket(link, types, links[place + 1]))
             elif len(starts) == 1:
                 legs.append(self._relation(starts[0], link, types[0]))
         return [*legs[:-1], legs[-1].into(self.documents)]
@@ -181,11 +178,12 @@ class Graph:
 
     def _hubs(self, path: MetaPath) -> tuple[Hub, ...]:
         hubs = list[Hub]()
-        for type_ in dict.fromkeys(path.nodes[1]):
-            to_documents = self._relation(DOCUMENT, path.links[0], type_).reverse.into(self.documents)
+        nodes, links = path
+        for type_ in dict.fromkeys(nodes[1]):
+            to_documents = self._relation(DOCUMENT, links[0], type_).reverse.into(self.documents)
             counts = np.diff(to_documents.forward.indptr)
             top = np.argsort(-counts, kind="stable")[:3].tolist()
-            hubs += [Hub(type_, self._names[type_][node], int(counts[node])) for node in top if counts[node]]
+            hubs += [(type_, self._names[type_][node], int(counts[node])) for node in top if counts[node]]
         return tuple(hubs)
 
 

@@ -13,8 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from tagwright.core.cache import user_cache
@@ -69,13 +69,6 @@ class Request:
         return (len(self.instructions) + len(self.text)) // CHARACTERS + self.answer
 
 
-class Reply(NamedTuple):
-    """The text of an answer, and the tokens of both; None where the server does not say."""
-
-    text: str
-    tokens: int | None
-
-
 class NoAnswerError(Exception):
     """A call without an answer.
 
@@ -87,31 +80,18 @@ class NoAnswerError(Exception):
         self.again, self.server = again, server or again
 
 
-@dataclass
-class Used:
-    """What was used of the budget so far.
-
-    began: when the first call was made, by `time.monotonic`; None before it. failures: one after the other. silent: no
-    call before this time.
-    """
-
-    calls: int = 0
-    tokens: int = 0
-    began: float | None = None
-    failures: int = 0
-    silent: float = 0.0
-
-
 class Client:
     """A language model at an address. Threads may share it; all of them together make `parallel` calls at a time.
 
-    key: sent as a bearer token. delay: seconds before a call is repeated the first time. Raises ConfigError for an
-    address that is not of HTTP.
+    key: sent as a bearer token. delay: seconds before a call is repeated the first time. calls, tokens: used of the
+    budget so far. Raises ConfigError for an address that is not of HTTP.
     """
 
     def __init__(self, address: str, key: str, options: LlmOptions, delay: float = 1.0) -> None:
         require("a language model", "httpx")
-        self.options, self.used, self._delay = options, Used(), delay
+        self.options, self._delay, self.calls, self.tokens = options, delay, 0, 0
+        self._began: float | None = None  # when the first call was made, by `time.monotonic`
+        self._failures, self._silent = 0, 0.0  # failures one after the other; no call before this time
         self._address, self._key = _checked(address), key
         self._lock, self._slots = threading.Lock(), threading.BoundedSemaphore(options.parallel)
 
@@ -148,7 +128,7 @@ class Client:
 
     def _run(self, call: Callable[[int], None], places: Sequence[int], tokens: int) -> None:
         """Make the calls side by side, and show what they cost. The first of many is made alone, to see how long."""
-        before, started, side_by_side = replace(self.used), time.monotonic(), self.options.parallel
+        before, started, side_by_side = (self.calls, self.tokens), time.monotonic(), self.options.parallel
         if many := len(places) >= MANY:
             call(places[0])
             seconds = (time.monotonic() - started) * len(places) / side_by_side
@@ -162,7 +142,7 @@ class Client:
         finally:
             pool.shutdown(cancel_futures=True)
         if many:
-            calls, tokens = self.used.calls - before.calls, self.used.tokens - before.tokens
+            calls, tokens = self.calls - before[0], self.tokens - before[1]
             note(f"language model: {calls:,} calls, {tokens:,} tokens, {time.monotonic() - started:.0f} s")
 
     def _call(self, request: Request) -> str:
@@ -170,16 +150,16 @@ class Client:
         for attempt in range(self.options.retries + 1):
             with self._slots:
                 self._reserve(request.tokens)
-                reply, failed = None, False
+                tokens, failed = None, False
                 try:
-                    reply = self._post(request)
-                    return reply.text
+                    text, tokens = self._post(request)
+                    return text
                 except NoAnswerError as error:
                     failed = error.server
                     if not error.again or attempt == self.options.retries:
                         raise
                 finally:
-                    self._settle(request.tokens, reply, failed=failed)
+                    self._settle(request.tokens, tokens, failed=failed)
             time.sleep(self._delay * 2**attempt)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -187,29 +167,31 @@ class Client:
         """Count a call before it is made, so that calls side by side stay within the budget. Raises NoAnswerError."""
         options, now = self.options, time.monotonic()
         with self._lock:
-            used = self.used
             spent = {
-                "calls": options.calls is not None and used.calls >= options.calls,
-                "tokens": options.tokens is not None and used.tokens + tokens > options.tokens,
-                "seconds": options.seconds is not None and now - (used.began or now) >= options.seconds,
+                "calls": options.calls is not None and self.calls >= options.calls,
+                "tokens": options.tokens is not None and self.tokens + tokens > options.tokens,
+                "seconds": options.seconds is not None and now - (self._began or now) >= options.seconds,
             }
             if over := next((name for name, is_over in spent.items() if is_over), None):
                 raise NoAnswerError(f"the budget of {over} is used up: llm.{over}={getattr(options, over):g}")
-            if now < used.silent:
+            if now < self._silent:
                 raise NoAnswerError("the server failed repeatedly")
-            used.calls, used.tokens, used.began = used.calls + 1, used.tokens + tokens, used.began or now
+            self.calls, self.tokens, self._began = self.calls + 1, self.tokens + tokens, self._began or now
 
-    def _settle(self, reserved: int, reply: Reply | None, *, failed: bool) -> None:
+    def _settle(self, reserved: int, tokens: int | None, *, failed: bool) -> None:
         """Correct what was reserved by what was used, and count failures."""
         with self._lock:
-            if reply and reply.tokens is not None:
-                self.used.tokens += reply.tokens - reserved
-            self.used.failures = self.used.failures + 1 if failed else 0
-            if self.used.failures >= FAILURES:
-                self.used.failures, self.used.silent = 0, time.monotonic() + PAUSE
+            if tokens is not None:
+                self.tokens += tokens - reserved
+            self._failures = self._failures + 1 if failed else 0
+            if self._failures >= FAILURES:
+                self._failures, self._silent = 0, time.monotonic() + PAUSE
 
-    def _post(self, request: Request) -> Reply:
-        """One call. Raises NoAnswerError. What the server says of an error is not shown: it may repeat the document."""
+    def _post(self, request: Request) -> tuple[str, int | None]:
+        """One call, see `_reply`. Raises NoAnswerError.
+
+        What the server says of an error is not shown: it may repeat the document.
+        """
         import httpx
 
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
@@ -324,8 +306,11 @@ def _checked(address: str) -> str:
     return address.rstrip("/")
 
 
-def _reply(body: bytes) -> Reply:
-    """The text of a chat completion; a refusal is an empty one. Raises NoAnswerError for anything else."""
+def _reply(body: bytes) -> tuple[str, int | None]:
+    """The text of a chat completion, and the tokens of request and answer; None where the server does not say.
+
+    A refusal is an empty text. Raises NoAnswerError for anything else.
+    """
     try:
         completion = json.loads(body)
         text = completion["choices"][0]["message"]["content"]
@@ -337,4 +322,4 @@ def _reply(body: bytes) -> Reply:
         raise NoAnswerError("an answer is no chat completion")
     counted = [each for each in tokens if isinstance(each, int) and 0 <= each < 1 << 31]
     text = (text or "").encode("utf-8", "replace").decode()
-    return Reply(text, sum(counted) if len(counted) == len(tokens) else None)
+    return text, sum(counted) if len(counted) == len(tokens) else None

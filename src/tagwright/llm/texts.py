@@ -8,15 +8,12 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.text.words import clean
 from tagwright.types import Label
 
-DESCRIPTION = 200
-"Characters of a label's description that are sent."
-
 
 def describe(labels: Sequence[Label], place: int) -> dict[str, str]:
     """The name of a label, the path to it, and its description, cut."""
     label = labels[place]
     path = labels.path(place) if isinstance(labels, Vocabulary) else (label.name,)
-    parts = {"path": " > ".join(path[:-1]), "description": label.description[:DESCRIPTION]}
+    parts = {"path": " > ".join(path[:-1]), "description": label.description[:200]}
     return {"name": label.name, **{name: text for name, text in parts.items() if text}}
 
 

@@ -98,34 +98,18 @@ class Monitor:
 
     def _look(self, at: int, window: Sequence[Record]) -> Iterator[tuple[Signal, Look]]:
         if at >= self.starts("language"):
-            yield "language", _language(at, window, self.languages or self._summary.languages)
+            yield "language", _language(at, window, self.languages or Counter(each.language for each in self._first))
         if at >= self.starts("label"):
-            yield "label", _label(at, window, self._summary)
-            if self._summary.confident:
-                yield "unsure", _unsure(at, window, self._summary)
-                yield "confidence", _confidence(at, window, self._summary)
+            labels, confidences = self._summary
+            yield "label", _label(at, window, labels)
+            if any(record.confidences for record in self._first):
+                yield "unsure", _unsure(at, window, sum(map(_is_unsure, self._first)))
+                yield "confidence", _confidence(at, window, confidences)
 
     @cached_property
-    def _summary(self) -> "_Summary":
-        """Of the first documents, once all of them are there."""
-        first = self._first
-        return _Summary(
-            Counter(record.language for record in first),
-            _label_counts(first),
-            sum(map(_is_unsure, first)),
-            [*map(_mean_confidence, first)],
-            any(record.confidences for record in first),
-        )
-
-
-class _Summary(NamedTuple):
-    """What the last documents are compared with. unsure: how many have no likely label."""
-
-    languages: Counter[str]
-    labels: Counter[str]
-    unsure: int
-    confidences: list[float]
-    confident: bool
+    def _summary(self) -> tuple[Counter[str], list[float]]:
+        """Labels and confidences of the first documents, once all of them are there."""
+        return _label_counts(self._first), [*map(_mean_confidence, self._first)]
 
 
 def _language(at: int, window: Sequence[Record], before: Mapping[str, int]) -> Look:
@@ -135,22 +119,22 @@ def _language(at: int, window: Sequence[Record], before: Mapping[str, int]) -> L
     return Look(at, now[main] / len(window), before[main] / others, *change)
 
 
-def _label(at: int, window: Sequence[Record], first: _Summary) -> Look:
+def _label(at: int, window: Sequence[Record], first: Counter[str]) -> Look:
     now = _label_counts(window)
-    value, before = max(now.values(), default=0) / len(window), max(first.labels.values(), default=0) / FIRST
+    value, before = max(now.values(), default=0) / len(window), max(first.values(), default=0) / FIRST
     if not now:
         return Look(at, value, before, 1.0)
-    return Look(at, value, before, *most_changed(now, len(window), first.labels, FIRST, rises=True))
+    return Look(at, value, before, *most_changed(now, len(window), first, FIRST, rises=True))
 
 
-def _unsure(at: int, window: Sequence[Record], first: _Summary) -> Look:
-    p, _, before, now = most_changed({"": sum(map(_is_unsure, window))}, len(window), {"": first.unsure}, FIRST)
+def _unsure(at: int, window: Sequence[Record], first: int) -> Look:
+    p, _, before, now = most_changed({"": sum(map(_is_unsure, window))}, len(window), {"": first}, FIRST)
     return Look(at, now, before, p)
 
 
-def _confidence(at: int, window: Sequence[Record], first: _Summary) -> Look:
+def _confidence(at: int, window: Sequence[Record], first: Sequence[float]) -> Look:
     now = [*map(_mean_confidence, window)]
-    return Look(at, fmean(now), fmean(first.confidences), ranks_differ(now, first.confidences))
+    return Look(at, fmean(now), fmean(first), ranks_differ(now, first))
 
 
 def _label_counts(records: Sequence[Record]) -> Counter[str]:

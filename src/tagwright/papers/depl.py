@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -57,37 +57,30 @@ if TYPE_CHECKING:
 S = TypeVar("S", Linear, DescriptionRetriever)
 
 
-class Recipe(NamedTuple):
-    """How one kind of encoder is trained, first as a classifier, then as a dual encoder. sampled: labels of a batch.
+Rates: TypeAlias = tuple[float, float]
+"The learning rates of poolers and of classifier weights, relative to the encoder's (A.1.3)."
 
-    rates: the learning rates of poolers and of classifier weights, relative to the encoder's (A.1.3).
-    """
+Recipe: TypeAlias = tuple[TrainingPlan, Rates, TrainingPlan, Rates, int]
+"How one kind of encoder is trained, first as a classifier, then as a dual encoder; last the labels of a batch."
 
-    classifier: TrainingPlan
-    classifier_rates: tuple[float, float]
-    dual: TrainingPlan
-    dual_rates: tuple[float, float]
-    sampled: int
-
-
-TRANSFORMER = Recipe(
+TRANSFORMER: Recipe = (
     TrainingPlan(batch=32, epochs=10, learning_rate=5e-5, dropout="all", clip=1e3, validation=0.0),
     (2.0, 40.0),
     TrainingPlan(batch=32, epochs=10, learning_rate=1e-5, dropout="all", clip=1e3, validation=0.0),
     (10.0, 10.0),
-    sampled=500,
+    500,
 )
 """A.1.3: rates 5e-5, 1e-4 and 2e-3 for the classifier, then 1e-5 and 1e-4, here of AdamW with warm-up and decay, the
 usual way to train a BERT. Epochs, batch and optimiser are not given there. Gradients are those of a sum over labels,
 and so is the length to which they are cut. No documents are for validation: the epochs are few, and a label with one
 document would lose it."""
 
-STATIC = Recipe(
+STATIC: Recipe = (
     TrainingPlan(batch=256, epochs=4, learning_rate=1e-2, weight_decay=0.1, dropout="off", clip=1e3, validation=0.0),
     (1.0, 3.0),
     TrainingPlan(batch=256, epochs=3, learning_rate=5e-3, weight_decay=0.1, dropout="off", clip=1e3, validation=0.0),
     (1.0, 3.0),
-    sampled=3072,
+    3072,
 )
 """For a static encoder, whose vectors move only with the texts that hold a token: hence the rate. A larger batch with
 more labels is faster. Rates and epochs were chosen by nDCG@5 on validation documents. Clipping would only act while the
@@ -234,11 +227,11 @@ def _learn(
     """
     from tagwright.training.loop import train
 
-    recipe, own, seed, words = config.recipe, config.training, config.training.seed, keywords or {}
-    first = config.is_classifier
+    own, seed, words = config.training, config.training.seed, keywords or {}
+    first, recipe = config.is_classifier, config.recipe
     model = encoder((start.documents if start else untrained(config)).model)
     texts = [] if first else label_texts(labels, words, config.options, tokenizer_of(model))
-    size = config.sampled_labels or recipe.sampled
+    size = config.sampled_labels or recipe[-1]
     sampler = LabelSampler(gold, gold.top(0) if hard is None else hard, len(labels), size, seed)
     heads = Heads.start(
         width(model),
@@ -252,7 +245,7 @@ def _learn(
     if start:
         heads.init_from(*_learnt(start))
     pairs = labelled_documents(documents, gold, seed=seed)
-    plan, rates = (recipe.classifier, recipe.classifier_rates) if first else (recipe.dual, recipe.dual_rates)
+    plan, rates = recipe[:2] if first else recipe[2:4]
     has_documents = np.bincount(seen.labels, minlength=len(labels)) > 0
     apart = config.apart if config.variant == "depl_cls" else True
     objective = DualEncoder(heads, sampler, texts, rates, has_documents, apart, _pooling(config))

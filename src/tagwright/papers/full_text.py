@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -58,15 +58,11 @@ class FullTextOptions(Checked):
             raise ConfigError("unit_paragraphs is false, which is for means; aggregate is best, which compares cosines")
 
 
-class Paragraphs(NamedTuple):
-    """Encoded documents.
+Paragraphs: TypeAlias = tuple[Floats, Longs]
+"""Encoded documents: vectors (paragraphs, dim) of norm 1, and (documents + 1,) the rows of each document.
 
-    vectors: (paragraphs, dim) of norm 1; indptr: (documents + 1,) the rows of each document. After aggregation, a
-    document has one vector, or none if it has no text.
-    """
-
-    vectors: Floats
-    indptr: Longs
+After aggregation, a document has one vector, or none if it has no text.
+"""
 
 
 class FullText(Retriever):
@@ -87,35 +83,37 @@ class FullText(Retriever):
     def read(self, documents: Sequence[Document]) -> Paragraphs:
         """Encode the paragraphs and aggregate them (Eq. 6); where aggregate is best, keep the vector of each."""
         parts = [self._read(documents[start : start + BATCH]) for start in range(0, len(documents), BATCH)]
-        sizes = [np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)]
-        vectors = [np.zeros((0, self.dense.encoder.dim), np.float32), *(part.vectors for part in parts)]
-        return Paragraphs(np.concatenate(vectors), np.cumsum(np.concatenate(sizes)))
+        sizes = [np.zeros(1, np.int64), *(np.diff(indptr) for _, indptr in parts)]
+        vectors = [np.zeros((0, self.dense.encoder.dim), np.float32), *(own for own, _ in parts)]
+        return np.concatenate(vectors), np.cumsum(np.concatenate(sizes))
 
     def find(self, reading: Paragraphs) -> Run:
         """Return the k labels of highest score of each document; none for a document without text.
 
         Where aggregate is best, a label must be among the k nearest of at least one paragraph.
         """
-        near = self.dense.nearest(reading.vectors)
-        near = Run(near.indptr[reading.indptr], near.labels, near.scores)
+        vectors, indptr = reading
+        near = self.dense.nearest(vectors)
+        near = Run(near.indptr[indptr], near.labels, near.scores)
         if self.options.aggregate != "best":
             return near.rescored(self.score(reading, near))  # as `Dense.find`
         width = len(self.dense.labels)
         rows, labels = np.divmod(np.unique(near.keys(width)), width)
-        pool = Run.of(np.searchsorted(rows, np.arange(len(reading.indptr))), labels, np.zeros(len(labels)))
+        pool = Run.of(np.searchsorted(rows, np.arange(len(indptr))), labels, np.zeros(len(labels)))
         return pool.rescored(self.score(reading, pool)).top(self.dense.options.k)
 
     def score(self, reading: Paragraphs, candidates: Run) -> Floats:
         """Return (suggestions,) scores: FuTex Eq. 7, or the mean cosine of the best paragraphs; 0 without text."""
+        vectors, indptr = reading
         if self.options.aggregate != "best":
             scores, rows = np.zeros(len(candidates.labels), np.float32), candidates.rows
-            has = (np.diff(reading.indptr) > 0)[rows]
-            first = reading.indptr[rows[has]]
-            scores[has] = self.dense.vectors.cosines(reading.vectors, first, candidates.labels[has])
+            has = (np.diff(indptr) > 0)[rows]
+            first = indptr[rows[has]]
+            scores[has] = self.dense.vectors.cosines(vectors, first, candidates.labels[has])
             return scores
-        spans = zip(reading.indptr[:-1].tolist(), reading.indptr[1:].tolist(), strict=True)
+        spans = zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)
         best = [
-            mean_of_best(reading.vectors[start:end] @ self.dense.vectors[labels].T, self.options.best)
+            mean_of_best(vectors[start:end] @ self.dense.vectors[labels].T, self.options.best)
             for (start, end), (labels, _) in zip(spans, candidates, strict=True)
         ]
         return np.concatenate([np.zeros(0, np.float32), *best])
@@ -155,7 +153,7 @@ class FullText(Retriever):
         texts = [leaf.text for own in leaves for leaf in own]
         vectors = self._encode(texts)
         if self.options.aggregate == "best":
-            return Paragraphs(vectors, indptr)
+            return vectors, indptr
         return _aggregated(vectors, np.concatenate(shares), indptr)
 
     def _encode(self, texts: Sequence[str]) -> Floats:
@@ -202,7 +200,7 @@ def _aggregated(vectors: Floats, shares: Floats, indptr: Longs) -> Paragraphs:
 
     sums: Floats = csr_array((shares, np.arange(len(shares)), indptr), (len(indptr) - 1, len(shares))) @ vectors
     written = np.diff(indptr) > 0
-    return Paragraphs(unit(sums[written]), np.cumsum([0, *written]))
+    return unit(sums[written]), np.cumsum([0, *written])
 
 
 def _along_tree(

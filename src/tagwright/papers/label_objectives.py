@@ -157,11 +157,11 @@ class Heads:
 
     def weights(self, poolers: float, classifiers: float) -> dict[str, OwnWeight]:
         """All parameters by name, with the learning rates of poolers and of classifier weights."""
-        own = {f"document.{name}": OwnWeight(weight, poolers) for name, weight in self.document.named_parameters()}
+        own = {f"document.{name}": (weight, poolers) for name, weight in self.document.named_parameters()}
         if self.label is not None:
-            own |= {f"label.{name}": OwnWeight(weight, poolers) for name, weight in self.label.named_parameters()}
+            own |= {f"label.{name}": (weight, poolers) for name, weight in self.label.named_parameters()}
         if self.classifiers is not None:
-            own["classifiers"] = OwnWeight(self.classifiers, classifiers)
+            own["classifiers"] = self.classifiers, classifiers
         return own
 
 

@@ -8,7 +8,7 @@ outside of autocast.
 
 import math
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor
@@ -21,7 +21,7 @@ from tagwright.training.config import TrainingPlan
 from tagwright.training.encoder import check_batch
 from tagwright.training.loop import train
 from tagwright.training.objectives import Contrastive, Text
-from tagwright.types import Pair, PairSource, Triple
+from tagwright.types import Pair, PairSource
 
 Similarity: TypeAlias = Literal["cosine", "dot"]
 
@@ -195,15 +195,14 @@ class TripleContrast(Contrastive):
         super().__init__(lambda positive, negative, _: score_contrast(positive[:, 0], negative))
 
     def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:  # noqa: ARG002
-        """Anchors with positives, anchors with negatives; all pairs are `Triple`s."""
-        triples = cast("Sequence[Triple]", batch)
-        return [(t.anchor, t.positive) for t in triples], [(t.anchor, t.negative) for t in triples]
+        """Anchors with positives, anchors with negatives; all pairs have one."""
+        return [(pair.anchor, pair.positive) for pair in batch], [(pair.anchor, pair.negative) for pair in batch]
 
 
 def train_cross_encoder(
     encoder: CrossEncoder, triples: PairSource, plan: TrainingPlan, steps: Steps = Steps()
 ) -> CrossEncoder:
-    """The cross-encoder trained on `Triple`s; its model is trained in place. steps: see `loop.train`.
+    """The cross-encoder trained on pairs with negatives; its model is trained in place. steps: see `loop.train`.
 
     Raises ConfigError when the triples do not fill a batch.
     """

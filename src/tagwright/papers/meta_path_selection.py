@@ -11,7 +11,7 @@ the documents that share a label, which Eq. 17 rewards, and teach nothing: such 
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,20 +31,13 @@ BATCH = 64
 HUB = 2
 "A path leads through hubs if its neighbours do not share labels this many times as often as documents at random."
 
-_PLUS = re.compile(r'"[^"]*"|(\s\+\s)')
-"A quoted name of a field, which may hold anything, or a plus between meta-paths."
 
+PathEstimate: TypeAlias = tuple[bool, float, str]
+"""How well a meta-path approximates shared labels, averaged over documents that share a label with another.
 
-class PathEstimate(NamedTuple):
-    """How well a meta-path approximates shared labels, averaged over documents that share a label with another.
-
-    divergence: Eq. 17, from 0 to log 2; log 2 for a document without neighbours. is_hub: whether the neighbours share
-    labels hardly more often than any documents, as those of one year do.
-    """
-
-    expression: str
-    divergence: float
-    is_hub: bool
+First whether it leads through hubs: the neighbours share labels hardly more often than any documents, as those of one
+year do. Then the divergence of Eq. 17, from 0 to log 2, which it is for a document without neighbours. Last the path.
+"""
 
 
 def rank_paths(
@@ -69,7 +62,7 @@ def rank_paths(
     if not len(sample):
         raise InputError(f"no two of {graph.documents} documents share a suggested label; name a meta-path")
     estimates = [_estimate(graph.follow(expression), sharing, sample) for expression in expressions]
-    return sorted(estimates, key=lambda estimate: (estimate.is_hub, estimate.divergence))
+    return sorted(estimates, key=lambda estimate: estimate[:2])
 
 
 def split_paths(expression: str) -> list[str]:
@@ -78,7 +71,8 @@ def split_paths(expression: str) -> list[str]:
     >>> split_paths('P->P<-P + P-"a + b"-P')
     ['P->P<-P', 'P-"a + b"-P']
     """
-    pluses = [match.span() for match in _PLUS.finditer(expression) if match[1]]
+    either = r'"[^"]*"|(\s\+\s)'  # a quoted name of a field, which may hold anything, or a plus between meta-paths
+    pluses = [match.span() for match in re.finditer(either, expression) if match[1]]
     starts, ends = [0, *(end for _, end in pluses)], [*(start for start, _ in pluses), len(expression)]
     return [expression[start:end].strip() for start, end in zip(starts, ends, strict=True)]
 
@@ -114,7 +108,7 @@ def _estimate(neighbours: Neighbours, labels: Matrix, sample: Longs) -> PathEsti
     some = x > 0
     precision = float((both[some] / x[some]).mean()) if some.any() else 0.0
     chance = float(y.mean()) / (len(neighbours) - 1)
-    return PathEstimate(neighbours.expression, float(divergence(x, y, both).mean()), precision < HUB * chance)
+    return precision < HUB * chance, float(divergence(x, y, both).mean()), neighbours.expression
 
 
 def _matrix(run: Run) -> Matrix:

@@ -19,15 +19,12 @@ from tagwright.errors import ConfigError
 from tagwright.graph.neighbours import Neighbours
 from tagwright.papers.pairs import Key, Source, group_of, group_of_document, of_documents
 from tagwright.training.batching import is_validation
-from tagwright.types import Document, Label, Longs, Pair, PairSource, Run, Triple
+from tagwright.types import Document, Label, Longs, Pair, PairSource, Run
 
 T = TypeVar("T")
 
 View: TypeAlias = Callable[[Document, Key], str]
 "The training text of a document; the integers seed a random choice."
-
-TRIES = 100
-"How often a negative that is a neighbour is redrawn. A document without negatives gives no triple."
 
 KEPT = 1 << 17
 "Titles and abstracts that stay in memory, about 200 MB."
@@ -78,7 +75,7 @@ def metadata_triples(
     view: View | None = None,
     seed: int = 0,
 ) -> PairSource:
-    """The pairs of `metadata_pairs` as `Triple`s: each with a random document d- (MICoL A.3.1), never d nor in N_M(d).
+    """The pairs of `metadata_pairs`, each with a negative: a random document d- (MICoL A.3.1), never d nor in N_M(d).
 
     A document whose neighbours are nearly all others may give none. Raises as `metadata_pairs` does, and ConfigError
     when no document has a negative.
@@ -90,13 +87,13 @@ def metadata_triples(
         anchors, positives = neighbours.sample(count, seed=seed, epoch=epoch, by_value=by_value)
         return anchors, positives, _random_negatives(neighbours, anchors, np.random.default_rng((seed, epoch, 1)))
 
-    def draw(epoch: int) -> Iterator[Triple]:
+    def draw(epoch: int) -> Iterator[Pair]:
         for item, places in enumerate(zip(*(drawn.tolist() for drawn in sampled(epoch)), strict=True)):
             anchor, positive, negative = map(read, places)
             d, d_plus, d_minus = _texts(view, (anchor, positive, negative), (seed, epoch, item))
             apart = all(_is_apart(anchor, other, validation, seed) for other in (positive, negative))
             if d and d_plus and d_minus and places[-1] >= 0 and apart:
-                yield Triple(d, d_plus, group_of_document(anchor), negative=d_minus)
+                yield Pair(d, d_plus, group_of_document(anchor), negative=d_minus)
 
     if next(draw(0), None) is None:
         raise ConfigError(f"{_no_text(neighbours)}, or none has a document that it is not joined with as a negative")
@@ -138,14 +135,14 @@ def name_pairs(documents: Sequence[Document], labels: Sequence[Label], run: Run,
     )
 
 
-def with_negatives(pairs: PairSource, *, seed: int = 0) -> Callable[[int], Iterator[Triple]]:
-    """The pairs as `Triple`s: the negative of each is the positive of a pair of another group, never one of its anchor.
+def with_negatives(pairs: PairSource, *, seed: int = 0) -> Callable[[int], Iterator[Pair]]:
+    """The pairs with negatives: that of each is the positive of a pair of another group, never one of its anchor.
 
     So negatives resemble positives, for instance in length. Neighbours of the anchor can be among them: a source that
     knows the neighbours gives better triples. All pairs of an epoch are in memory.
     """
 
-    def triples(epoch: int) -> Iterator[Triple]:
+    def triples(epoch: int) -> Iterator[Pair]:
         drawn, own = list(pairs(epoch)), defaultdict[str, set[str]](set)
         for pair in drawn:
             own[pair.anchor].add(pair.positive)
@@ -155,7 +152,7 @@ def with_negatives(pairs: PairSource, *, seed: int = 0) -> Callable[[int], Itera
             foreign = (o.positive for o in others if o.group != pair.group and o.positive not in own[pair.anchor])
             negative = next(foreign, None)
             if negative is not None:
-                yield Triple(pair.anchor, pair.positive, pair.group, negative)
+                yield Pair(pair.anchor, pair.positive, pair.group, negative=negative)
 
     return triples
 
@@ -213,7 +210,7 @@ def _reader(documents: Sequence[Document], view: View | None) -> Callable[[int],
 def _random_negatives(neighbours: Neighbours, documents: Longs, rng: Generator) -> Longs:
     """For each of these documents another one that is not a neighbour; -1 where none is found."""
     drawn, pending = np.full(len(documents), -1), np.arange(len(documents))
-    for _ in range(TRIES):
+    for _ in range(100):  # a negative that is a neighbour is redrawn as often
         others = rng.integers(len(neighbours), size=len(pending))
         near = neighbours.joins(documents[pending], others) | (others == documents[pending])
         drawn[pending[~near]] = others[~near]

@@ -243,8 +243,8 @@ def with_graph(
     graph = Graph.of(documents)  # Def. 2.1
     if split_paths(config.meta_path) != [AUTO]:
         return config, graph
-    best = choose_path(documents, labels, graph, found_by, config.training.seed)[0]
-    return replace(config, meta_path=best.expression), graph
+    *_, best = choose_path(documents, labels, graph, found_by, config.training.seed)[0]
+    return replace(config, meta_path=best), graph
 
 
 def pair_source(
@@ -290,7 +290,7 @@ def choose_path(
 ) -> list[PathEstimate]:
     """The measured usual meta-paths for "auto", the chosen one first."""
     ranked = rank_paths(graph, Tagger(labels, found_by).tag(documents, CONFIDENT), seed=seed)
-    best, *others = (f"{path.expression} ({path.divergence:.3f}{', hubs' if path.is_hub else ''})" for path in ranked)
+    best, *others = (f"{path} ({divergence:.3f}{', hubs' if is_hub else ''})" for is_hub, divergence, path in ranked)
     _log.warning("meta_path auto: %s, by the divergence of Eq. 17; then %s", best, ", ".join(others) or "none")
     return ranked
 

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from tagwright.core.atomic import scratch_folder
-from tagwright.core.workers import WorkerTimeout, run
+from tagwright.core.workers import run
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import SURROGATE_ESCAPE, Place, whole_characters
@@ -300,16 +300,18 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
         path.write_bytes(content)
         command = ["-m", "tagwright", "read", "--format", "jsonl", "--quiet", "--max-document-size", str(LARGEST)]
         try:
-            finished = run([*command, "--", str(path)], folder=folder, seconds=seconds, memory=4 << 30, most=most)
-        except WorkerTimeout:
+            printed, said, code = run(
+                [*command, "--", str(path)], folder=folder, seconds=seconds, memory=4 << 30, most=most
+            )
+        except TimeoutError:
             text = Text("takes more than %(seconds)s s to be read", seconds=f"{seconds:.0f}")
             raise InputError(text, shown) from None
-    if len(finished.printed) > most:
+    if len(printed) > most:
         form = "holds more than %(count)s bytes of text; split it, or give it to the server as --documents"
         raise InputError(Text(form, count=f"{most:,}"), shown)
-    if finished.code:
-        raise _reading_error(finished.said, path, shown)
-    lines = finished.printed.splitlines()
+    if code:
+        raise _reading_error(said, path, shown)
+    lines = printed.splitlines()
     if len(lines) > 1000:
         form = "holds more than %(count)s documents; split it, or give it to the server as --documents"
         raise InputError(Text(form, count="1,000"), shown)

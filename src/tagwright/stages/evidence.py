@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from tagwright.types import EvidenceSpan, Floats, Label, Retriever, Run, Stage
+from tagwright.types import EvidenceSpan, Floats, Label, Retriever, Run
 
 Span: TypeAlias = tuple[int, int]
 "Start and end in a text."
@@ -48,18 +48,14 @@ def text_of(label: Label, view: str) -> str:
     return _VIEWS[view](label)
 
 
-class ScoresAtOnce(Stage):
-    """A stage whose reading is a Run: the scores of all labels that have any, for each document."""
+class FindsAtOnce(Retriever):
+    """A retriever whose reading is a Run: the scores of all labels that have any. k: candidates of a document."""
+
+    k: int
 
     def score(self, reading: Run, candidates: Run) -> Floats:
         """(suggestions,) the score of each candidate; 0 for a label that the reading does not hold."""
         return reading.scores_of(candidates)
-
-
-class FindsAtOnce(ScoresAtOnce, Retriever):
-    """A retriever whose reading is a Run. k: candidates of a document."""
-
-    k: int
 
     def find(self, reading: Run) -> Run:
         """The k labels of largest score of each document; none for a document that says nothing to this stage."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -37,11 +37,8 @@ KINDS: Mapping[str, type[ExactMatch] | type[Lexical]] = {"ExactMatch": ExactMatc
 "The stages that can look keywords up."
 
 
-class Example(NamedTuple):
-    """The beginning of a labelled document, and the names of its labels."""
-
-    document: str
-    keywords: tuple[str, ...]
+Example: TypeAlias = tuple[str, tuple[str, ...]]
+"The beginning of a labelled document, and the names of its labels."
 
 
 class LlmKeywords(FindsAtOnce):
@@ -64,7 +61,7 @@ class LlmKeywords(FindsAtOnce):
         prompt: str = "",
     ) -> None:
         self.labels, self.by, self.options = labels, by, options
-        self.examples = tuple(example for example in examples if words(example.document, ANALYSIS))
+        self.examples = tuple(example for example in examples if words(example[0], ANALYSIS))
         self.prompt = prompt or instructions("keywords", options)
 
     def read(self, documents: Sequence[Document]) -> Run:
@@ -74,7 +71,10 @@ class LlmKeywords(FindsAtOnce):
         requests = [
             Request(
                 self.prompt,
-                {"examples": [example._asdict() for example in near], "document": text[: self.options.characters]},
+                {
+                    "examples": [{"document": other, "keywords": names} for other, names in near],
+                    "document": text[: self.options.characters],
+                },
                 schema(keywords=array(TEXT)),
             )
             for text, near in zip(texts, self._nearest(texts), strict=True)
@@ -107,7 +107,7 @@ class LlmKeywords(FindsAtOnce):
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
         manifest, options, prompt = _read(folder, "llm_keywords")
         try:
-            examples = [Example(str(text), tuple(map(str, names))) for text, names in manifest["examples"]]
+            examples = [(str(text), tuple(map(str, names))) for text, names in manifest["examples"]]
             kinds = {name: KINDS[kind] for name, kind in dict(manifest["by"]).items() if is_folder_name(name)}
         except (LookupError, TypeError, ValueError):
             raise ModelError(f"{folder}: is damaged (examples or stages are missing); save the tagger again") from None
@@ -116,7 +116,7 @@ class LlmKeywords(FindsAtOnce):
 
     @cached_property
     def _words(self) -> tuple[BagOfWords, Matrix]:
-        texts = [example.document for example in self.examples]
+        texts = [text for text, _ in self.examples]
         analysis = min((stage.options.analysis for stage in self.by.values()), default=ANALYSIS)
         options = BagOptions(min_documents=1, max_share=1.0, analysis=analysis)  # there may be few of them
         bag = BagOfWords.of(iter(texts), options)
@@ -130,7 +130,7 @@ class LlmKeywords(FindsAtOnce):
         nearest = []
         for text, row in zip(texts, (bag.transform(iter(texts)) @ known).tocsr(), strict=True):
             order = row.indices[np.argsort(-row.data, kind="stable")].tolist()
-            others = [self.examples[place] for place in order if not text.startswith(self.examples[place].document)]
+            others = [self.examples[place] for place in order if not text.startswith(self.examples[place][0])]
             nearest.append(others[:EXAMPLES])
         return nearest
 

@@ -9,7 +9,7 @@ from tagwright.errors import ConfigError
 from tagwright.llm.client import client
 from tagwright.llm.options import LlmOptions
 from tagwright.stages.lexical import Lexical
-from tagwright.stages.llm import BEGINNING, BEST, Example, LlmKeywords, LlmRanking
+from tagwright.stages.llm import BEGINNING, BEST, LlmKeywords, LlmRanking
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger.pipeline import Tagger
 from tagwright.types import Document
@@ -49,7 +49,7 @@ def with_keywords(tagger: Tagger, options: LlmOptions, labelled: Sequence[Docume
         raise ConfigError("llm.keywords are looked up by exact_match or tfidf; add one of them to the stages")
     index, labels = tagger.vocabulary.index, tagger.vocabulary
     examples = [
-        Example(each.text[:BEGINNING], tuple(labels[index[id_]].name for id_ in each.labels if id_ in index))
+        (each.text[:BEGINNING], tuple(labels[index[id_]].name for id_ in each.labels if id_ in index))
         for each in labelled
     ]
     stage = LlmKeywords(labels, by, options, examples)

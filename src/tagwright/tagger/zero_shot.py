@@ -60,10 +60,6 @@ nDCG@5 on 1,889 train documents of tib, mdn, arxiv and kirja."""
 TITLE_MATCH = "title_match"
 "The name of the stage that scores names in titles."
 
-NGRAMS = 0.5
-"""The weight of character n-grams beside words in languages with compounds, chosen on labelled training documents of a
-Finnish corpus."""
-
 PROPOSED = 300
 """Labels of a large vocabulary that rough vectors propose to the encoder, so that the others need not be encoded. Of
 100 to 2,000 tried on dev documents, fewer lose recall on mdn and more cost nDCG@5 on tib; on 500 train documents of
@@ -247,7 +243,8 @@ def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
     if name not in ("tfidf", "bm25"):
         return made_by_name(name, labels)
     weighting: Literal["tfidf", "bm25"] = "tfidf" if name == "tfidf" else "bm25"
-    ngrams = NGRAMS if name == "tfidf" and joins_words(parse_all(config.language)) else 0
+    # the weight beside words in languages with compounds: chosen on labelled training documents of a Finnish corpus
+    ngrams = 0.5 if name == "tfidf" and joins_words(parse_all(config.language)) else 0
     lexical = LexicalOptions(
         weighting=weighting, stem=config.language, text_field=config.text_field, k=config.candidates, ngrams=ngrams
     )

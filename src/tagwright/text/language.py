@@ -57,10 +57,6 @@ ta tam tamil|th tha thai|tl tgl tagalog|tr tur turkish|uk ukr ukrainian|ur urd u
 zh zho/chi chinese
 """
 
-_WORDS_APART = frozenset("ar ca en es fr ga gl he it ja km la lo mt ms my pt ro th vi zh".split())  # noqa: SIM905
-"""Languages that write compounds as several words and have few endings, or that are written without spaces. The others
-gain more from character n-grams (McNamee and Mayfield 2004)."""
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Language:
@@ -250,7 +246,10 @@ def joins_words(languages: Iterable[Language]) -> bool:
     >>> joins_words(parse_all("de+en")), joins_words(parse_all("en"))
     (True, False)
     """
-    return any(language.code not in _WORDS_APART for language in languages)
+    # Those that write compounds as several words and have few endings, or that are written without spaces. The others
+    # gain more from character n-grams (McNamee and Mayfield 2004).
+    words_apart = "ar ca en es fr ga gl he it ja km la lo mt ms my pt ro th vi zh".split()  # noqa: SIM905
+    return any(language.code not in words_apart for language in languages)
 
 
 def stop_words(

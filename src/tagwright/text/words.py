@@ -42,8 +42,6 @@ _UNWRITTEN = re.compile(rf"[{_HYPHENS}\s{_INVISIBLE}]+")
 _UNUSUAL = re.compile(
     f"[\u0300-\u036f\u0483-\u0489\u0590-\u1dff{_INVISIBLE}\u2070-\u209f\u2100-\u218f\u2460-\u24ff\u2e80-\U0010ffff]"
 )
-_CONJUNCTIONS = {"and", "or", "und", "oder", "bzw.", "et", "ou", "och", "eller", "ja", "tai"}
-'Before them a hyphen at the end of a line stays: it stands for the rest of a word, as in "pre- and postwar".'
 
 
 def clean(text: str) -> str:
@@ -56,15 +54,13 @@ def clean(text: str) -> str:
         text = text.translate(_CONTROL)
     if unicodedata.is_normalized("NFC", text):
         return text
-    return unicodedata.normalize("NFC", _MANY_MARKS.sub(_separated, text))
+    # no letter has 30 marks; to put them in order takes the square of their number: they are separated (UAX 15)
+    return unicodedata.normalize("NFC", re.sub(r"[^\w\s\x00-\x7f]{30}", _separated, text))
 
 
 def _separated(signs: re.Match[str]) -> str:
     return f"{signs[0]}\u034f" if unicodedata.combining(signs[0][-1]) else signs[0]
 
-
-_MANY_MARKS = re.compile(r"[^\w\s\x00-\x7f]{30}")
-"No letter has as many marks; to put them in order takes the square of their number: they are separated (UAX 15)."
 
 _CONTROL: dict[int, str] = {
     **dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {*map(ord, "\t\n\r")}, " "),
@@ -153,7 +149,9 @@ def is_hyphenated(before: str, following: str) -> bool:
     """
     if before[-1:] not in (*_HYPHENS,) or not before[-2:-1].isalpha():
         return False
-    return following[:1].islower() and following.split()[0] not in _CONJUNCTIONS
+    # before these a hyphen at the end of a line stands for the rest of a word, as in "pre- and postwar"
+    conjunctions = ("and", "or", "und", "oder", "bzw.", "et", "ou", "och", "eller", "ja", "tai")
+    return following[:1].islower() and following.split()[0] not in conjunctions
 
 
 def known_form(word: str, analysis: Analysis, known: Known) -> str:

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import TypeAlias, TypeVar
 
 from tagwright.errors import ConfigError, setting
 from tagwright.types import Pair, PairSource
@@ -17,11 +17,8 @@ MOST_VALIDATION_PAIRS = 1024
 "The most validation pairs: enough for an accurate loss, and few enough to be measured often."
 
 
-class SamplerState(NamedTuple):
-    """The next batch: `batch` batches of this epoch are done."""
-
-    epoch: int = 0
-    batch: int = 0
+SamplerState: TypeAlias = tuple[int, int]
+"The next batch: its epoch, and how many batches of this epoch are done."
 
 
 @dataclass(frozen=True)
@@ -37,17 +34,17 @@ class Batches:
     validation: float = 0.0
     seed: int = 0
 
-    def __call__(self, state: SamplerState) -> Iterator[tuple[SamplerState, list[Pair]]]:
+    def __call__(self, state: SamplerState = (0, 0)) -> Iterator[tuple[SamplerState, list[Pair]]]:
         """Batches without end from `state` on, each with the state after it.
 
         Raises ConfigError when an epoch has too few pairs for one batch.
         """
-        epoch, done = state.epoch, state.batch
+        epoch, done = state
         while True:
             number = 0
             for number, batch in enumerate(self._epoch(epoch), 1):
                 if number > done:
-                    yield SamplerState(epoch, number), batch
+                    yield (epoch, number), batch
             if not number:
                 there = sum(1 for _ in self._trained(epoch))
                 lower = f"lower it: {setting('batch', str(there), table='training')}"

@@ -16,7 +16,7 @@ from tagwright.encoders.prompts import check_prompts
 from tagwright.encoders.token_table import TokenTable
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import DenseOptions, LabelText
-from tagwright.training.batching import Batches, SamplerState
+from tagwright.training.batching import Batches
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.objectives import Objective
 from tagwright.types import PairSource
@@ -161,7 +161,7 @@ def is_static(model: EncoderModel) -> bool:
 
 def check_batch(pairs: PairSource, plan: TrainingPlan) -> None:
     """Raise ConfigError when an epoch does not fill a batch; draws no more pairs than necessary."""
-    next(_batches(pairs, plan)(SamplerState()))
+    next(_batches(pairs, plan)())
 
 
 def count_steps(pairs: PairSource, plan: TrainingPlan) -> TrainingPlan:

@@ -7,9 +7,8 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from tagwright.errors import TagwrightError
 from tagwright.training.batching import Batches, SamplerState, ahead
 from tagwright.training.config import TrainingPlan, lasting_options
 from tagwright.training.gradient_caching import GradientCache
-from tagwright.training.objectives import Objective, OwnWeight, Text
+from tagwright.training.objectives import Objective, Text
 from tagwright.training.shared_work import join_processes
 from tagwright.training.trainable_encoder import TrainableEncoder, trainable_encoder
 from tagwright.types import Floats, Longs, Mask, Pair, PairSource
@@ -32,17 +31,16 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import CrossEncoder
 
+_Step: TypeAlias = tuple[SamplerState, Longs, list[int], Tokens, Mask]
+"""A batch, ready to be encoded: the state of the sampler after it; groups (pairs,), or (pairs, 2) where pairs have two;
+the number of texts in each view; their tokens; (texts,) whether each is encoded with dropout."""
+
 Row: TypeAlias = Mapping[str, float]
 "step (how many are done), epoch, seconds, and either loss, learning_rate and gradient_norm, or validation_loss."
 
 
-@dataclass(frozen=True)
-class History:
-    """What happened. log: the logged rows. best_step: steps done when the weights that were kept were reached."""
-
-    log: Sequence[Row]
-    best_step: int
-    best_loss: float | None
+History: TypeAlias = tuple[Sequence[Row], int, float | None]
+"The logged rows, the steps done when the weights that were kept were reached, and their validation loss."
 
 
 def train(
@@ -64,14 +62,14 @@ def train(
     """
     import torch
 
-    training, log = training or TrainingPlan(), TrainingLog(steps.folder if steps.writes else None)
+    training, log = training or TrainingPlan(), steps.folder / LOG if steps.folder and steps.writes else None
     run = _Run(trainable_encoder(model), pairs, objective, training, log)
     state = steps.latest(run.config)
     with torch.random.fork_rng(), run.encoder.ready(), silence(not run.accelerator.is_main_process):
         run.resume(state) if state else run.begin()
         run.accelerator.wait_for_everyone()  # no process writes a state while another still reads it
         if run.step < run.length and not sys.stderr.isatty():  # no bar is shown there
-            note(f"training: {run.length - run.step:,} steps{f', logged in {log.file}' if log.file else ''}")
+            note(f"training: {run.length - run.step:,} steps{f', logged in {log}' if log else ''}")
         saved = time.monotonic()
         for _ in run.steps_from_here():
             if steps.writes and time.monotonic() - saved >= training.checkpoint_seconds:
@@ -80,11 +78,14 @@ def train(
         if steps.writes:
             steps.keep(run.checkpoint(), run.config)
     run.take_best()
-    return History(log.rows, run.best_step, run.best_loss)
+    return run.rows, run.best_step, run.best_loss
 
 
 class _Run:
-    """A training run. step: how many are done; state: of the sampler; best: the weights with the lowest loss."""
+    """A training run. step: how many are done; state: of the sampler; best: the weights with the lowest loss.
+
+    log: a file to which each of the logged rows is written immediately.
+    """
 
     def __init__(
         self,
@@ -92,26 +93,28 @@ class _Run:
         pairs: PairSource,
         objective: Objective,
         training: TrainingPlan,
-        log: TrainingLog,
+        log: Path | None,
     ) -> None:
         from tagwright.training.optimiser import AdamW
 
         self.encoder, self.objective, self.training, self.log = encoder, objective, training, log
+        self.rows: list[Row] = []
         self.accelerator = join_processes()
         self.encoder.model.to(self.accelerator.device)
         self.batches = Batches(pairs, training.batch, training.validation, training.seed)
         self.length = training.steps or max(1, round(training.epochs * self.batches.count()))
         self.cache = GradientCache(encoder, self.accelerator, training.activation_token_budget, training.seed)
         named = self.encoder.model.named_parameters()
-        weights = {name: OwnWeight(weight) for name, weight in named if weight.requires_grad}
-        for name, own in objective.weights().items():
-            own.parameter.data = own.parameter.data.to(self.accelerator.device)
-            weights[f"objective/{name}"] = own
+        weights = {name: (weight, 1.0) for name, weight in named if weight.requires_grad}
+        for name, (parameter, rate) in objective.weights().items():
+            parameter.data = parameter.data.to(self.accelerator.device)
+            weights[f"objective/{name}"] = parameter, rate
         self.optimiser = AdamW(weights, training.weight_decay, training.clip)
         self.weights = self.optimiser.weights
         processes = self.accelerator.num_processes
         self.config = {**lasting_options(training), "steps": self.length, "processes": processes}
-        self.step, self.state, self.best_step = 0, SamplerState(), 0
+        self.step, self.best_step = 0, 0
+        self.state: SamplerState = (0, 0)
         self.best_loss: float | None = None
         self.best: dict[str, torch.Tensor] = {}
         validation = self.batches.validation_pairs()
@@ -120,7 +123,7 @@ class _Run:
 
     def begin(self) -> None:
         """Measure the untrained model."""
-        self.log.go_back(to=-1)
+        self._go_back(to=-1)
         self._evaluate()
 
     def steps_from_here(self) -> Iterator[int]:
@@ -145,12 +148,12 @@ class _Run:
         progress = {"step": self.step, "best_step": self.best_step, "best_loss": self.best_loss}
         arrays = {name: _array(tensor) for name, tensor in tensors.items()}
         arrays |= {f"objective/{name}": array for name, array in self.objective.state().items()}
-        return State(arrays, {**progress, **self.state._asdict()})
+        return State(arrays, {**progress, "epoch": self.state[0], "batch": self.state[1]})
 
     def resume(self, state: State) -> None:
         """Restore the run from its state."""
         progress = state.values
-        self.step, self.state = progress["step"], SamplerState(progress["epoch"], progress["batch"])
+        self.step, self.state = progress["step"], (progress["epoch"], progress["batch"])
         self.best_step, self.best_loss = progress["best_step"], progress["best_loss"]
         self.best = {name: _tensor(array) for name, array in state.part("best").items()}
         _copy({name: _tensor(array) for name, array in state.part("weights").items()}, self.weights)
@@ -160,8 +163,8 @@ class _Run:
                 value = value.to(weight.device) if key == "step" else value.to(weight)  # may be bfloat16
                 self.optimiser.state.setdefault(name, {})[key] = value
         self.objective.restore(state.part("objective"))
-        self.log.go_back(to=self.step)
-        self.started -= self.log.rows[-1]["seconds"] if self.log.rows else 0.0
+        self._go_back(to=self.step)
+        self.started -= self.rows[-1]["seconds"] if self.rows else 0.0
 
     def take_best(self) -> None:
         """Give the model the weights with the lowest validation loss, if it was measured."""
@@ -185,8 +188,9 @@ class _Run:
         """Notify the objective of the next step; returns whether its pairs must be drawn again."""
         if not self.objective.before_step(self.step, self.encode):
             return False
-        if self.state.batch:
-            self.state = SamplerState(self.state.epoch + 1)
+        epoch, batch = self.state
+        if batch:
+            self.state = epoch + 1, 0
         return True
 
     def _prepared(self) -> Iterator[_Step]:
@@ -206,23 +210,24 @@ class _Run:
             others = [pair.group if pair.other is None else pair.other for pair in pairs]
             groups = np.stack([groups, np.array(others, np.int64)], axis=1)
         tokens, dropout = self.encoder.tokenize(texts), dropout & self.encoder.has_dropout
-        return _Step(state, groups, [len(view) for view in views], tokens, dropout)
+        return state, groups, [len(view) for view in views], tokens, dropout
 
     def _take(self, step: _Step) -> None:
         """Do a step: the loss and its gradients, the weights, the log, and the validation where it is its turn."""
         import torch
 
+        state, pair_groups, views, tokens, dropout = step
         rate = self.training.rate(self.step, self.length)
-        groups = _tensor(step.groups).to(self.accelerator.device)
+        groups = _tensor(pair_groups).to(self.accelerator.device)
 
         def loss_of(vectors: torch.Tensor) -> torch.Tensor:
-            return self.objective.loss(torch.split(vectors, step.views), groups)
+            return self.objective.loss(torch.split(vectors, views), groups)
 
-        loss = self.cache.backward(step.tokens, step.dropout, self.step, loss_of)
+        loss = self.cache.backward(tokens, dropout, self.step, loss_of)
         if not math.isfinite(loss):
             raise TagwrightError(f"the loss of step {self.step + 1} is {loss}; lower learning_rate, now {rate:.2g}")
         norm = self.optimiser.step(rate)
-        self.step, self.state = self.step + 1, step.state
+        self.step, self.state = self.step + 1, state
         if self.step % self.training.log_every == 0 or self.step == self.length:
             self._log(loss=loss, learning_rate=rate, gradient_norm=norm.item())
         if self.step % max(1, self.length // self.training.evaluations) == 0 or self.step == self.length:
@@ -232,11 +237,12 @@ class _Run:
         """Measure the validation pairs, and keep the weights if they are the best so far."""
         import torch
 
-        if len(self.validation.groups) < 2:
+        _, pair_groups, views, tokens, _ = self.validation
+        if len(pair_groups) < 2:
             return
-        groups = _tensor(self.validation.groups).to(self.accelerator.device)
+        groups = _tensor(pair_groups).to(self.accelerator.device)
         with torch.no_grad():
-            anchors, positives = torch.split(self.cache.encode(self.validation.tokens), self.validation.views)
+            anchors, positives = torch.split(self.cache.encode(tokens), views)
             loss = self.objective.validation_loss(anchors, positives, groups).item()
         self._log(validation_loss=loss)
         if self.best_loss is None or loss < self.best_loss:
@@ -245,46 +251,21 @@ class _Run:
 
     def _log(self, **values: float) -> None:
         seconds = round(time.monotonic() - self.started, 3)
-        self.log.add({"step": self.step, "epoch": self.state.epoch, "seconds": seconds, **values})
+        self.rows.append({"step": self.step, "epoch": self.state[0], "seconds": seconds, **values})
+        if self.log:
+            with writing(self.log), self.log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(self.rows[-1]) + "\n")
 
-
-class TrainingLog:
-    """Keeps the rows; with a folder, also writes each to log.jsonl there immediately."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self.rows: list[Row] = []
-        self.file = folder / LOG if folder else None
-
-    def add(self, row: Row) -> None:
-        """Append a row."""
-        self.rows.append(row)
-        if self.file:
-            with writing(self.file), self.file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
-
-    def go_back(self, *, to: int) -> None:
+    def _go_back(self, *, to: int) -> None:
         """Continue the log on disk after this step; later rows of the interrupted run will be written again."""
-        if not self.file:
+        if not self.log:
             return
-        lines = self.file.read_text(encoding="utf-8").splitlines(keepends=True) if self.file.is_file() else []
+        lines = self.log.read_text(encoding="utf-8").splitlines(keepends=True) if self.log.is_file() else []
         # Only the last line can be unfinished, and it is always beyond the checkpoint.
         rows = [json.loads(line) for line in lines if line.endswith("\n")]
         self.rows = [row for row in rows if row["step"] <= to]
-        with replace_file(self.file) as path:
+        with replace_file(self.log) as path:
             path.write_text("".join(json.dumps(row) + "\n" for row in self.rows), encoding="utf-8")
-
-
-class _Step(NamedTuple):
-    """A batch, ready to be encoded. state: of the sampler after it. views: the number of texts in each view.
-
-    groups: (pairs,), or (pairs, 2) where pairs have two. dropout: (texts,) whether each is encoded with dropout.
-    """
-
-    state: SamplerState
-    groups: Longs
-    views: list[int]
-    tokens: Tokens
-    dropout: Mask
 
 
 def _copy(source: Mapping[str, torch.Tensor], target: Mapping[str, torch.Tensor]) -> None:

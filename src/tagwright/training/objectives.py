@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -26,11 +26,8 @@ Encode: TypeAlias = Callable[[Sequence[str]], Floats]
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
-class OwnWeight(NamedTuple):
-    """A weight of the objective, outside the model. rate: its learning rate relative to the model's."""
-
-    parameter: torch.nn.Parameter
-    rate: float = 1.0
+OwnWeight: TypeAlias = "tuple[torch.nn.Parameter, float]"
+"A weight of the objective, outside the model, and its learning rate relative to the model's."
 
 
 class Objective(Protocol):

@@ -12,19 +12,19 @@ from tagwright.training.objectives import OwnWeight
 class AdamW:
     """AdamW (Loshchilov and Hutter, 2019) with the means and the epsilon of torch's defaults.
 
-    weights: by name. decay: the weight decay; biases and weights of norms, which are vectors, have none. clip: the
-    largest norm of the gradient over all weights.
+    weights: by name, each with its learning rate relative to that of a step. decay: the weight decay; biases and
+    weights of norms, which are vectors, have none. clip: the largest norm of the gradient over all weights.
 
     state: of each weight that had a gradient its step, and the means of its gradients (exp_avg) and of their squares
     (exp_avg_sq).
     """
 
     def __init__(self, weights: Mapping[str, OwnWeight], decay: float, clip: float) -> None:
-        self.weights, self.clip = {name: weight.parameter for name, weight in weights.items()}, clip
+        self.weights, self.clip = {name: weight for name, (weight, _) in weights.items()}, clip
         self.state: dict[str, dict[str, torch.Tensor]] = {}
         self._groups = defaultdict[tuple[float, float], list[str]](list)
-        for name, weight in weights.items():
-            self._groups[0.0 if weight.parameter.ndim < 2 else decay, weight.rate].append(name)
+        for name, (weight, rate) in weights.items():
+            self._groups[0.0 if weight.ndim < 2 else decay, rate].append(name)
 
     def step(self, rate: float) -> torch.Tensor:
         """Clip the gradients, move the weights that have one, and forget them; returns the norm before clipping.

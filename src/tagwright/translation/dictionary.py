@@ -23,11 +23,9 @@ from tagwright.types import Doubles, Longs
 ROUNDS = 6
 "Rounds of EM; more change little."
 
-PROBABLE = 0.15
-"The least probability of a translation. Chosen, as `SPELLED`, on train documents of two corpora."
-
 SPELLED = 0.1
-"The least probability of a word that is only spelled as the other language would."
+"""The least probability of a word that is only spelled as the other language would. Chosen, as that of a translation,
+on train documents of two corpora."""
 
 ONE = 0.6
 """The probability up to which a compound is translated by its parts: "Steuerrecht", where "tax" and "law" have half
@@ -82,7 +80,8 @@ class Dictionary:
     spelling: Spelling
 
     def __post_init__(self) -> None:
-        self._known = dict[str, _Translated]()
+        # what each word may be in the other language, and how probably; itself with 0 where that is not known
+        self._known = dict[str, tuple[tuple[str, ...], float]]()
 
     @classmethod
     def learn(cls, pairs: Sequence[tuple[str, str]], source: Tongue, target: Tongue) -> Self:
@@ -114,47 +113,36 @@ class Dictionary:
 
     def _translated(self, name: str) -> tuple[str, ...]:
         words = [part for word in self.source.words(name) for part in self._word(word)]
-        if not words or not any(word.known for word in words):
+        if not any(probability for _, probability in words):
             return ()
         most = 2 if len(words) <= 2 else 1  # translations of a word that are tried
-        joined = self.target.joins and len(words) == 2 and all(word.known for word in words)
+        joined = self.target.joins and len(words) == 2 and all(probability for _, probability in words)
         translations = list[str]()
-        for chosen in product(*(word.options[:most] for word in words)):
+        for chosen in product(*(options[:most] for options, _ in words)):
             translations += [" ".join(chosen), "".join(chosen)] if joined else [" ".join(chosen)]
         return tuple(dict.fromkeys(translations))
 
-    def _word(self, word: str) -> list["_Translated"]:
+    def _word(self, word: str) -> list[tuple[tuple[str, ...], float]]:
         """A word, or its parts where it is not known as a whole, or stands for several words."""
-        whole = self._known[word]
-        if not whole.known or whole.probability <= ONE:
+        options, probability = self._known[word]
+        if probability <= ONE:
             parts = list(map(self._known.__getitem__, self.source.parts((word,))))
-            if not whole.known or all(part.known for part in parts):
+            if not probability or all(known for _, known in parts):
                 return parts
-        return [whole]
+        return [(options, probability)]
 
     def _look_up(self, words: Iterable[str]) -> None:
         """Make these words known, those without a translation by their spelling."""
         others = list[str]()
         for word in words:
             if translations := self.translations.get(self.source.stem(word)):
-                self._known[word] = _Translated(
-                    tuple(text for text, _ in translations), known=True, probability=translations[0][1]
-                )
+                self._known[word] = tuple(text for text, _ in translations), translations[0][1]
             elif len(word) < LETTERS:
-                self._known[word] = _Translated((word,), known=False)
+                self._known[word] = (word,), 0.0
             else:
                 others.append(word)
         for word, (text, probability) in zip(others, self.spelling(others, SPELLED), strict=True):
-            self._known[word] = _Translated((text,), known=probability > SPELLED)
-
-
-@dataclass(frozen=True, slots=True)
-class _Translated:
-    """What a word may be in the other language; itself where that is not known."""
-
-    options: tuple[str, ...]
-    known: bool
-    probability: float = 1
+            self._known[word] = (text,), float(probability > SPELLED)  # 1: its spelling is all that is known
 
 
 class Compounds:
@@ -240,7 +228,7 @@ def _translations(
     for word, _ in sorted(Counter(written).items(), key=lambda each: (-each[1], each[0])):
         frequent.setdefault(target.stem(word), word)
     source_stems, target_words = list(sources), [frequent[stem] for stem in targets]
-    probable = np.flatnonzero(probability > PROBABLE)
+    probable = np.flatnonzero(probability > 0.15)
     for place in probable[np.argsort(-probability[probable], kind="stable")].tolist():
         one, other = divmod(int(cell[place]), len(targets))
         if one:

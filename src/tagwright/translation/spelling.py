@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,14 +21,6 @@ MOST = 4000
 "Pairs of words from which is learned: more change little, and take time."
 
 
-class _Context(NamedTuple):
-    """What was learned of one context. keys: (contexts,) sorted; the others: what is written there, how certainly."""
-
-    keys: Longs
-    piece: Longs
-    certain: Doubles
-
-
 class Spelling:
     """Rewrites words letter by letter as pairs of words that are spelled alike teach it.
 
@@ -44,12 +35,12 @@ class Spelling:
         number = {piece: place for place, piece in enumerate(self._pieces)}
         piece = np.fromiter(map(number.__getitem__, written), np.int64, len(written))
         around, ids = _around([source for source, _ in learned]), list[Longs]()
-        self._contexts = list[_Context]()
+        self._contexts = list[tuple[Longs, Longs, Doubles]]()  # sorted keys, what is written there, how certainly
         for before, distance in CONTEXTS:
             keys, context = np.unique(_keys(ids, before, around[distance]), return_inverse=True)
             ids.append(context)
             most, certain = _most_frequent(context, piece, 2 if distance else 1)  # how often it must have been seen
-            self._contexts.append(_Context(keys, most, certain))
+            self._contexts.append((keys, most, certain))
 
     def __call__(self, words: Sequence[str], least: float = 0) -> Iterator[tuple[str, float]]:
         """Each word in the other spelling, and the probability of that: the product over its letters.
@@ -58,13 +49,13 @@ class Spelling:
         """
         around, ids, letters = _around(words), list[Longs](), "".join(words)
         piece, certain = np.full(len(letters), -1), np.full(len(letters), 0.5)
-        for (before, distance), context in zip(CONTEXTS, self._contexts, strict=True):
+        for (before, distance), (learned, pieces, certainties) in zip(CONTEXTS, self._contexts, strict=True):
             keys = _keys(ids, before, around[distance])
-            place = np.searchsorted(context.keys, keys)
-            seen = np.append(context.keys, -1)[place] == keys
+            place = np.searchsorted(learned, keys)
+            seen = np.append(learned, -1)[place] == keys
             ids.append(np.where(seen, place, -1))
-            known = np.flatnonzero(seen)[context.certain[place[seen]] > 0]
-            piece[known], certain[known] = context.piece[place[known]], context.certain[place[known]]
+            known = np.flatnonzero(seen)[certainties[place[seen]] > 0]
+            piece[known], certain[known] = pieces[place[known]], certainties[place[known]]
         written = [
             self._pieces[place] if place >= 0 else own for place, own in zip(piece.tolist(), letters, strict=True)
         ]

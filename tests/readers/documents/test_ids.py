@@ -11,7 +11,6 @@ from tests.readers.reading import read, written
 
 from tagwright.data.corpus import Corpus
 from tagwright.errors import InputError
-from tagwright.readers.documents import files
 from tagwright.readers.documents.files import READERS, UniqueIds
 from tagwright.types import Document
 
@@ -122,9 +121,9 @@ def test_a_name_that_is_taken_already_is_not_given_again() -> None:
 
 
 def test_hashes_are_kept_in_order_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files._Seen, "new", 10)
-    seen = files._Seen()
-    assert all(seen.add(str(number)) for number in range(1000))
-    assert not any(seen.add(str(number)) for number in range(1000))
+    monkeypatch.setattr(UniqueIds, "new", 10)
+    seen = UniqueIds()
+    assert all(seen._is_new(str(number)) for number in range(1000))
+    assert not any(seen._is_new(str(number)) for number in range(1000))
     assert list(seen._sorted) == sorted(seen._sorted)
     assert len(seen._sorted) > 900

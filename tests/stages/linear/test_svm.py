@@ -14,7 +14,7 @@ from tagwright.errors import ConfigError
 from tagwright.papers.label_trees import fit_trees
 from tagwright.stages.linear import hinge, mapped_matrix
 from tagwright.stages.linear import svm as linear
-from tagwright.stages.linear.hinge import Loss, Postings, solve
+from tagwright.stages.linear.hinge import Loss, postings_of, solve
 from tagwright.stages.linear.mapped_matrix import write_parts
 from tagwright.stages.linear.svm import SvmOptions, fit_svm
 from tagwright.types import Run
@@ -72,7 +72,7 @@ def test_labels_look_at_few_documents_and_leave_out_none_that_matters(
 
     monkeypatch.setattr(hinge, "_fit", counted)
     positives = [gold.rows[gold.labels == 0]]
-    weights, bias = solve(features, Postings.of(features, tmp_path), positives, loss="hinge", cost=1, tolerance=0.01)
+    weights, bias = solve(features, postings_of(features, tmp_path), positives, loss="hinge", cost=1, tolerance=0.01)
     assert len(sizes) > 1
     assert sizes[-1] < DOCUMENTS / 4
     scores = (features @ weights.T).toarray()[:, 0] + bias[0]
@@ -127,13 +127,13 @@ def test_the_first_working_sets_hold_the_most_similar_documents_of_other_labels(
         monkeypatch.setattr(hinge, name, value)
     # word 0 is in all documents and tells nothing apart; document 3 shares word 1 with document 0, 1 does less so
     features = csr_matrix(np.array([[9, 1, 0], [9, 0.5, 0], [9, 0, 1], [9, 2, 0], [9, 0, 0]], np.float32))
-    postings = Postings.of(features, tmp_path)
-    assert postings.words.tolist() == [2]  # words 0 and 1 are in more than half of them
+    words, _ = postings_of(features, tmp_path)
+    assert words.tolist() == [2]  # words 0 and 1 are in more than half of them
     monkeypatch.setattr(hinge, "TELLING", 0.6)
-    postings = Postings.of(features, tmp_path)
-    assert postings.words.tolist() == [1, 2]
-    assert postings.weights.toarray().tolist() == [[1, 0.5, 0, 2, 0], [0, 0, 1, 0, 0]]
-    sets = hinge._first_sets(features, postings, [np.array([0], np.int32)], 0)
+    words, weights = postings_of(features, tmp_path)
+    assert words.tolist() == [1, 2]
+    assert weights.toarray().tolist() == [[1, 0.5, 0, 2, 0], [0, 0, 1, 0, 0]]
+    sets = hinge._first_sets(features, (words, weights), [np.array([0], np.int32)], 0)
     assert sets[0].tolist() == [0, 3]
 
 

@@ -46,11 +46,13 @@ def batch(
     from tagwright.batch.output_folder import BatchOptions
 
     options = BatchOptions(**vars(cut), shard_size=shard_size, format=file_format)
-    share = work.Share.parse(shard)
+    share = work.shards_of(shard)
     work.check_apart(docs, output)
     sources = inputs.sources(docs, reading)
-    log = work.MonitorLog(monitor, inputs.version_of(model)) if monitor else None
-    done = work.run(sources, model, output, options, share, processes=processes, ray=ray, log=log)
+    version = inputs.version_of(model) if monitor else ""
+    done = work.run(
+        *(sources, model, output, options, share), processes=processes, ray=ray, monitor=monitor, version=version
+    )
     if as_json:
         print(json.dumps({**vars(done), "documents_per_second": round(done.documents_per_second, 1)}))
     else:

@@ -97,9 +97,9 @@ def enrich(
     if reviews:
         _say_unknown(decided, names)
         of_row = partial(_reviewed, decided, names, of_row)
-    added = write_copy(records, output, suggested_by(of_row, corpus.ids, places), provenance)
-    replaced = f", {added.replaced:,} of an earlier copy taken out" if added.replaced else ""
-    print(f"{many(added.subjects, 'subject')} added to {many(added.records, 'record')}{replaced}: {output}")
+    enriched, added, replaced = write_copy(records, output, suggested_by(of_row, corpus.ids, places), provenance)
+    taken_out = f", {replaced:,} of an earlier copy taken out" if replaced else ""
+    print(f"{many(added, 'subject')} added to {many(enriched, 'record')}{taken_out}: {output}")
 
 
 def _of_file(run: Path, corpus: Corpus, vocabulary: Vocabulary, options: SuggestOptions) -> Run:

@@ -480,11 +480,14 @@ class UniqueIds:
     """The ids of the documents that are read together, in the order of their files.
 
     They come from a catalogue or a publisher and not from the user. Exports repeat them: harvests overlap, and a record
-    that is too long is split into several of the same number.
+    that is too long is split into several of the same number. Of each id 8 bytes are kept, its hash. new: how many are
+    in a set before they are sorted.
     """
 
+    new = 1 << 16
+
     def __init__(self) -> None:
-        self._seen = _Seen()
+        self._sorted, self._new = array("q"), set[int]()
         self._first, self._repeated, self._numbers = "", 0, count(2)
 
     def told_apart(self, documents: Iterator[Located], file: str) -> Iterator[Located]:
@@ -493,7 +496,7 @@ class UniqueIds:
         Ids that are the name of the file are left as they are: only a file that is read twice repeats them.
         """
         for place, document in documents:
-            if document.id == file or document.id.startswith(f"{file}#") or self._seen.add(document.id):
+            if document.id == file or document.id.startswith(f"{file}#") or self._is_new(document.id):
                 yield place, document
                 continue
             own = self._own(document.id, place)
@@ -507,7 +510,7 @@ class UniqueIds:
     def _own(self, id_: str, place: int) -> str:
         """The id with its place, or else with a number that is tried once: the work stays linear."""
         numbers = chain([place] if place else [], self._numbers)
-        return next(own for number in numbers if self._seen.add(own := f"{id_}#{number}"))
+        return next(own for number in numbers if self._is_new(own := f"{id_}#{number}"))
 
     def report(self) -> None:
         """Log how many ids were repeated, and the first of them."""
@@ -515,18 +518,9 @@ class UniqueIds:
             more = f" (and so for {many(self._repeated - 1, 'other document')})" if self._repeated > 1 else ""
             _log.warning("%s%s", self._first, more)
 
-
-class _Seen:
-    """A set of texts, as hashes: 8 bytes of each are kept. new: how many are in a set before they are sorted."""
-
-    new = 1 << 16
-
-    def __init__(self) -> None:
-        self._sorted, self._new = array("q"), set[int]()
-
-    def add(self, text: str) -> bool:
-        """Whether the text is new."""
-        value = hash(text)
+    def _is_new(self, id_: str) -> bool:
+        """Whether the id is new; it is known from now on."""
+        value = hash(id_)
         at = bisect_left(self._sorted, value)
         if value in self._new or (at < len(self._sorted) and self._sorted[at] == value):
             return False

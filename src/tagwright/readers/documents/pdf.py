@@ -20,8 +20,6 @@ from tagwright.text.words import is_hyphenated
 from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
-_LINE_END = re.compile(r"\r?\n|(?P<hyphen>\ufffe)")
-"PDFium writes U+FFFE for a hyphen at the end of a line."
 
 
 class Line(NamedTuple):
@@ -91,7 +89,8 @@ def _lines(pdf: Any, path: Path) -> Iterator[Line]:
 def _of_page(page: Any, number: int) -> Iterator[Line]:
     """The lines of a page in the order in which they were written, column by column."""
     text, start, last = page.get_text_range(), 0, page.count_chars() - 1
-    for end in (*_LINE_END.finditer(text), None):
+    line_end = r"\r?\n|(?P<hyphen>\ufffe)"  # PDFium writes U+FFFE for a hyphen at the end of a line
+    for end in (*re.finditer(line_end, text), None):
         line = text[start : end.start() if end else None]
         if words := one_line(line):
             first = min(start + len(line) - len(line.lstrip()), last)

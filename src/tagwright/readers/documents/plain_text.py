@@ -19,9 +19,7 @@ LABELS_BESIDE = (".tsv", ".key")
 LONGEST_TITLE = 250
 "The most characters of a title; a longer first line of a plain text is text."
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 
 
 def read_text(path: Path) -> Iterator[Located]:
@@ -103,12 +101,12 @@ def _blocks(lines: Iterable[str]) -> Iterator[Block]:
         if fence:
             paragraph.append(line)
             fence = "" if line.strip().startswith(fence) and not line.strip().strip(fence[0]) else fence
-        elif opening := _FENCE.match(line):
+        elif opening := re.match(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})", line):
             paragraph.append(line)
             fence = opening[1]
         elif len(paragraph) == 1 and (under := _UNDERLINE.match(line)) and not _is_listed(paragraph[0]):
             yield (1 if under[1].startswith("=") else 2), paragraph.pop().strip()
-        elif heading := _HEADING.match(line):
+        elif heading := re.match(r" {0,3}(#{1,6})(?:[ \t]+|$)", line):
             yield from _paragraph(paragraph)
             yield len(heading[1]), _heading_text(line[heading.end() :].strip())
         elif line.strip():

@@ -10,7 +10,7 @@ annotated  {"corpusid", "content": {"text", "annotations": {"paragraph": [{"star
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from tagwright.core.checked import shown
 from tagwright.readers.documents.sections import Block, numbered_depth, to_sections, work_id
@@ -125,10 +125,8 @@ def _annotated(record: _Object, content: _Object) -> dict[str, Any]:
     }
 
 
-class _Span(NamedTuple):
-    start: int
-    end: int
-    attributes: _Object
+_Span: TypeAlias = tuple[int, int, _Object]
+"Start, end and attributes of a part of the text."
 
 
 class _Notes:
@@ -155,7 +153,8 @@ class _Notes:
 
     def of(self, span: _Span) -> str:
         """The text of a part."""
-        return self.text[span.start : span.end].strip()
+        start, end, _ = span
+        return self.text[start:end].strip()
 
     def names(self) -> list[str]:
         """First and last names inside each author, joined."""
@@ -165,7 +164,7 @@ class _Notes:
 
 
 def _from_notes(notes: _Notes, abstracts: list[_Span]) -> Iterator[Block]:
-    headings = [(span, numbered_depth(str(span.attributes.get("n") or ""))) for span in notes.spans("sectionheader")]
+    headings = [(span, numbered_depth(str(span[2].get("n") or ""))) for span in notes.spans("sectionheader")]
     parts = [*headings, *((span, 0) for span in notes.spans("paragraph"))]
     for span, depth in sorted(parts, key=lambda part: part[0][:2]):
         if not any(_within(span, abstract) for abstract in abstracts):
@@ -175,13 +174,13 @@ def _from_notes(notes: _Notes, abstracts: list[_Span]) -> Iterator[Block]:
 def _span(value: _Object, kind: str) -> _Span:
     try:
         attributes, start, end = value.get("attributes"), int(value["start"]), int(value["end"])
-        return _Span(max(start, 0), max(end, 0), attributes if isinstance(attributes, Mapping) else {})
+        return max(start, 0), max(end, 0), attributes if isinstance(attributes, Mapping) else {}
     except (KeyError, TypeError, ValueError, OverflowError):
         raise ValueError(f"annotations.{kind} holds {shown(value)}, expected start and end") from None
 
 
 def _within(span: _Span, outer: _Span) -> bool:
-    return outer.start <= span.start and span.end <= outer.end
+    return outer[0] <= span[0] and span[1] <= outer[1]
 
 
 def _authors(value: object) -> list[str]:
@@ -208,7 +207,8 @@ def _listed_work(entry: _Object) -> str:
 
 
 def _annotated_work(span: _Span) -> str:
-    return _first(span.attributes.get("matched_paper_id")) or work_id({"doi": _first(span.attributes.get("doi"))})
+    *_, attributes = span
+    return _first(attributes.get("matched_paper_id")) or work_id({"doi": _first(attributes.get("doi"))})
 
 
 def _first(value: object) -> str:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 from urllib.parse import quote
 from xml.parsers import expat
 
@@ -36,8 +36,6 @@ _PARSERS = {"turtle": "turtle", "rdfxml": "xml", "ntriples": "nt"}
 _XL = rdflib.Namespace("http://www.w3.org/2008/05/skos-xl#")
 _BASE = "file:///"
 "The base of relative ids, so that they do not depend on where the file is."
-_REFERENCE = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([^\s&;<#]+);", re.DOTALL)
-"A reference to an entity; there are none within comments and CDATA."
 
 
 def read_labels(
@@ -66,7 +64,7 @@ def read_labels(
     concepts = sorted(node for node in every if isinstance(node, URIRef) and node not in deprecated)
     if not concepts:
         raise InputError("holds no skos:Concept in use, expected a SKOS thesaurus", path)
-    tags = Counter(text.language for concept in concepts for text in _preferred(graph, concept))
+    tags = Counter(language for concept in concepts for language, _ in _preferred(graph, concept))
     available = sorted(filter(None, tags), key=lambda tag: (-tags[tag], tag))
     languages = choose_languages(available, language, path, likely)
     collections = _collections(graph)
@@ -193,7 +191,8 @@ def _written_out(text: str, path: Path | str) -> str:
             raise InputError(f"grows more than 5 times by the XML entity {shown(match[1])}; write it out", path)
         return match[0] if found is None else found
 
-    return _REFERENCE.sub(value, text) if values else text
+    reference = r"(?s)<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([^\s&;<#]+);"  # none within comments and CDATA
+    return re.sub(reference, value, text) if values else text
 
 
 def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
@@ -212,20 +211,16 @@ def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
         entities.setdefault(name, re.sub(r"[\"'>\s]", lambda match: f"&#{ord(match[0])};", value))
 
     def root(_name: str, _attributes: dict[str, str]) -> None:
-        raise _RootReachedError
+        raise StopIteration  # after the document type only elements follow
 
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler, parser.EntityDeclHandler, parser.StartElementHandler = document_type, entity, root
-    with contextlib.suppress(_RootReachedError):
+    with contextlib.suppress(StopIteration):
         try:
             parser.Parse(text, True)
         except expat.ExpatError as error:
             raise InputError(f"is not XML ({expat.ErrorString(error.code)})", path, error.lineno) from None
     return entities
-
-
-class _RootReachedError(Exception):
-    """Raised after the document type: only elements follow."""
 
 
 def _reason(error: Exception) -> str:
@@ -300,8 +295,8 @@ def _local(node: Node) -> str:
 def _label(graph: Graph, concept: URIRef, languages: Sequence[str]) -> Label | None:
     """The concept as a label, without its collections; None when it has no name at all."""
 
-    def sorted_(texts: Iterable[_Text]) -> list[_Text]:
-        return sorted(texts, key=lambda text: (by_preference(text.language, languages), text))
+    def sorted_(texts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        return sorted(texts, key=lambda text: (by_preference(text[0], languages), text))
 
     names = sorted_(_preferred(graph, concept))
     for kind in ("altLabel", "hiddenLabel"):
@@ -311,14 +306,14 @@ def _label(graph: Graph, concept: URIRef, languages: Sequence[str]) -> Label | N
     notes = list(
         dict.fromkeys(each for kind in ("definition", "scopeNote") for each in sorted_(_texts(graph, concept, kind)))
     )
-    wanted = {"", *map(main, languages), main(names[0].language)}
+    wanted = {"", *map(main, languages), main(names[0][0])}
     return Label(
         _clean(concept),
         searched(names, languages),
-        next((text.text for text in notes if main(text.language) in wanted), ""),
-        languages=by_language(text for text in names if text.language),
+        next((text for language, text in notes if main(language) in wanted), ""),
+        languages=by_language(name for name in names if name[0]),
         notation=min((_clean(str(value)) for value in graph.objects(concept, SKOS.notation)), default=""),
-        descriptions=by_language(notes) if len(notes) > 1 or any(text.language for text in notes) else (),
+        descriptions=by_language(notes) if len(notes) > 1 or any(language for language, _ in notes) else (),
         **_links(graph, concept),
     )
 
@@ -368,17 +363,12 @@ def _ids(nodes: Iterable[Node]) -> tuple[str, ...]:
     return tuple(sorted(_clean(str(node)) for node in nodes if isinstance(node, URIRef)))
 
 
-class _Text(NamedTuple):
-    language: str
-    text: str
-
-
-def _preferred(graph: Graph, concept: Node) -> list[_Text]:
-    """The preferred names; where there is none, rdfs:label."""
+def _preferred(graph: Graph, concept: Node) -> list[tuple[str, str]]:
+    """The preferred names with their languages; where there is none, rdfs:label."""
     return list(_texts(graph, concept, "prefLabel")) or list(_literal(graph.objects(concept, RDFS.label)))
 
 
-def _texts(graph: Graph, concept: Node, kind: str) -> Iterator[_Text]:
+def _texts(graph: Graph, concept: Node, kind: str) -> Iterator[tuple[str, str]]:
     """The literals of one SKOS property, also through nodes: SKOS-XL labels, structured notes."""
     nodes = [*graph.objects(concept, SKOS[kind]), *graph.objects(concept, _XL[kind])]
     others = [node for node in nodes if not isinstance(node, rdflib.Literal)]
@@ -386,11 +376,11 @@ def _texts(graph: Graph, concept: Node, kind: str) -> Iterator[_Text]:
     return _literal(itertools.chain(nodes, *inner))
 
 
-def _literal(nodes: Iterable[Node]) -> Iterator[_Text]:
-    """The literals among nodes, without blank ones."""
+def _literal(nodes: Iterable[Node]) -> Iterator[tuple[str, str]]:
+    """Language and text of the literals among nodes, without blank ones."""
     for node in nodes:
         if isinstance(node, rdflib.Literal) and (text := _clean(node)):
-            yield _Text((node.language or "").lower(), text)
+            yield (node.language or "").lower(), text
 
 
 def _clean(text: str) -> str:

@@ -4,7 +4,6 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from tagwright.core.checked import shown
 from tagwright.core.display import few, many
@@ -55,18 +54,18 @@ def read_names(path: Path) -> Iterator[tuple[int, Label]]:
     running text.
     """
     terms = _terms(path)
-    if _is_running_text([term.path[-1] for term in terms]):
+    if _is_running_text([names[-1] for _, _, names in terms]):
         raise InputError("looks like running text, expected labels: a name or a path a line", path)
-    ids = {term.path: term.number or ARROW.join(term.path) for term in terms}
+    ids = {names: number or ARROW.join(names) for _, number, names in terms}
     seen, repeated = set[tuple[str, ...]](), list[str]()
-    for term in terms:
-        if term.path in seen:
-            repeated.append(str(term.line))
+    for line, _, names in terms:
+        if names in seen:
+            repeated.append(str(line))
         else:
-            seen.add(term.path)
-            above = term.path[:-1]
+            seen.add(names)
+            above = names[:-1]
             broader = (ids[above],) if above in ids else ()
-            yield term.line, Label(ids[term.path], (term.path[-1],), ARROW.join(above), broader)
+            yield line, Label(ids[names], (names[-1],), ARROW.join(above), broader)
     if repeated:
         _log.warning("%s: %s left out, which are repeated: %s", path, many(len(repeated), "line"), few(repeated))
 
@@ -78,16 +77,11 @@ def _is_running_text(names: Sequence[str]) -> bool:
     return sum(map(len, names)) >= 48 * len(names) > 0 and 3 * sentences >= len(names)
 
 
-class _Term(NamedTuple):
-    line: int
-    number: str
-    path: tuple[str, ...]
-
-
-def _terms(path: Path) -> list[_Term]:
+def _terms(path: Path) -> list[tuple[int, str, tuple[str, ...]]]:
+    """Line, number and path of each term; the number is empty where not all lines have one."""
     lines = list(_lines(path))
     numbered = all(_NUMBERED.match(text) for _, _, text in lines)
-    terms, above = list[_Term](), list[tuple[int, str]]()
+    terms, above = list[tuple[int, str, tuple[str, ...]]](), list[tuple[int, str]]()
     for line, indent, text in lines:
         number = _NUMBERED.match(text) if numbered else None
         parts = text[number.end() if number else 0 :].split(ARROW)
@@ -98,7 +92,7 @@ def _terms(path: Path) -> list[_Term]:
             above.pop()
         outline = [name for _, name in above]
         above.append((indent, ARROW.join(names)))
-        terms.append(_Term(line, number[1] if number else "", (*outline, *names)))
+        terms.append((line, number[1] if number else "", (*outline, *names)))
     return terms
 
 

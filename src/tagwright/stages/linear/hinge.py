@@ -12,9 +12,8 @@ margin of 1 - tolerance has the dual 2 C tolerance, so a working set cannot hold
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -51,21 +50,14 @@ STEPS = 100_000
 "Maximum number of passes of liblinear over a working set; it takes about 30."
 
 
-@dataclass(frozen=True, eq=False)
-class Postings:
-    """An inverted index of rare words, to search similar documents.
+Postings: TypeAlias = tuple[Longs, Matrix]
+"An inverted index of rare words: their columns, ascending, and (words, documents) float32 CSR."
 
-    words: their columns, ascending. weights: (words, documents) float32 CSR.
-    """
 
-    words: Longs
-    weights: Matrix
-
-    @classmethod
-    def of(cls, features: Matrix, folder: Path) -> Self:
-        """Index the features (documents, words), memory-mapped. folder: an existing folder for this index only."""
-        words = np.flatnonzero(count_rows(features) <= max(TELLING * features.shape[0], 2))
-        return cls(words, write_transposed(features, words, folder))
+def postings_of(features: Matrix, folder: Path) -> Postings:
+    """Index the features (documents, words), memory-mapped. folder: an existing folder for this index only."""
+    words = np.flatnonzero(count_rows(features) <= max(TELLING * features.shape[0], 2))
+    return words, write_transposed(features, words, folder)
 
 
 def solve(
@@ -118,13 +110,14 @@ def _first_sets(features: Matrix, postings: Postings, positives: Sequence[Ints],
 
     documents = features.shape[0]
     far = np.random.default_rng(seed).choice(documents, min(FAR, documents), replace=False)
+    words, weights = postings
     sets: list[Ints] = []
     together = max(1, min(TOGETHER, CELLS // (NEAR + max(map(len, positives)))))
     for start in range(0, len(positives), together):
         some = positives[start : start + together]
-        sums = vstack([_sum(features[own]) for own in some], format="csr")[:, postings.words]
-        near = sp_matmul_topn(sums, postings.weights, top_n=NEAR + max(map(len, some)), sort=True)
-        release(postings.weights)
+        sums = vstack([_sum(features[own]) for own in some], format="csr")[:, words]
+        near = sp_matmul_topn(sums, weights, top_n=NEAR + max(map(len, some)), sort=True)
+        release(weights)
         for row, own in enumerate(some):
             alike = near.indices[near.indptr[row] : near.indptr[row + 1]]
             alike = alike[~np.isin(alike, own)][:NEAR]

@@ -15,7 +15,7 @@ from tagwright.core.workers import usable_cores
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ConfigError
-from tagwright.stages.linear.hinge import CELLS, TOGETHER, Loss, Postings, solve
+from tagwright.stages.linear.hinge import CELLS, TOGETHER, Loss, Postings, postings_of, solve
 from tagwright.stages.linear.mapped_matrix import release, write_parts
 from tagwright.stages.linear.stage import Linear, LinearModel
 from tagwright.types import Document, Floats, Ints, Label, Run
@@ -100,7 +100,7 @@ def fit_svm(
     bias, parts = np.full(labels, -np.inf, np.float32), []
     with scratch_folder() as scratch, bar("SVM", len(order)) as advance:
         documents = [[positives[label] for label in block] for block in blocks]
-        solved = _solved(features, Postings.of(features, scratch), documents, options, config, steps)
+        solved = _solved(features, postings_of(features, scratch), documents, options, config, steps)
         for block, (weights, intercepts) in zip(blocks, solved, strict=True):
             parts.append(weights)
             bias[block] = intercepts

@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
-from tagwright.stages.evidence import ScoresAtOnce, strongest
+from tagwright.stages.evidence import FindsAtOnce, strongest
 from tagwright.stages.names.patterns import NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, parse_all, resolve, stemmer
 from tagwright.text.words import ANALYSIS, Analysis, fold, known_form, word_spans
-from tagwright.types import Distribution, Document, EvidenceSpan, Label, Longs, Mask, Retriever, Run, Stage, TextField
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Run, Stage, TextField
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ EVERYDAY = 10.0
 words of such a name. Chosen on training documents of three corpora."""
 
 
-class ExactMatch(ScoresAtOnce, Retriever):
+class ExactMatch(FindsAtOnce):
     """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
 
     A form that is the name of several labels makes all of them candidates, up to SHARED of them. A short name in
@@ -199,7 +199,7 @@ class ExactMatch(ScoresAtOnce, Retriever):
         return kept
 
 
-class TitleMatch(ScoresAtOnce):
+class TitleMatch(Stage):
     """The labels that a title names, scored by the information content of the name beyond `EVERYDAY`. A re-ranker.
 
     A name inside a longer one does not count: "breast" in "breast cancer". names: the stage that searches names
@@ -223,6 +223,10 @@ class TitleMatch(ScoresAtOnce):
         run = self._names.information(list(map(_title, documents)))
         kept = run.keep(run.scores > EVERYDAY)
         return Run(kept.indptr, kept.labels, kept.scores - np.float32(EVERYDAY))
+
+    def score(self, reading: Run, candidates: Run) -> Floats:
+        """(suggestions,) the score of each candidate; 0 for a label that the title does not name."""
+        return reading.scores_of(candidates)
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """For each label the up to 100 occurrences of its names in the title; their weights add up to its score."""

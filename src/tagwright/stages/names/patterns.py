@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
-from operator import attrgetter
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 SHARED = 1000
 """The most labels that may share a name: a name of a million labels says nothing, and each mention would give a million
 candidates. Real vocabularies stay far below this limit."""
-_QUALIFIED = re.compile(r"(.*\S)\s+\([^()]+\)")
 _ACRONYM = 5
 "Longest name, in characters, whose capitals distinguish it from a word."
 
@@ -68,7 +67,7 @@ class NamePatterns:
         texts = ((i, label.description) for i, label in enumerate(labels))
         described = {i: set(map(stems, raw_words(text, analysis))) for i, text in texts if text}
         patterns: dict[_Pattern, int] = {}
-        ids = [patterns.setdefault(form.pattern, len(patterns)) for form in forms]
+        ids = [patterns.setdefault(pattern, len(patterns)) for _, pattern, _ in forms]
         words = dict[str, int]()
         numbers = [words.setdefault(word, len(words)) for own, _ in patterns for word in own]
         ends = np.cumsum(np.fromiter((len(own) for own, _ in patterns), np.int64, len(patterns)))
@@ -126,18 +125,10 @@ def forms(name: str) -> dict[str, float]:
     """
     if "(" not in name and ", " not in name:  # most names
         return {name: 1.0}
-    qualified = _QUALIFIED.fullmatch(name)
+    qualified = re.fullmatch(r"(.*\S)\s+\([^()]+\)", name)
     bare, share = (qualified[1], 0.5) if qualified else (name, 1.0)
     natural = " ".join(bare.split(", ")[::-1])
     return {name: 1.0, bare: share, natural: share}
-
-
-class _Form(NamedTuple):
-    """One form of a label's name in a text."""
-
-    label: int
-    pattern: _Pattern
-    share: float
 
 
 def _forms_of(
@@ -147,25 +138,29 @@ def _forms_of(
     min_characters: int,
     analysis: Analysis,
     common: bool,
-) -> Iterator[_Form]:
+) -> Iterator[tuple[int, _Pattern, float]]:
+    """The forms of the names of labels in a text: the label, the pattern, and its weight."""
     own_case = not common and not _in_capitals(labels)
     names = (name for label in labels for name in label.searched)
     stopped = frozenset[str]() if common else stop_words(parse_all(stem), names, analysis)
     for index, label in enumerate(labels):
-        own: list[_Form] = []
+        own: list[tuple[_Pattern, float]] = []
         for form, share in chain.from_iterable(forms(name).items() for name in label.searched):
             raw = raw_words(form, analysis)
             spelling = raw[0] if own_case and _is_acronym(raw) else ""
             everyday = not spelling and stopped.issuperset(fold(word, analysis) for word in raw)
             if not everyday and sum(map(len, raw)) >= min_characters:
-                own.append(_Form(index, (tuple(map(stems, raw)), spelling), share))
-        yield from (form for form in own if not form.pattern[1] or not _covered(form, own))
+                own.append(((tuple(map(stems, raw)), spelling), share))
+        patterns = [pattern for pattern, _ in own]
+        yield from (
+            (index, pattern, share) for pattern, share in own if not pattern[1] or not _covered(pattern, patterns)
+        )
 
 
-def _covered(form: _Form, others: Sequence[_Form]) -> bool:
+def _covered(pattern: _Pattern, others: Sequence[_Pattern]) -> bool:
     """Whether another form finds all that this acronym finds: an occurrence must not count twice for one label."""
-    stems, spelling = form.pattern
-    spellings = (other.pattern[1] for other in others if other.pattern[0] == stems)
+    stems, spelling = pattern
+    spellings = (written for words, written in others if words == stems)
     return any(spelling != other and spelling.startswith(other) for other in spellings)
 
 
@@ -181,7 +176,7 @@ def _in_capitals(labels: Sequence[Label]) -> bool:
 
 def _specificities(
     patterns: Iterable[_Pattern],
-    forms: Sequence[_Form],
+    forms: Sequence[tuple[int, _Pattern, float]],
     ids: Sequence[int],
     described: Mapping[int, set[str]],
     labels: int,
@@ -194,14 +189,14 @@ def _specificities(
     from scipy.sparse import csr_array
 
     stems_of_labels = (
-        described.get(label, set()).union(*[form.pattern[0] for form in group])
-        for label, group in groupby(forms, key=attrgetter("label"))
+        described.get(label, set()).union(*[stems for _, (stems, _), _ in group])
+        for label, group in groupby(forms, key=itemgetter(0))
     )
     counts = Counter(chain.from_iterable(stems_of_labels))
     information_of = {stem: information(count, labels) for stem, count in counts.items()}
     bits = np.array([sum(map(information_of.__getitem__, stems)) for stems, _ in patterns])
-    rows, columns = np.array(ids, np.int32), np.array([form.label for form in forms], np.int32)
-    values = np.array([form.share for form in forms]) * (bits[rows] if len(rows) else 0)
+    rows, columns = np.array(ids, np.int32), np.array([label for label, *_ in forms], np.int32)
+    values = np.array([share for *_, share in forms]) * (bits[rows] if len(rows) else 0)
     order = np.lexsort((columns, -values, rows))
     cells = rows[order].astype(np.int64) * labels + columns[order]
     order = order[np.sort(np.unique(cells, return_index=True)[1])]  # for each label the maximum

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,13 +17,8 @@ from tagwright.data.string_table import check_ends, check_places
 from tagwright.errors import ModelError
 from tagwright.types import Ints, Longs, Mask
 
-
-class Matches(NamedTuple):
-    """Occurrences of patterns, (matches,) each: words[start:end]. By end, those of one end longest first."""
-
-    pattern: Longs
-    start: Longs
-    end: Longs
+Matches: TypeAlias = tuple[Longs, Longs, Longs]
+"Occurrences of patterns, (matches,) each: the pattern, start and end. By end, those of one end longest first."
 
 
 class WordTrie:
@@ -34,7 +29,7 @@ class WordTrie:
     order. ends: (nodes,) where the patterns of each node end in `patterns`.
 
     >>> WordTrie.of(np.array([0, 1, 0]), np.array([2, 3]), words_in_all=2).find(np.array([1, 0, 1, -1]))
-    Matches(pattern=array([1, 0]), start=array([1, 1]), end=array([2, 3]))
+    (array([1, 0]), array([1, 1]), array([2, 3]))
     """
 
     def __init__(self, first: Ints, keys: Longs, ends: Longs, patterns: Ints) -> None:
@@ -74,9 +69,9 @@ class WordTrie:
             right = self.keys[np.minimum(place, len(self.keys) - 1)] == keys if len(keys) else np.zeros(0, np.bool_)
             start, node, depth = start[going][right], self._roots + place[right], depth + 1
         none = np.zeros(0, np.int64)
-        every = Matches(*(np.concatenate([none, *(of_length[part] for of_length in matches)]) for part in range(3)))
-        order = np.lexsort(every)
-        return Matches(*(values[order] for values in every))
+        pattern, start, end = (np.concatenate([none, *(each[part] for each in matches)]) for part in range(3))
+        order = np.lexsort((pattern, start, end))
+        return pattern[order], start[order], end[order]
 
     def save(self, folder: Path) -> None:
         """Write four arrays."""
@@ -113,4 +108,4 @@ class WordTrie:
         place = (
             np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(last - counts, counts)
         )
-        return Matches(self.patterns[place].astype(np.int64), start[source], end[source])
+        return self.patterns[place].astype(np.int64), start[source], end[source]
