@@ -106,7 +106,8 @@ def test_a_million_documents_need_a_text(results: Path, monkeypatch: pytest.Monk
 def test_what_the_page_says_of_commands_and_folders() -> None:
     page = (tables.ROOT / "docs" / "results" / "figures.md").read_text(encoding="utf-8")
     commands, own = (section(page, name) for name in ("## Commands", "## Data of your own"))
-    rows = [NAME.findall(row.split("|")[2]) for row in own.split("\n\n")[1].splitlines()[2:]]
+    table = next(part for part in own.split("\n\n") if part.startswith("|"))
+    rows = [NAME.findall(row.split("|")[2]) for row in table.splitlines()[2:]]
     every = [name for row in rows for name in row]
     asked = {name for row in commands.splitlines()[2:] if "|" in row for name in NAME.findall(row.split("|")[2])}
     assert (sorted(every), len(rows)) == (sorted({*every}), 3)

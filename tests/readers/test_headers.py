@@ -18,7 +18,7 @@ from tagwright.readers.headers import DOCUMENT, LABEL, MORE_LABELS
 from tagwright.readers.labels.jsonl import LISTS
 from tagwright.types import Document, Label
 
-FILES = ["csv", "tsv", "jsonl", "json", "parquet", "arrow"]
+FILES = ["csv", "tsv", "xlsx", "jsonl", "json", "parquet", "arrow"]
 MEMORY = ["records", "pandas", "polars"]
 
 
@@ -39,6 +39,11 @@ def file_of(folder: Path, records: list[dict[str, Any]], kind: str) -> Path:
         return written(folder, lines, f"x.{kind}")
     mark = "\t" if kind == "tsv" else ","
     rows = [list(records[0]), *(list(each.values()) for each in records)]
+    if kind == "xlsx":
+        pytest.importorskip("openpyxl")
+        from tests.readers.test_workbooks import workbook
+
+        return workbook(folder / "x.xlsx", Sheet1=rows)
     return written(folder, "\n".join(mark.join(row) for row in rows) + "\n", f"x.{kind}")
 
 
@@ -126,6 +131,7 @@ RECORDS: Mapping[str, dict[str, Any]] = {
     "futex": {"paper": "1", "title": "Bees", "paragraphs": []},
     "csv": {"id": "1", "title": "Bees"},
     "tsv": {"id": "1", "title": "Bees"},
+    "xlsx": {"id": "1", "title": "Bees"},
     "parquet": {"id": "1", "title": "Bees"},
     "arrow": {"id": "1", "title": "Bees"},
 }
@@ -139,7 +145,7 @@ def test_no_reader_of_documents_leaves_out_a_column_in_silence(
 ) -> None:
     """What is one value is metadata; what is an object is named."""
     kind = file_format if file_format in FILES else "jsonl"
-    nested = {} if kind in ("csv", "tsv") else {"extra": {"a": {"b": 1}}}
+    nested = {} if kind in ("csv", "tsv", "xlsx") else {"extra": {"a": {"b": 1}}}
     path = file_of(tmp_path, [{**RECORDS[file_format], **UNKNOWN, **nested}], kind)
     [found] = read(path, format=file_format)
     assert found.metadata["publisher"] == ("Low & Co",)

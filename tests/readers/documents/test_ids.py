@@ -59,7 +59,7 @@ WITHOUT = {"text", "latex", "tei", "html", "docx", "pdf"}
 
 
 def test_no_format_is_forgotten() -> None:
-    assert {*THRICE, *OWN, *WITHOUT, "parquet", "arrow"} == {*READERS}
+    assert {*THRICE, *OWN, *WITHOUT, "parquet", "arrow", "xlsx"} == {*READERS}
 
 
 @pytest.mark.parametrize("name", THRICE)
