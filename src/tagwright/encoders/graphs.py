@@ -72,9 +72,10 @@ def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Any], pooling: s
     embeddings = "embeddings.{}_embeddings.weight".format
     positions = tensor(embeddings("position"), None, dim)
     length = ops.gather(ops.shape_of(ids), constant([1]), constant(0))
-    words = weights[embeddings("word")]
-    vectors = _unpacked(words, ids) if isinstance(words, FourBit) else None
-    x = vectors or ops.gather(constant(tensor(embeddings("word"), None, dim)), ids, constant(0))
+    if isinstance(words := weights[embeddings("word")], FourBit):
+        x = _unpacked(words, ids)
+    else:
+        x = ops.gather(constant(tensor(embeddings("word"), None, dim)), ids, constant(0))
     x = ops.add(x, ops.gather(constant(tensor(embeddings("token_type"), None, dim)), types, constant(0)))
     x = norm(ops.add(x, tokens(constant(positions[None]), constant([0]), length, 1)), "embeddings.LayerNorm")
     for number in range(config["num_hidden_layers"]):
