@@ -96,6 +96,53 @@ def test_keys_that_come_before_the_answer_of_a_search_wait_for_it(
     assert actions == ["accept", "undo"] * 2
 
 
+def test_a_verdict_that_is_stored_late_takes_nothing_from_the_search(
+    browser: Browser, review: Review, address: str
+) -> None:
+    """The answer to a verdict comes when the arrow has reached a label found since: Enter adds that label."""
+    with visiting(browser, address, "Ann") as page:
+        held: list[Route] = []
+
+        def hold(route: Route) -> None:
+            if route.request.method == "POST":
+                held.append(route)
+            else:
+                route.continue_()
+
+        page.route("**/review/documents/*", hold)
+        page.keyboard.press("1")
+        page.keyboard.press("a")
+        page.keyboard.press("/")
+        page.keyboard.type("tax")
+        page.wait_for_selector(".found button")
+        page.keyboard.press("ArrowDown")
+        while not held:
+            page.wait_for_timeout(10)
+        held[0].continue_()
+        page.wait_for_selector("#row-1.accept")
+        page.unroute("**/review/documents/*")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=added by you")
+    assert review.decisions.labels() == {"d1": [BEE, TAX]}
+
+
+def test_nothing_moves_by_a_verdict(browser: Browser, address: str) -> None:
+    with visiting(browser, address, "Ann", width=DESK) as page:
+        for action in ("yes", "no"):
+            before = _places(page)
+            page.click(f"#row-1 .{action}")
+            page.wait_for_selector(f"#row-1 .{action}[aria-pressed=true]")
+            assert _places(page) == before
+
+
+def _places(page: Page) -> list[dict[str, float]]:
+    """Where the cards are, and what one sees in them."""
+    script = "all => all.map(each => each.getBoundingClientRect().toJSON())"
+    shown = ".row, .row > *, .row h3, .row summary, .row button"
+    places: list[dict[str, float]] = page.eval_on_selector_all(shown, script)
+    return places
+
+
 def test_an_answer_that_comes_late_does_not_take_the_place_of_a_newer_one(
     browser: Browser, review: Review, address: str
 ) -> None:
@@ -247,10 +294,11 @@ def test_a_text_and_a_dropped_file_get_suggestions_which_are_copied(browser: Bro
     context = browser.new_context(viewport={"width": DESK, "height": 800})
     page = context.new_page()
     page.goto(address)  # in "Honey bees visit orchards." the first suggestion is Orchards, the second one Bees
+    page.click("text=Options")
     assert page.inner_text("#language option[value=en]") == "English (en)"
     assert violations(page) == []
     page.fill("#text", "Honey bees visit orchards.")
-    page.click("#ask button")
+    page.click("#ask button.primary")
     page.wait_for_selector("#row-2")
     assert _coloured(page) == ["orchards"]
     page.focus("#row-2 summary")
@@ -259,6 +307,7 @@ def test_a_text_and_a_dropped_file_get_suggestions_which_are_copied(browser: Bro
     assert _coloured(page) == ["orchards"]
     page.click("text=URI")
     page.wait_for_selector("#status:has-text('Copied')", state="attached")
+    page.click(".again summary")
     page.focus("#text")
     page.keyboard.press("Control+a")
     page.keyboard.press("Control+v")

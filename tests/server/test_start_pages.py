@@ -60,7 +60,7 @@ def test_the_text_is_shown_with_the_evidence_of_one_suggestion(client: TestClien
     assert (
         '<mark data-ranks="2" class="on">orchards</mark>' in client.post("/", data={"text": TEXT, "marked": "2"}).text
     )
-    assert "its name in the text: “bees”" in page
+    assert "“bees” – its name in the text" in page
     assert '<span class="notation">595.79</span>' in page
     assert "reviewed" not in page
 
@@ -130,11 +130,12 @@ def test_pages_load_nothing_from_elsewhere(client: TestClient) -> None:
             assert client.get(link).status_code == 200
 
 
-def test_the_interface_is_described_for_people(client: TestClient) -> None:
+def test_the_api_is_described_for_people(client: TestClient) -> None:
     page = client.get("/api").text
     for path, methods in client.get("/api/openapi.json").json()["paths"].items():
         for method in methods:
             assert f"<code>{method.upper()} {path}</code>" in page
+            assert f">{method.upper()} {path}</a>" in page  # in the table of contents
     assert "Suggest labels for a document: a text, or title, abstract and sections." in page
     assert "<code>only</code> array: Conditions, such as notation:33*" in page
     assert "<strong>insects</strong>: Insects, 2 labels, language en" in page

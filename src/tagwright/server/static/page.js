@@ -1,4 +1,4 @@
-// What all pages share: messages for screen readers, and the evidence of one suggestion at a time.
+// What all pages share: messages for screen readers, files that are dropped, the evidence of one suggestion at a time.
 
 export const byId = (id) => document.getElementById(id);
 export const rows = () => [...document.querySelectorAll(".row")];
@@ -9,6 +9,27 @@ export function say(text, isProblem = false) {
   status.className = isProblem ? "problem" : "";
   status.textContent = text;
 }
+
+// Files: the names of those that are chosen are shown; those that are dropped, anywhere, are sent at once.
+
+const files = () => document.querySelector(".drop input");
+
+document.addEventListener("change", (event) => {
+  if (event.target !== files()) return;
+  const names = [...files().files].map((each) => each.name);
+  files().parentElement.querySelector("output").textContent = names.join(", ");
+});
+
+addEventListener("dragover", (event) => {
+  if (files() && event.dataTransfer.types.includes("Files")) event.preventDefault();
+});
+
+addEventListener("drop", (event) => {
+  if (!files() || !event.dataTransfer.files.length) return;
+  event.preventDefault();
+  files().files = event.dataTransfer.files;
+  files().form.requestSubmit();
+});
 
 // Only the evidence of one suggestion is marked: the one that has the focus, or is under the pointer.
 
