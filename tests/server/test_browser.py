@@ -12,9 +12,10 @@ from tests.server.browsing import DESK, PHONE, chromium, served, violations, vis
 from tests.server.conftest import LABELS, word_tagger
 
 from tagwright.review.file import ReviewFile
+from tagwright.server.languages import LANGUAGES
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.types import Document
+from tagwright.types import Document, Label
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Route
@@ -133,6 +134,49 @@ def test_nothing_moves_by_a_verdict(browser: Browser, address: str) -> None:
             page.click(f"#row-1 .{action}")
             page.wait_for_selector(f"#row-1 .{action}[aria-pressed=true]")
             assert _places(page) == before
+
+
+def test_eight_suggestions_fit_on_a_desk(browser: Browser, tmp_path: Path) -> None:
+    names = [f"{first}{second}us" for first in ("bar", "dol", "fin") for second in "aeiou"]
+    tagger = word_tagger().with_labels([Label(name, (name,)) for name in names])
+    with closing(ReviewFile(tmp_path / "many.sqlite")) as file:
+        review = Review(ServedModel("m", tagger, "M"), file)
+        review.documents.add([Document("d", "Many", " ".join(names))])
+        with (
+            served(review, lambda tagger, *_: tagger) as address,
+            visiting(browser, address, "Ann", width=DESK) as page,
+        ):
+            bottoms = page.eval_on_selector_all(".row", "all => all.map(each => each.getBoundingClientRect().bottom)")
+            end = page.eval_on_selector(".end", "each => each.getBoundingClientRect().top")
+    assert len(bottoms) == 15
+    assert sum(bottom <= end for bottom in bottoms) >= 8
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_phone_shows_one_row_of_navigation_and_nothing_is_too_wide(
+    browser: Browser, address: str, language: str
+) -> None:
+    with visiting(browser, address, "Ann") as page:
+        for path in ("/", "/api", "/review/overview", "/review/differences", "/review/documents/1"):
+            page.goto(f"{address}{path}?lang={language}")
+            rows = page.eval_on_selector_all("header nav a", "all => all.map(each => each.getBoundingClientRect().top)")
+            assert (len(rows), len(set(rows))) == (5, 1)
+            assert page.evaluate("document.documentElement.scrollWidth") == PHONE
+
+
+def test_buttons_and_fields_are_equally_high_and_texts_not_too_wide(browser: Browser, address: str) -> None:
+    shown = "button:visible, select:visible, input:not([type=file], [type=checkbox]):visible"
+    with visiting(browser, address, "Ann", width=1920) as page:
+        for path in ("/", "/review/overview", "/review/documents/1"):
+            page.goto(address + path)
+            if path == "/":
+                page.click("text=Options")
+                width = page.eval_on_selector(
+                    "#text", "each => each.clientWidth / parseFloat(getComputedStyle(each).fontSize)"
+                )
+                assert width < 45  # of its font: 65 digits have about 40
+            heights = {round(each.bounding_box()["height"], 1) for each in page.locator(shown).all()}  # type: ignore[index]
+            assert len(heights) == 1, (path, heights)
 
 
 def _places(page: Page) -> list[dict[str, float]]:

@@ -172,7 +172,8 @@ def test_pages_load_nothing_from_elsewhere_and_hold_no_inline_script_or_style(cl
         for tag, attributes in page.elements:
             assert tag != "style"
             assert not any(name == "style" or name.startswith("on") for name in attributes)
-            assert all((attributes.get(name) or "/").startswith(("/", "#")) for name in ("src", "href", "action"))
+            if tag != "a" or "noreferrer" not in (attributes.get("rel") or ""):  # a label's address, opened by a click
+                assert all((attributes.get(name) or "/").startswith(("/", "#")) for name in ("src", "href", "action"))
     for file in ("page.css", "page.js", "review.js", "icon.svg"):
         assert client.get(f"/static/{file}").status_code == 200
     assert client.get("/static/../serving.py").status_code == 404
@@ -440,6 +441,27 @@ def test_uploads_with_known_ids_and_other_texts_are_documents_of_their_own(clien
     assert sorted(entry.title for entry in review.documents.entries() if entry.id.startswith(("d1", "d2"))) == [
         "Hives", "Honey bees", "Tax law", "Tax law: On income.",
     ]  # fmt: skip
+
+
+def test_the_overview_has_a_table_of_documents_that_can_be_filtered(client: TestClient) -> None:
+    enter(client)
+    decide(client, 2, action="done")
+    address = "/review/overview"
+    html = client.get(address).text
+    assert [f"/review/documents/{number}" in html for number in (1, 2, 3)] == [True] * 3
+    for query, numbers in (("?state=done", [2]), ("?state=open", [1, 3]), ("?q=HONEY", [1]), ("?q=Ann", [2])):
+        html = client.get(address + query).text
+        assert [number for number in (1, 2, 3) if f"/review/documents/{number}" in html] == numbers
+    assert "No document is like that." in client.get(f"{address}?q=wasps").text
+
+
+def test_the_overview_has_no_empty_statistics(client: TestClient) -> None:
+    enter(client)
+    assert "<dt>" not in client.get("/review/overview").text.partition("<dialog")[0]
+    decide(client, 1, action="accept", label="o")
+    html = client.get("/review/overview").text
+    assert "<dt>Verdicts</dt>" in html
+    assert "Krippendorff" not in html  # of one reviewer
 
 
 def test_the_page_stays_small_however_long_the_document_is(client: TestClient, review: Review) -> None:

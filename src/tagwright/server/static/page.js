@@ -12,23 +12,23 @@ export function say(text, isProblem = false) {
 
 // Files: the names of those that are chosen are shown; those that are dropped, anywhere, are sent at once.
 
-const files = () => document.querySelector(".drop input");
-
 document.addEventListener("change", (event) => {
-  if (event.target !== files()) return;
-  const names = [...files().files].map((each) => each.name);
-  files().parentElement.querySelector("output").textContent = names.join(", ");
+  const output = event.target.closest(".drop")?.querySelector("output");
+  if (output) output.textContent = [...event.target.files].map((each) => each.name).join(", ");
 });
 
+const zone = (event) => event.target.closest?.(".drop") || document.querySelector(".drop");
+
 addEventListener("dragover", (event) => {
-  if (files() && event.dataTransfer.types.includes("Files")) event.preventDefault();
+  if (zone(event) && event.dataTransfer.types.includes("Files")) event.preventDefault();
 });
 
 addEventListener("drop", (event) => {
-  if (!files() || !event.dataTransfer.files.length) return;
+  const input = zone(event)?.querySelector("input");
+  if (!input || !event.dataTransfer.files.length) return;
   event.preventDefault();
-  files().files = event.dataTransfer.files;
-  files().form.requestSubmit();
+  input.files = event.dataTransfer.files;
+  input.form.requestSubmit();
 });
 
 // Only the evidence of one suggestion is marked: the one that has the focus, or is under the pointer.
