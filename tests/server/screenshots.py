@@ -97,7 +97,7 @@ def main(folder: Path) -> None:
                 page.click("#row-1 .yes")
                 page.wait_for_selector("#row-1.accept")
                 page.click(f"#{button}")
-                page.wait_for_url(lambda url, number=number: not url.endswith(f"/{number}"))
+                page.wait_for_function("number => !location.pathname.endsWith(`/${number}`)", arg=number)
             page.goto(f"{address}/review/overview")
             page.screenshot(path=folder / "overview-1280-light.png")
             page.goto(address)
