@@ -10,7 +10,8 @@ export function say(text, isProblem = false) {
   status.textContent = text;
 }
 
-// Files: the names of those that are chosen are shown; those that are dropped, anywhere, are sent at once.
+// Files: the names of those that are chosen are shown; those that are dropped are sent at once. What is dropped beside
+// the zones counts for the first one.
 
 document.addEventListener("change", (event) => {
   const output = event.target.closest(".drop")?.querySelector("output");
