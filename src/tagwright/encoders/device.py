@@ -30,6 +30,37 @@ class ModelSettings(NamedTuple):
     offline: bool = False
 
 
+class Feed(NamedTuple):
+    """How texts are fed to a device in training and in encoding: see `feed`."""
+
+    chunk: int | None
+    "Tokens, padding included, that a training encodes together; None: as many as have room."
+    small: int
+    "Tokens, padding included, up to which padding a chunk costs less than packing or parting it."
+    padding: float
+    "The most tokens of a larger chunk, padding included, for each token without it."
+    kept: int | None
+    "Tokens of a batch whose activations are kept; None: as many as fit in the memory that is free."
+    packed: bool
+    "Whether larger chunks are packed without padding, if the model can be."
+    workers: int
+    "The most processes that draw and tokenise batches ahead; 0: a thread does."
+    encoded: int
+    "Tokens, padding included, that sentence-transformers encodes in a call, if that is more texts than usual."
+
+
+PROCESSOR = Feed(chunk=4096, small=512, padding=1.1, kept=8192, packed=False, workers=0, encoded=0)
+"Larger chunks are not faster, and padding costs as much as any token."
+
+CARD = Feed(chunk=None, small=16_384, padding=2.0, kept=None, packed=True, workers=8, encoded=262_144)
+"Launching the kernels of a chunk takes as long as computing thousands of tokens."
+
+
+def feed(device: torch.device) -> Feed:
+    """How this device is fed. Nothing else in training asks for the kind of a device, apart from `best_dtype`."""
+    return CARD if device.type == "cuda" else PROCESSOR
+
+
 _settings: ContextVar[ModelSettings] = ContextVar("model_settings", default=ModelSettings())  # noqa: B039 - it is immutable
 
 

@@ -24,7 +24,7 @@ from tagwright.training.config import TrainingPlan, lasting_options
 from tagwright.training.gradient_caching import GradientCache
 from tagwright.training.objectives import Objective, Text
 from tagwright.training.shared_work import join_processes
-from tagwright.training.trainable_encoder import TrainableEncoder, trainable_encoder
+from tagwright.training.trainable_encoder import TrainableEncoder, sent, trainable_encoder
 from tagwright.types import Floats, Longs, Mask, Pair, PairSource
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class _Run:
 
         self.encoder, self.objective, self.training, self.log = encoder, objective, training, log
         self.rows: list[Row] = []
+        self.unread: list[torch.Tensor] = []
         self.accelerator = join_processes()
         self.encoder.model.to(self.accelerator.device)
         self.batches = Batches(pairs, training.batch, training.validation, training.seed)
@@ -141,6 +142,8 @@ class _Run:
 
     def checkpoint(self) -> State:
         """The current state: the progress, and what is learnt so far."""
+        if self.unread:
+            self._read_losses()
         tensors: dict[str, torch.Tensor] = {f"weights/{name}": weight for name, weight in self.weights.items()}
         tensors |= {f"best/{name}": weight for name, weight in self.best.items()}
         for name, means in self.optimiser.state.items():
@@ -218,20 +221,33 @@ class _Run:
 
         state, pair_groups, views, tokens, dropout = step
         rate = self.training.rate(self.step, self.length)
-        groups = _tensor(pair_groups).to(self.accelerator.device)
+        groups = sent(pair_groups, self.accelerator.device)
 
         def loss_of(vectors: torch.Tensor) -> torch.Tensor:
             return self.objective.loss(torch.split(vectors, views), groups)
 
-        loss = self.cache.backward(tokens, dropout, self.step, loss_of)
-        if not math.isfinite(loss):
-            raise TagwrightError(f"the loss of step {self.step + 1} is {loss}; lower learning_rate, now {rate:.2g}")
+        self.unread.append(self.cache.backward(tokens, dropout, self.step, loss_of))
         norm = self.optimiser.step(rate)
         self.step, self.state = self.step + 1, state
         if self.step % self.training.log_every == 0 or self.step == self.length:
-            self._log(loss=loss, learning_rate=rate, gradient_norm=norm.item())
+            self._log(loss=self._read_losses(), learning_rate=rate, gradient_norm=norm.item())
         if self.step % max(1, self.length // self.training.evaluations) == 0 or self.step == self.length:
             self._evaluate()
+
+    def _read_losses(self) -> float:
+        """The loss of the last step. Raises TagwrightError if one that was not read before is not a number.
+
+        Only here does the processor wait for a GPU.
+        """
+        import torch
+
+        losses = torch.stack(self.unread).tolist()
+        for step, loss in enumerate(losses, self.step - len(losses)):
+            if not math.isfinite(loss):
+                rate = self.training.rate(step, self.length)
+                raise TagwrightError(f"the loss of step {step + 1} is {loss}; lower learning_rate, now {rate:.2g}")
+        self.unread.clear()
+        return float(losses[-1])
 
     def _evaluate(self) -> None:
         """Measure the validation pairs, and keep the weights if they are the best so far."""
