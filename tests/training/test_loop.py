@@ -18,8 +18,10 @@ from tests.training.training_run import TRAINING, Redrawing, logged, pairs, plai
 from tagwright.core.progress import silence
 from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.device import PROCESSOR
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, TagwrightError
+from tagwright.training import loop
 from tagwright.training.config import TrainingPlan, rate_at
 from tagwright.training.loop import History, train
 from tagwright.training.objectives import Contrastive, Text
@@ -104,6 +106,18 @@ def test_a_run_that_was_stopped_and_resumed_again_and_again_ends_with_the_same_w
     assert_equal(state(tmp_path / "stopped"), state(output))
     assert logged(tmp_path / "stopped", "loss") == logged(output, "loss")
     assert resumed[1:] == whole[1:]
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
+@pytest.mark.parametrize("workers", [1, 4])
+def test_processes_that_prepare_batches_change_nothing(
+    workers: int, static: str, static_whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "feed", lambda _: PROCESSOR._replace(workers=workers))
+    monkeypatch.setattr(loop, "usable_cores", lambda: 8)
+    run(static, tmp_path)
+    assert_equal(state(tmp_path), state(static_whole[1]))
+    assert logged(tmp_path, "loss") == logged(static_whole[1], "loss")
 
 
 def test_weights_in_half_precision_are_stored_as_they_are(static: str, tmp_path: Path) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -16,12 +18,14 @@ from numpy.typing import NDArray
 from tagwright.core.atomic import replace_file, writing
 from tagwright.core.progress import bar, note, silence
 from tagwright.core.steps import LOG, State, Steps
+from tagwright.core.workers import usable_cores
 from tagwright.encoders.bi_encoder import BiEncoder, EncoderModel
+from tagwright.encoders.device import feed
 from tagwright.encoders.tokens import Tokens
-from tagwright.errors import TagwrightError
-from tagwright.training.batching import Batches, SamplerState, ahead
+from tagwright.errors import ConfigError, TagwrightError
+from tagwright.training.batching import Batches, SamplerState, prepared
 from tagwright.training.config import TrainingPlan, lasting_options
-from tagwright.training.gradient_caching import GradientCache
+from tagwright.training.gradient_caching import GradientCache, share_of
 from tagwright.training.objectives import Objective, Text
 from tagwright.training.shared_work import join_processes
 from tagwright.training.trainable_encoder import TrainableEncoder, sent, trainable_encoder
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
 
 _Step: TypeAlias = tuple[SamplerState, Longs, list[int], Tokens, Mask]
 """A batch, ready to be encoded: the state of the sampler after it; groups (pairs,), or (pairs, 2) where pairs have two;
-the number of texts in each view; their tokens; (texts,) whether each is encoded with dropout."""
+the number of texts in each view; their tokens, none for those of other processes; (texts,) whether each has dropout."""
 
 Row: TypeAlias = Mapping[str, float]
 "step (how many are done), epoch, seconds, and either loss, learning_rate and gradient_norm, or validation_loss."
@@ -102,6 +106,15 @@ class _Run:
         self.unread: list[torch.Tensor] = []
         self.accelerator = join_processes()
         self.encoder.model.to(self.accelerator.device)
+        if self.accelerator.num_processes > 1:
+            if training.batch < self.accelerator.num_processes:
+                raise ConfigError(
+                    f"a batch is {training.batch} pairs, expected at least one for each of "
+                    f"{self.accelerator.num_processes} processes; raise batch or start fewer processes"
+                )
+            self.encoder.forward = self.accelerator.prepare(self.encoder.forward)
+        cores = usable_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        self.workers = max(0, min(feed(self.accelerator.device).workers, cores - 1))
         self.batches = Batches(pairs, training.batch, training.validation, training.seed)
         self.length = training.steps or max(1, round(training.epochs * self.batches.count()))
         self.cache = GradientCache(encoder, self.accelerator, training.activation_token_budget, training.seed)
@@ -132,7 +145,7 @@ class _Run:
         with bar("training", (self.length - self.step) * self.training.batch) as done:
             self._redraws()
             while self.step < self.length:
-                with ahead(self._prepared()) as upcoming:
+                with prepared(self._prepared, self.workers) as upcoming:
                     for step in upcoming:
                         self._take(step)
                         done(self.training.batch)
@@ -196,8 +209,10 @@ class _Run:
             self.state = epoch + 1, 0
         return True
 
-    def _prepared(self) -> Iterator[_Step]:
-        for step, (state, batch) in enumerate(self.batches(self.state), self.step):
+    def _prepared(self, worker: int, workers: int) -> Iterator[_Step]:
+        """Every `workers`-th of the steps from here on; each worker draws all pairs, which takes the least time."""
+        drawn = zip(range(self.step, self.length), self.batches(self.state), strict=False)
+        for step, (state, batch) in islice(drawn, worker, None, workers):
             yield self._prepare(state, batch, self.objective.views(batch, step))
 
     def _prepare(self, state: SamplerState, pairs: Sequence[Pair], views: Sequence[Sequence[Text]]) -> _Step:
@@ -212,8 +227,16 @@ class _Run:
         if any(pair.other is not None for pair in pairs):
             others = [pair.group if pair.other is None else pair.other for pair in pairs]
             groups = np.stack([groups, np.array(others, np.int64)], axis=1)
-        tokens, dropout = self.encoder.tokenize(texts), dropout & self.encoder.has_dropout
+        tokens, dropout = self._tokenize_share(texts), dropout & self.encoder.has_dropout
         return state, groups, [len(view) for view in views], tokens, dropout
+
+    def _tokenize_share(self, texts: Sequence[Any]) -> Tokens:
+        """The tokens of this process's share of the texts; the others have none."""
+        mine = share_of(len(texts), self.accelerator)
+        own = self.encoder.tokenize([texts[i] for i in mine.tolist()])
+        starts, lengths = np.zeros((2, len(texts)), np.int64)
+        starts[mine], lengths[mine] = own.starts, own.lengths
+        return Tokens(own.ids, starts, lengths)
 
     def _take(self, step: _Step) -> None:
         """Do a step: the loss and its gradients, the weights, the log, and the validation where it is its turn."""
@@ -254,7 +277,7 @@ class _Run:
         import torch
 
         _, pair_groups, views, tokens, _ = self.validation
-        if len(pair_groups) < 2:
+        if len(pair_groups) < max(2, self.accelerator.num_processes):
             return
         groups = _tensor(pair_groups).to(self.accelerator.device)
         with torch.no_grad():

@@ -48,7 +48,8 @@ def trainable_encoder(model: EncoderModel | CrossEncoder) -> TrainableEncoder:
 class Static:
     """Token embeddings, averaged. All texts of a batch are one chunk: there is no padding and little to keep.
 
-    given: the encoder; model: its module to train. Of a table that is torch's own, without sentence-transformers, which
+    given: the encoder; model: its module to train; forward: what computes vectors, with several processes a wrapper
+    that exchanges their gradients. Of a table that is torch's own, without sentence-transformers, which
     takes ten times as long to load as to train it; its weights have the same name, as checkpoints name them.
     """
 
@@ -66,6 +67,7 @@ class Static:
             self.prompts, tokenizer = given.prompts, given.tokenizer
         else:
             self.prompts, tokenizer = prompts_of(given), cast("Any", given[0]).tokenizer
+        self.forward: torch.nn.Module = self._bag or self.model
         self._tokenize = TextCache(tokenizer_of(tokenizer))
 
     def write_back(self) -> None:
@@ -90,9 +92,9 @@ class Static:
         taken, device = tokens.take(rows), next(self.model.parameters()).device
         ids, offsets = (sent(part, device) for part in (taken.ids, taken.starts))
         if self._bag is not None:
-            vectors: torch.Tensor = self._bag(ids, offsets)
+            vectors: torch.Tensor = self.forward(ids, offsets)
         else:
-            vectors = self.model({"input_ids": ids, "offsets": offsets})["sentence_embedding"]
+            vectors = self.forward({"input_ids": ids, "offsets": offsets})["sentence_embedding"]
         return vectors
 
     @contextmanager
@@ -115,7 +117,7 @@ class Transformer:
 
     def __init__(self, model: SentenceTransformer | CrossEncoder, prompts: Prompts | None = None) -> None:
         self.given, self.model = model, cast("Any", model)
-        self.feed, self.packed = feed(model.device), False
+        self.feed, self.packed, self.forward = feed(model.device), False, self.model
         self.prompts, self.padding = prompts or prompts_of(model), int(model.tokenizer.pad_token_id or 0)
         if any(self.prompts.by_role.values()) and not self.prompts.pooled:
             raise ConfigError(
@@ -204,7 +206,7 @@ class Transformer:
         device, dtype = self.model.device, best_dtype(self.model.device)
         given = {name: sent(part, device) if isinstance(part, np.ndarray) else part for name, part in features.items()}
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-            vectors: torch.Tensor = self.model(given)[self.output]
+            vectors: torch.Tensor = self.forward(given)[self.output]
         return vectors.float()
 
     def _packs(self) -> bool:
