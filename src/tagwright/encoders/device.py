@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -59,6 +59,23 @@ CARD = Feed(chunk=None, small=16_384, padding=2.0, kept=None, packed=True, worke
 def feed(device: torch.device) -> Feed:
     """How this device is fed. Nothing else in training asks for the kind of a device, apart from `best_dtype`."""
     return CARD if device.type == "cuda" else PROCESSOR
+
+
+def together(lengths: Sequence[int], least: int, budget: int) -> list[slice]:
+    """Parts of texts to be encoded in a call: of at least so many texts, of more while they are within the budget.
+
+    lengths: tokens of each text, similar ones next to each other. budget: tokens of a part, padding included.
+
+    >>> [(part.start, part.stop) for part in together([1, 1, 1, 1, 5, 9], least=2, budget=4)]
+    [(0, 4), (4, 6)]
+    """
+    found, start, longest = [], 0, 0
+    for end, length in enumerate(lengths):
+        longest = max(longest, length)
+        if end - start >= least and longest * (end - start + 1) > budget:
+            found.append(slice(start, end))
+            start, longest = end, length
+    return [*found, slice(start, len(lengths))] if lengths else []
 
 
 _settings: ContextVar[ModelSettings] = ContextVar("model_settings", default=ModelSettings())  # noqa: B039 - it is immutable
