@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import sys
@@ -24,6 +25,7 @@ from tagwright.encoders.device import feed
 from tagwright.encoders.tokens import Tokens
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.training.batching import Batches, SamplerState, prepared
+from tagwright.training.callbacks import Row, watching
 from tagwright.training.config import TrainingPlan, lasting_options
 from tagwright.training.gradient_caching import GradientCache, share_of
 from tagwright.training.objectives import Objective, Text
@@ -39,12 +41,11 @@ _Step: TypeAlias = tuple[SamplerState, Longs, list[int], Tokens, Mask]
 """A batch, ready to be encoded: the state of the sampler after it; groups (pairs,), or (pairs, 2) where pairs have two;
 the number of texts in each view; their tokens, none for those of other processes; (texts,) whether each has dropout."""
 
-Row: TypeAlias = Mapping[str, float]
-"step (how many are done), epoch, seconds, and either loss, learning_rate and gradient_norm, or validation_loss."
-
-
 History: TypeAlias = tuple[Sequence[Row], int, float | None]
 "The logged rows, the steps done when the weights that were kept were reached, and their validation loss."
+
+
+_log = logging.getLogger(__name__)
 
 
 def train(
@@ -71,6 +72,7 @@ def train(
     state = steps.latest(run.config)
     with torch.random.fork_rng(), run.encoder.ready(), silence(not run.accelerator.is_main_process):
         run.resume(state) if state else run.begin()
+        _log.info("training on %s in %s", run.accelerator.device, run.encoder.precision)
         run.accelerator.wait_for_everyone()  # no process writes a state while another still reads it
         if run.step < run.length and not sys.stderr.isatty():  # no bar is shown there
             note(f"training: {run.length - run.step:,} steps{f', logged in {log}' if log else ''}")
@@ -82,6 +84,8 @@ def train(
         if steps.writes:
             steps.keep(run.checkpoint(), run.config)
     run.take_best()
+    for callback in run.callbacks:
+        callback.on_end(run.rows)
     return run.rows, run.best_step, run.best_loss
 
 
@@ -105,6 +109,7 @@ class _Run:
         self.rows: list[Row] = []
         self.unread: list[torch.Tensor] = []
         self.accelerator = join_processes()
+        self.callbacks = watching() if self.accelerator.is_main_process else ()
         self.encoder.model.to(self.accelerator.device)
         if self.accelerator.num_processes > 1:
             if training.batch < self.accelerator.num_processes:
@@ -142,7 +147,7 @@ class _Run:
 
     def steps_from_here(self) -> Iterator[int]:
         """Do the remaining steps. After each, a checkpoint can be taken when it is yielded."""
-        with bar("training", (self.length - self.step) * self.training.batch) as done:
+        with bar("training (pairs)", (self.length - self.step) * self.training.batch) as done:
             self._redraws()
             while self.step < self.length:
                 with prepared(self._prepared, self.workers) as upcoming:
@@ -294,6 +299,8 @@ class _Run:
         if self.log:
             with writing(self.log), self.log.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self.rows[-1]) + "\n")
+        for callback in self.callbacks:
+            callback.on_step(self.rows[-1])
 
     def _go_back(self, *, to: int) -> None:
         """Continue the log on disk after this step; later rows of the interrupted run will be written again."""

@@ -12,7 +12,7 @@ import numpy as np
 from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.bi_encoder import EncoderModel
 from tagwright.encoders.cross_encoder import LONGEST
-from tagwright.encoders.device import best_dtype, feed
+from tagwright.encoders.device import best_device, best_dtype, feed
 from tagwright.encoders.pair_tokenizer import PairTokenizer
 from tagwright.encoders.prompts import NONE, Prompts
 from tagwright.encoders.token_table import TokenTable
@@ -53,7 +53,7 @@ class Static:
     takes ten times as long to load as to train it; its weights have the same name, as checkpoints name them.
     """
 
-    has_dropout, room = False, 0
+    has_dropout, room, precision = False, 0, "float32"
 
     def __init__(self, given: EncoderModel) -> None:
         import torch
@@ -117,7 +117,7 @@ class Transformer:
 
     def __init__(self, model: SentenceTransformer | CrossEncoder, prompts: Prompts | None = None) -> None:
         self.given, self.model = model, cast("Any", model)
-        self.feed, self.packed, self.forward = feed(model.device), False, self.model
+        self.feed, self.packed, self.forward = feed(best_device()), False, self.model
         self.prompts, self.padding = prompts or prompts_of(model), int(model.tokenizer.pad_token_id or 0)
         if any(self.prompts.by_role.values()) and not self.prompts.pooled:
             raise ConfigError(
@@ -136,6 +136,11 @@ class Transformer:
             list(texts), truncation=True, max_length=self.model.max_seq_length, return_attention_mask=False
         )
         return Tokens.of(encoded["input_ids"])
+
+    @property
+    def precision(self) -> str:
+        """The number format of its products; sums, losses and weights are in float32."""
+        return str(best_dtype(self.model.device)).removeprefix("torch.")
 
     @property
     def room(self) -> int:
