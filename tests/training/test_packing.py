@@ -18,6 +18,7 @@ from tests.training.training_run import TRAINING, WORDS, Redrawing, pairs, plain
 
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.device import CARD, PROCESSOR, Feed, feed
+from tagwright.encoders.tokens import Tokens
 from tagwright.papers.losses import info_nce
 from tagwright.training import packing
 from tagwright.training import trainable_encoder as trainables
@@ -120,6 +121,24 @@ def test_a_card_trains_what_a_processor_trains(folder: str, monkeypatch: pytest.
     expected = losses()
     monkeypatch.setattr(trainables, "feed", lambda _: PACKED)
     assert losses() == pytest.approx(expected, abs=1e-3)
+
+
+def test_positions_of_packed_texts_begin_where_those_of_the_family_do(folder: str) -> None:
+    from transformers import XLMRobertaConfig, XLMRobertaModel
+
+    encoder = bi_encoder(folder)
+    config = XLMRobertaConfig(
+        vocab_size=200, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, pad_token_id=1
+    )
+    encoder.model[0].model = XLMRobertaModel(config).eval()
+    tokens = Tokens.of([[5, 6, 7], [8, 9, 10, 11, 12], [13]])
+    with torch.no_grad():
+        packing.can_pack(encoder.model)
+        padded = encoder._vectors(tokens, packed=False)
+        encoder.model.transformers_model.set_attn_implementation(packing.NAME)
+        packed = encoder._vectors(tokens, packed=True)
+    assert padded.abs().max() > 0.1
+    assert torch.allclose(packed, padded, atol=1e-5)
 
 
 def test_packed_texts_are_told_apart_by_dropout(folder: str) -> None:

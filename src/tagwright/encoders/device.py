@@ -57,7 +57,7 @@ CARD = Feed(chunk=None, small=16_384, padding=2.0, kept=None, packed=True, worke
 
 
 def feed(device: torch.device) -> Feed:
-    """How this device is fed. Nothing else in training asks for the kind of a device, apart from `best_dtype`."""
+    """How this device is fed: the one place where the kind of a device decides how texts are batched."""
     return CARD if device.type == "cuda" else PROCESSOR
 
 

@@ -1,4 +1,4 @@
-"""Pack the texts of a chunk one after the other, without padding: attention that reads each text by itself."""
+"""Pack the texts of a chunk one after the other, without padding; attention keeps each text to itself."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ NAME = "tagwright_packed"
 "The attention, as transformers calls it."
 
 FAMILIES = ("bert", "roberta", "xlm-roberta")
-"Transformers whose tokens read each other only in attention, all of them in every layer, and know their positions."
+"""Transformers in which every token attends to all tokens of its text, and whose positions can be given. Others have
+windows or biases that `attention` does not know."""
 
 
 def can_pack(model: Any) -> bool:
-    """Whether it is a model whose texts can be packed. It is registered with transformers, not switched on."""
+    """Whether texts can be packed for this model; if so, transformers knows the attention for it by NAME."""
     if model.transformers_model.config.model_type not in FAMILIES or type(model[1]).__name__ != "Pooling":
         return False
     from transformers import AttentionInterface, AttentionMaskInterface
@@ -31,7 +32,7 @@ def can_pack(model: Any) -> bool:
 
 
 def features(lengths: Longs, config: Any) -> dict[str, Any]:
-    """What says where each of the packed texts is. lengths: (texts,) tokens. config: of the transformer."""
+    """The features that tell packed texts apart. lengths: (texts,) tokens. config: of the transformer."""
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)  # as the kernel wants it
     positions = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
     first = 0 if config.model_type == "bert" else int(config.pad_token_id) + 1  # the position of a first token

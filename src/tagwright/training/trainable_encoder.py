@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 BYTES = 64
 "Memory of the activations of a token, for each layer and dimension: 0.15 MB in MiniLM, in bfloat16."
 
-
 _log = logging.getLogger(__name__)
 
 
@@ -49,8 +48,8 @@ class Static:
     """Token embeddings, averaged. All texts of a batch are one chunk: there is no padding and little to keep.
 
     given: the encoder; model: its module to train; forward: what computes vectors, with several processes a wrapper
-    that exchanges their gradients. Of a table that is torch's own, without sentence-transformers, which
-    takes ten times as long to load as to train it; its weights have the same name, as checkpoints name them.
+    that exchanges their gradients. Of a table that is torch's own, without sentence-transformers, which takes ten times
+    as long to load as to train it; its weights have the same name, as checkpoints name them.
     """
 
     has_dropout, room, precision = False, 0, "float32"
@@ -150,7 +149,8 @@ class Transformer:
         if self.feed.kept is not None:
             return self.feed.kept
         config = self.model.transformers_model.config
-        free, _ = torch.cuda.mem_get_info(self.model.device)
+        cuda, device = torch.cuda, self.model.device
+        free = cuda.mem_get_info(device)[0] + cuda.memory_reserved(device) - cuda.memory_allocated(device)
         return int(0.6 * free / (BYTES * config.num_hidden_layers * config.hidden_size))
 
     def chunks(self, lengths: Longs, room: int) -> list[Longs]:
@@ -228,9 +228,7 @@ class Transformer:
         except (RuntimeError, TypeError, ValueError) as error:
             problem = one_line_of(error)
         if problem:
-            _log.warning(
-                "texts are padded in training, which takes longer: the model cannot read packed ones (%s)", problem
-            )
+            _log.warning("texts are padded in training, more slowly: the model cannot read packed ones (%s)", problem)
         return not problem
 
 
