@@ -52,9 +52,10 @@ def paper() -> Config:
         encoder="microsoft/mpnet-base",
         pooling="cls",
         groups=False,
+        full_shuffle=True,
         label_text="text",
         training=TrainingConfig(
-            batch=384, epochs=10, learning_rate=5e-5, warmup=0.0, decay=0.9, dropout="all", validation=0.0
+            batch=384, epochs=10, learning_rate=5e-5, warmup=0.0, decay=0.9, clip=0.0, dropout="all", validation=0.0
         ),
     )
 
