@@ -168,7 +168,7 @@ def test_sighup_loads_the_version_promoted_last(folder: Path) -> None:
             while version != "bees 0002":
                 assert time.monotonic() < end
                 server.send_signal(signal.SIGHUP)
-                with urllib.request.urlopen(address) as reply:
+                with urllib.request.urlopen(address, timeout=600) as reply:
                     version = json.load(reply)["models"][0]["version"]
                     assert version in ("bees 0001", "bees 0002")
         finally:
