@@ -166,7 +166,8 @@ def test_equal_labels_and_titles_are_one_group_or_as_in_the_paper_none(
         found = made.pair_loss(torch.eye(2), torch.eye(2), torch.tensor([7, 7])).item()
         assert found == pytest.approx(loss, abs=1e-4)
         assert pairs.full_shuffle is not groups
-    maclr.fit(DOCUMENTS, LABELS, config)
+    maclr.fit(DOCUMENTS, LABELS, replace(config, sampled_labels=5))
+    assert objectives[2][1].sampled == 5
     assert [pairs.full_shuffle for pairs, _ in objectives] == [not groups] * 4
     instances = {pair.group for pair in objectives[2][0](0)}
     assert len(instances) == (3 if groups else 30)  # three titles, thirty documents

@@ -7,6 +7,7 @@ paper states how SimCSE is trained.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
@@ -22,13 +23,13 @@ __all__ = ["Config", "fit", "fit_simcse", "paper"]
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
-    config: Config,
+    config: Config | None = None,
     steps: Steps = Steps(),
     pairs_of: Callable[..., Source] = ict_pairs,
 ) -> Tagger:
     """Train on the text of the documents: ICT, or SimCSE where pairs_of is `simcse_pairs`. See `maclr.fit`."""
-    ict = replace(config, clustering=False, label_regularisation=False, encoder_pairs=False, tfidf_pairs=False)
-    return maclr.fit(documents, labels, ict, steps, pairs_of=pairs_of)
+    off: dict[str, Any] = dict.fromkeys(("clustering", "label_regularisation", "encoder_pairs", "tfidf_pairs"), False)
+    return maclr.fit(documents, labels, replace(config or Config(), **off), steps, pairs_of=pairs_of)
 
 
 def fit_simcse(documents: Sequence[Document], labels: Vocabulary, config: Config, steps: Steps) -> Tagger:

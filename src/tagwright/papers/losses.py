@@ -194,11 +194,10 @@ def in_batch(
     groups: false-negative masking, pairs of one group are not. roles: which prompts anchors and positives get. loss:
     another one by name; or a function, to which temperature and groups are left.
     """
-    formula = {"info_nce": info_nce, "symmetric": symmetric_info_nce}.get(str(loss))
+    formulas = {"info_nce": info_nce, "symmetric": symmetric_info_nce}
 
     def named(anchors: Tensor, positives: Tensor, group: Tensor) -> Tensor:
-        assert formula
-        return formula(anchors, positives, temperature, groups=group if groups else None)
+        return formulas[str(loss)](anchors, positives, temperature, groups=group if groups else None)
 
     return Contrastive(loss if callable(loss) else named, roles)
 

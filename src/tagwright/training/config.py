@@ -51,7 +51,7 @@ class TrainingConfig(Checked):
     weight_decay: NotNegative | None = None
     "AdamW's; biases and the weights of norms have none. 0 is Adam."
     clip: NotNegative | None = None
-    "Largest norm of the gradient over all weights; larger ones are clipped. 0 is no limit. None: 1."
+    "Largest norm of the gradient over all weights; larger ones are clipped. 0 is no limit. None: mostly 1."
     dropout: Dropout | None = None
     """The texts with dropout in the transformer: "all", as in RTS and MACLR, those of pairs of equal texts ("same"),
     which nothing else distinguishes, or none ("off"). None: "same" for most, as more costs a third of the time."""
