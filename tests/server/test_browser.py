@@ -406,17 +406,33 @@ def test_a_text_and_a_dropped_file_get_suggestions_which_are_copied(browser: Bro
     assert page.input_value("#text") == "o\nhttp://x.org/bee"
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == DESK
-    page.evaluate(
-        """() => {
-            const data = new DataTransfer();
-            data.items.add(new File(["Tax law"], "tax.txt", { type: "text/plain" }));
-            document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
-        }"""
-    )
+    _drop(page, "tax.txt", "Tax law")
     page.wait_for_selector("#row-1:has-text('Tax law')")
     page.goto(f"{address}/api")
     assert violations(page) == []
     context.close()
+
+
+def test_a_file_dropped_on_the_overview_joins_the_documents(browser: Browser, address: str) -> None:
+    with visiting(browser, address, "Ann") as page:
+        page.goto(f"{address}/review/overview")
+        page.set_input_files("#files", {"name": "bees.txt", "mimeType": "text/plain", "buffer": b"Bees."})
+        page.wait_for_selector(".drop output:has-text('bees.txt')")
+        _drop(page, "wasps.txt", "Wasps fly.")
+        page.wait_for_selector("text=Documents added: 1")
+        page.fill("#filter", "wasps")
+        page.press("#filter", "Enter")
+        page.wait_for_selector("tbody:has-text('wasps.txt')")
+        assert page.locator("tbody tr").count() == 1
+
+
+def _drop(page: Page, name: str, text: str) -> None:
+    script = """([name, text]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([text], name, { type: "text/plain" }));
+        document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    }"""
+    page.evaluate(script, [name, text])
 
 
 def test_the_evidence_of_another_suggestion_is_marked_without_scripts(browser: Browser, address: str) -> None:

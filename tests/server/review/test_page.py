@@ -454,7 +454,7 @@ def test_the_overview_has_a_table_of_documents_that_can_be_filtered(client: Test
     for query, numbers in (("?state=done", [2]), ("?state=open", [1, 3]), ("?q=HONEY", [1]), ("?q=Ann", [2])):
         html = client.get(address + query).text
         assert [number for number in (1, 2, 3) if f"/review/documents/{number}" in html] == numbers
-    assert "No document is like that." in client.get(f"{address}?q=wasps").text
+    assert "No document matches." in client.get(f"{address}?q=wasps").text
 
 
 def test_the_overview_has_no_empty_statistics(client: TestClient) -> None:
