@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -190,6 +191,7 @@ def test_training_brings_pairs_together_that_were_not(encoder: str) -> None:
 def test_without_a_terminal_one_line_says_how_long_and_where_the_log_is(
     static: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
     run(static, tmp_path)
     assert capsys.readouterr().err == f"tagwright: training: 24 steps, logged in {tmp_path / 'log.jsonl'}\n"
     run(static, tmp_path, resume=True)
