@@ -1,4 +1,4 @@
-"""The package of docs/new-stage.md and docs/new-package.md, built and installed: its stage is used by name, saved and loaded like ours."""
+"""The package of docs/new-package.md, built and installed: its stage is used by name, saved and loaded like ours."""
 
 from __future__ import annotations
 

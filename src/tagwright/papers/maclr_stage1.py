@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tagwright.encoders.device import best_device, uses_gpu
+from tagwright.encoders.layers import unit
 from tagwright.encoders.prompts import Role
+from tagwright.training.k_means import k_means
 from tagwright.training.objectives import Arrays, Contrastive, Encode, Text
 from tagwright.types import Floats, Label, Longs, Pair, PairSource
 
@@ -177,11 +180,13 @@ def assign(embeddings: Floats, clusters: int, *, iterations: int = 20, seed: int
 
     The same seed gives the same clusters on the same machine. With no fewer clusters than instances, each is its own.
     """
-    import faiss
-
     if clusters >= len(embeddings):
         return np.arange(len(embeddings), dtype=np.int64)
     vectors = np.array(embeddings, np.float32, order="C")
+    if uses_gpu():
+        return k_means(unit(vectors), clusters, best_device(), iterations=iterations, seed=seed)
+    import faiss
+
     faiss.normalize_L2(vectors)
     # min_points_per_centroid: small clusters are intended, and FAISS would warn of them on stderr
     kmeans = faiss.Kmeans(

@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 class Follower:
     """Looks for promoted versions of models, and serves them.
 
-    models: with a history. labels: the vocabulary to suggest from; None: that of each version. seconds: between two
-    looks; None: look only when `ask` is called, within a second.
+    models: those whose versions may change. labels: the vocabulary to suggest from; None: that of each version.
+    seconds: between two looks; None: look only when `ask` is called, within a second.
     """
 
     models: Sequence[ServedModel]
@@ -53,7 +53,8 @@ class Follower:
                     _log.warning("%s goes on answering: %s", model.version, error)
 
     def _follow(self, model: ServedModel) -> None:
-        assert model.history is not None
+        if model.history is None:  # nothing was trained so far
+            return
         place = in_use(model.history)
         if place.name == model.number:
             return
