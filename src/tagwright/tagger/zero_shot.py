@@ -12,7 +12,7 @@ from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
-from tagwright.core.progress import note
+from tagwright.core.progress import hint, note
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -40,6 +40,8 @@ from tagwright.text.language import (
     resolve,
     spelled,
 )  # fmt: skip
+from tagwright.text.lemmas import INSTALL as LEMMAS
+from tagwright.text.lemmas import is_installed, suited
 from tagwright.translation import translated
 from tagwright.types import Document, Retriever, Stage, TextField
 
@@ -164,6 +166,8 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     resolved = replace(config, language=resolve(config.language, labels, documents))
     if config.translation and (found := translated(labels)) is not labels:
         labels = Vocabulary(found)
+    if (languages := suited(parse_all(resolved.language))) and not is_installed():
+        hint(f"language: {' and '.join(map(str, languages))} by stems, by lemmas more is found; {LEMMAS}")
     names = config.stages
     if config.encoder == AUTO and "dense" in names and not has_packaged():
         note(f"no encoder is installed: labels are found by names and words only; {INSTALL}")
@@ -176,7 +180,7 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     if is_open and _is_static(retrievers.get("dense")):
         weights["dense"] = STATIC_WEIGHT
     if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
-        rerankers[TITLE_MATCH] = TitleMatch(labels, ExactMatchOptions(stem=resolved.language))
+        rerankers[TITLE_MATCH] = TitleMatch(labels, _exact_match(resolved))
         weights[TITLE_MATCH] = config.title_match
     judged = [name for name in ("dense", TITLE_MATCH) if config.trust and name in {**retrievers, **rerankers}]
     combiner = WeightedSum(
@@ -245,7 +249,7 @@ def fit_by_language(
 
 def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
     if name == "exact_match":
-        return ExactMatch(labels, ExactMatchOptions(stem=config.language, k=config.candidates))
+        return ExactMatch(labels, replace(_exact_match(config), k=config.candidates))
     if name == "dense":
         chosen = PACKAGED if config.encoder == AUTO else config.encoder
         encoder = BiEncoder.load(chosen, prompts=config.prompts, precision=config.precision)
@@ -256,9 +260,18 @@ def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
     # the weight beside words in languages with compounds: chosen on labelled training documents of a Finnish corpus
     ngrams = 0.5 if name == "tfidf" and joins_words(parse_all(config.language)) else 0
     lexical = LexicalOptions(
-        weighting=weighting, stem=config.language, text_field=config.text_field, k=config.candidates, ngrams=ngrams
-    )
+        weighting=weighting, stem=config.language, text_field=config.text_field, k=config.candidates, ngrams=ngrams,
+        lemmas=_has_lemmas(config),
+    )  # fmt: skip
     return Lexical(labels, lexical)
+
+
+def _exact_match(config: Config) -> ExactMatchOptions:
+    return ExactMatchOptions(stem=config.language, lemmas=_has_lemmas(config))
+
+
+def _has_lemmas(config: Config) -> bool:
+    return is_installed() and bool(suited(parse_all(config.language)))
 
 
 def _is_static(dense: Retriever | None) -> bool:
