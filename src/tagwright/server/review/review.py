@@ -136,7 +136,7 @@ class Review:
         events = self.decisions.current(document.id)
         own = [event for event in events if event.reviewer == reviewer]
         rows = self._rows(model.tagger, document, candidates, own)
-        spans = {rank: strongest_spans(suggestion.evidence) for suggestion, rank, _ in candidates}
+        spans = {rank: strongest_spans(document.text, suggestion.evidence) for suggestion, rank, _ in candidates}
         return Sheet(
             number=number,
             document=document,
