@@ -230,7 +230,8 @@ class _Gate:
     def _admit(self, scope: Scope) -> None:
         """Fill in the current request. Raises Problem for a request that is refused by its head."""
         check_head(scope)
-        headers, path, request = Headers(scope=scope), scope["path"], current()
+        headers, request = Headers(scope=scope), current()
+        path = scope["path"].removeprefix(scope.get("root_path", ""))  # where it is mounted
         request.language = languages.choose(scope)
         request.client = request.user or network(scope["client"][0] if scope.get("client") else "")
         if self.hosts is not None and re.sub(r":\d*$", "", headers.get("host", "").lower()) not in self.hosts:
