@@ -148,3 +148,47 @@ def test_confidences_are_not_estimated_where_the_model_was_not_made_for_it(tiny:
         assert [each.confidence for each in tagger.suggest("The bees")][:1] == [None]
     with pytest.raises(ConfigError, match="does not estimate confidences"):
         small.suggest("The bees", min_confidence=0.5)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> str:
+    return f"{tiny_encoder(tmp_path / 'first')}+{tiny_encoder(tmp_path / 'second', seed=1)}"
+
+
+def test_two_encoders_are_two_dense_stages_of_which_each_finds_scores_and_shows_evidence(two: str) -> None:
+    tagger = zero_shot.fit(LABELS, Config(encoder=two))
+    assert list(tagger.retrievers) == ["exact_match", "tfidf", "dense", "dense-2"]
+    described = "exact_match 0.5, tfidf 1, dense 2.5, dense-2 1, title_match 1; combined by evidence"
+    assert tagger.combiner.describe(tagger.stages) == described
+    pool = tagger.candidates(DOCUMENTS)
+    for name, folder in zip(("dense", "dense-2"), two.split("+"), strict=True):
+        alone = zero_shot.fit(LABELS, Config(encoder=folder, stages=("dense",))).candidates(DOCUMENTS)
+        assert pool.found[name].labels.tolist() == alone.found["dense"].labels.tolist()
+        assert pool.scores(name) == pytest.approx(alone.found["dense"].scores_of(pool.run), abs=1e-6)
+    best, *_ = tagger.explain("The bees make honey.")
+    assert {why.stage for why in best.evidence} >= {"exact_match", "dense", "dense-2"}
+    assert sum(each.added for each in best.contributions) == pytest.approx(best.score, abs=1e-5)
+
+
+def test_a_tagger_of_two_encoders_is_saved_restricted_and_given_other_labels(two: str, tmp_path: Path) -> None:
+    tagger = zero_shot.fit(MANY, Config(encoder=two))
+    tagger.save(tmp_path / "saved")
+    again, text = Tagger.load(tmp_path / "saved"), "The bees and the bank"
+    assert again.suggest(text) == tagger.suggest(text)
+    few = again.restrict(["bee", "bank"])
+    assert few.suggest(text) == zero_shot.fit(MANY.restrict(["bee", "bank"]), Config(encoder=two)).suggest(text)
+    assert {each.id for each in few.with_labels([*LABELS, Label("wasp", ("Wasps",))]).suggest(text)} >= {"wasp"}
+
+
+def test_weights_are_of_both_encoders(two: str) -> None:
+    named = zero_shot.fit(LABELS, Config(encoder=two, weights={"dense-2": 0.25}))
+    listed = zero_shot.fit(LABELS, Config(encoder=two, weights=(0.5, 1, 2.5, 0.25)))
+    assert named.combiner == listed.combiner
+    with pytest.raises(ConfigError, match=r'weights has "dense-2"; the stages are exact_match, tfidf, dense$'):
+        Config(weights={"dense-2": 1})
+
+
+@pytest.mark.parametrize("wrong", ["minilm+minilm", "minilm+", "minilm+static+multilingual"])
+def test_two_encoders_at_most_which_differ(wrong: str) -> None:
+    with pytest.raises(ConfigError, match='expected one, or two as in "minilm'):
+        Config(encoder=wrong)

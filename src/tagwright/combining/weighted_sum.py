@@ -22,7 +22,7 @@ from tagwright.combining.pool import CandidatePool
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Positive
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ConfigError
-from tagwright.types import Label, Run
+from tagwright.types import Floats, Label, Run
 
 By: TypeAlias = Literal["evidence", "scores", "ranks"]
 Confidence: TypeAlias = Literal["none", "label_free", "fitted"]
@@ -41,7 +41,8 @@ class WeightedSum(Checked, Combiner):
 
     language_trust: Mapping[str, str] = field(default_factory=dict)
     """Stage -> the stage by whose trust its weight is multiplied, document by document: how well that one's encoder
-    knows the language of the text."""
+    knows the language of the text. Where several encoders are judged, that is multiplied by their trust over the
+    greatest, so that one that hardly knows the language is silent beside one that does."""
 
     rank_constant: NotNegative = 60.0
     "60 is the constant of Cormack et al. 2009; 0 gives FuTex Eq. 9."
@@ -138,13 +139,27 @@ class WeightedSum(Checked, Combiner):
     def _weights(self, voters: Sequence[str], pool: CandidatePool) -> list[Weight]:
         """Return the weight of each stage, per candidate if trust differs."""
         judges = [name for name in pool.stages if name in self.language_trust.values()]
-        trusted = {name: pool.trust(name, self.weight(name)) for name in judges}
+        trusted = _compared({name: pool.trust(name, self.weight(name)) for name in judges})
 
         def weight(name: str) -> Weight:
             trust = trusted.get(self.language_trust.get(name, ""))
             return self.weight(name) if trust is None else self.weight(name) * trust[pool.run.rows]
 
         return list(map(weight, voters))
+
+
+def _compared(trusted: Mapping[str, Floats | None]) -> dict[str, Floats | None]:
+    """The trust of each stage, (documents,), times its share of the greatest; itself for one stage.
+
+    >>> found = _compared({"dense": np.float32([0.2, 1.0]), "dense-2": np.float32([0.8, 0.9])})
+    >>> {name: [round(share, 2) for share in each.tolist()] for name, each in found.items()}
+    {'dense': [0.05, 1.0], 'dense-2': [0.8, 0.81]}
+    """
+    known = [each for each in trusted.values() if each is not None]
+    if len(known) < 2:
+        return dict(trusted)
+    most = np.max(known, axis=0)
+    return {name: None if each is None else each * each / most for name, each in trusted.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
