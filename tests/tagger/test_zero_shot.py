@@ -192,3 +192,70 @@ def test_weights_are_of_both_encoders(two: str) -> None:
 def test_two_encoders_at_most_which_differ(wrong: str) -> None:
     with pytest.raises(ConfigError, match='expected one, or two as in "minilm'):
         Config(encoder=wrong)
+
+
+ANIMALS = ("bee", "wasp", "ant", "moth", "crane", "heron", "stork", "swan", "otter", "beaver", "badger", "lynx")
+"Names that are words: what matches names and what compares words find the same labels."
+
+
+def corpus(documents: int = 60) -> list[Document]:
+    """Documents that name two animals among much else, which is what a tiny encoder reads in them."""
+    picked = [(ANIMALS[row % 12], ANIMALS[(5 * row + 1) % 12]) for row in range(documents)]
+    rest = "Honey, flower, river. " * 20
+    return [Document(str(row), f"The {one}", f"The {other}. {rest}") for row, (one, other) in enumerate(picked)]
+
+
+def test_weights_follow_what_the_stages_agree_on_and_a_line_says_why(
+    tiny: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels, config = Vocabulary(ANIMALS), Config(encoder=tiny, language="english")
+    tagger = zero_shot.train(corpus(), labels, config)
+    assert isinstance(tagger.combiner, WeightedSum)
+    assert tagger.combiner.agreements.documents == 60
+    assert 1.0 <= tagger.combiner.weights["dense"] < 2.0
+    said = capsys.readouterr().err
+    assert "names agree with words here, meaning does not" in said
+    assert "weights exact_match 0.5, tfidf 1, dense 1" in said
+    assert "weights=fixed" in said
+    tagger.save(tmp_path / "saved")
+    assert Tagger.load(tmp_path / "saved").combiner == tagger.combiner
+    assert "qualities estimated without labels: names" in tagger.combiner.describe(tagger.stages)
+
+
+def test_labels_of_documents_are_not_read_for_their_weights(tiny: str) -> None:
+    labels, config = Vocabulary(ANIMALS), Config(encoder=tiny, language="english")
+    labelled = [Document(each.id, each.title, each.abstract, labels=("bee",)) for each in corpus()]
+    assert zero_shot.train(labelled, labels, config).combiner == zero_shot.train(corpus(), labels, config).combiner
+
+
+@pytest.mark.parametrize(
+    ("documents", "options"),
+    [
+        (49, {}),
+        (60, {"weights": "fixed"}),
+        (60, {"weights": {"dense": 2.5}}),
+        (60, {"stages": ("exact_match", "tfidf")}),
+    ],
+)
+def test_weights_stay_where_documents_are_few_or_the_options_say_so(
+    tiny: str, documents: int, options: dict[str, Any]
+) -> None:
+    labels, config = Vocabulary(ANIMALS), Config(encoder=tiny, language="english", **options)
+    tagger = zero_shot.train(corpus(documents), labels, config)
+    assert tagger.combiner == zero_shot.fit(labels, config).combiner
+
+
+def test_a_document_that_is_a_label_does_not_agree_with_itself(tiny: str) -> None:
+    labels, config = Vocabulary(Label(name, (name,)) for name in ANIMALS), Config(encoder=tiny, language="english")
+    alone = [Document(name, f"The {name}") for name in ANIMALS * 5]
+    tagger = zero_shot.train(alone, labels, config)
+    assert isinstance(tagger.combiner, WeightedSum)
+    assert tagger.combiner.agreements.names_words == 0.0
+
+
+def test_two_encoders_give_a_text_the_same_answer_alone_and_beside_thirty_in_other_languages(two: str) -> None:
+    tagger, text = zero_shot.fit(MANY, Config(encoder=two)), "The bees and the bank of the river"
+    others = [Document(str(row), "Mehiläiset lentävät", f"Kukasta kukkaan {row} kertaa.") for row in range(30)]
+    alone = tagger.suggest(Document("it", text))
+    assert tagger.suggest([*others[:7], Document("it", text), *others[7:]])[7] == alone
+    assert tagger.explain([Document("it", text), *others])[0][0].score == alone[0].score

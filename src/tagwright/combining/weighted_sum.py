@@ -7,6 +7,7 @@ from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
+from tagwright.combining.agreement import Agreements
 from tagwright.combining.combiner import Combiner, Contributions
 from tagwright.combining.confidence import Platt
 from tagwright.combining.fusion import (
@@ -43,6 +44,9 @@ class WeightedSum(Checked, Combiner):
     """Stage -> the stage by whose trust its weight is multiplied, document by document: how well that one's encoder
     knows the language of the text. Where several encoders are judged, that is multiplied by their trust over the
     greatest, so that one that hardly knows the language is silent beside one that does."""
+
+    agreements: Agreements = field(default_factory=Agreements)
+    "The agreement of stages on the documents to which the weights were fitted; of none where they were not."
 
     rank_constant: NotNegative = 60.0
     "60 is the constant of Cormack et al. 2009; 0 gives FuTex Eq. 9."
@@ -119,8 +123,9 @@ class WeightedSum(Checked, Combiner):
 
     def describe(self, stages: Collection[str]) -> str:
         """The stages with their weights: "exact_match 0.5, tfidf 1; combined by evidence"."""
-        weights = ", ".join(f"{name} {self.weight(name):g}" for name in stages)
-        return f"{weights}; combined by {self.by}" if len(stages) > 1 else weights
+        weights = ", ".join(f"{name} {self.weight(name):.3g}" for name in stages)
+        fitted = f"; fitted: {self.agreements.reason}" if self.agreements.documents else ""
+        return f"{weights}; combined by {self.by}{fitted}" if len(stages) > 1 else weights
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
         """Return itself: it has no parameters of single labels; without label-free confidences for too few labels."""

@@ -9,18 +9,22 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
+import numpy as np
+
+from tagwright.combining.agreement import FIRST, Agreements
 from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
 from tagwright.core.progress import note
 from tagwright.core.steps import Steps
+from tagwright.data.corpus import taken
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.model_folder import INSTALL, PACKAGED, has_packaged, pinned
 from tagwright.encoders.precision import Precision
 from tagwright.encoders.prompts import check_prompts
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, setting
 from tagwright.llm.options import LlmOptions
 from tagwright.readers.labels.languages import frequent_languages, with_names_in
 from tagwright.registry import find, made_by_name
@@ -28,7 +32,7 @@ from tagwright.stages.by_language import ByLanguage
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch, share
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, batches
 from tagwright.tagger.language_model import with_keywords, with_model
 from tagwright.text.language import (
     AUTO,
@@ -42,7 +46,7 @@ from tagwright.text.language import (
     spelled,
 )  # fmt: skip
 from tagwright.translation import translated
-from tagwright.types import Document, Retriever, Stage, TextField
+from tagwright.types import Document, Retriever, Run, Stage, TextField
 
 SECOND = "dense-2"
 "The name of the dense stage of a second encoder."
@@ -67,6 +71,10 @@ nDCG@5 on 1,889 train documents of tib, mdn, arxiv and kirja."""
 TITLE_MATCH = "title_match"
 "The name of the stage that scores names in titles."
 
+FEWEST, MOST = 50, 300
+"""Documents to which weights are fitted: at least, and at most. benchmarks/agreement.py has the qualities that 50 and
+100 of 400 tell."""
+
 PROPOSED = 300
 """Labels of a large vocabulary that rough vectors propose to the encoder, so that the others need not be encoded. Of
 100 to 2,000 tried on dev documents, fewer lose recall on mdn and more cost nDCG@5 on tib; on 500 train documents of
@@ -84,8 +92,9 @@ class Config(Checked):
     "Which stages suggest and score: exact_match, bm25, tfidf, dense, and those that installed packages register."
 
     # by benchmarks/zeroshot.py
-    weights: tuple[float, ...] | Mapping[str, float] | None = None
-    """One per stage, or those of some stages, as in {dense=0.5}. Without: exact_match 0.5, bm25 and tfidf 1, dense 2.5.
+    weights: Literal["fixed"] | tuple[float, ...] | Mapping[str, float] | None = None
+    """One per stage, or those of some stages, as in {dense=0.5}. "fixed": exact_match 0.5, bm25 and tfidf 1, dense 2.5.
+    None: the same, or, where 50 documents are given to learn from, weights that suit these: see `with_fitted_weights`.
     The weight of dense was chosen without gold labels; that test is made of names and cannot judge exact_match, which
     got the least of the weights tried."""
 
@@ -143,7 +152,7 @@ class Config(Checked):
         if isinstance(self.weights, Mapping):
             if unknown := [name for name in self.weights if name not in names]:
                 raise ConfigError(f"weights has {shown(unknown[0])}; the stages are {', '.join(names)}")
-        elif self.weights is not None and len(self.weights) != len(names):
+        elif isinstance(self.weights, tuple) and len(self.weights) != len(names):
             raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(names)}; give one for each")
         check(self.language)
         check_prompts(self.prompts)
@@ -167,9 +176,9 @@ class Config(Checked):
     def weight_of(self) -> dict[str, float]:
         """Stage -> weight."""
         usual = {name: WEIGHTS.get(name, 1.0) for name in self.all_stages}
-        if self.weights is None or isinstance(self.weights, Mapping):
-            return usual | dict(self.weights or {})
-        return dict(zip(self.all_stages, self.weights, strict=True))
+        if isinstance(self.weights, tuple):
+            return dict(zip(self.all_stages, self.weights, strict=True))
+        return usual | dict(self.weights if isinstance(self.weights, Mapping) else {})
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -185,6 +194,59 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
 
     documents: some of those to tag, if known; their language is used if names show none.
     """
+    tagger = _fit_stages(labels, config, documents)
+    return with_model(with_keywords(tagger, config.llm), config.llm)
+
+
+@uncollected()
+def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _steps: Steps = Steps()) -> Tagger:
+    """The same with weights that suit the documents, whose labels are not read, unless the options name weights."""
+    tagger = _fit_stages(labels, config, documents)
+    if config.weights is None:
+        tagger = with_fitted_weights(tagger, documents)
+    return with_model(with_keywords(tagger, config.llm), config.llm)
+
+
+def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger:
+    """A tagger of the method with weights that suit the documents, without their labels; a line says which, and why.
+
+    How often names, words and meaning agree tells how good each is: see combining/agreement.py. Up to 300 documents are
+    read, drawn with seed 0. The tagger is returned as it is where fewer than 50 are given, or one of the stages lacks.
+    """
+    stages, combiner = tagger.retrievers, tagger.combiner.weighted_sum
+    words = next((name for name in ("tfidf", "bm25") if name in stages), "")
+    dense = [name for name in ("dense", SECOND) if name in stages]
+    if len(documents) < FEWEST or not ("exact_match" in stages and words and dense):
+        return tagger
+    if combiner is None or combiner is not tagger.combiner or combiner.by != "evidence":
+        return tagger
+    drawn = np.sort(np.random.default_rng(0).permutation(len(documents))[:MOST])
+    runs = _found(tagger, taken(documents, drawn), ("exact_match", words, *dense))
+    found = Agreements.of(runs["exact_match"], runs[words], {name: runs[name] for name in dense})
+    fitted_before = combiner.agreements.documents
+    weights = found.weights(_usual_weights(stages) if fitted_before else combiner.weights, words)
+    named = ", ".join(f"{name} {weight:.2g}" for name, weight in weights.items())
+    note(f"{found.reason}: weights {named} ({setting('weights', 'fixed')} for the usual ones)")
+    return replace(tagger, combiner=replace(combiner, weights={**combiner.weights, **weights}, agreements=found))
+
+
+def _found(tagger: Tagger, documents: Sequence[Document], names: Iterable[str]) -> dict[str, Run]:
+    """The first labels that each of these stages finds, none for the document itself."""
+    runs = dict[str, list[Run]]()
+    for batch in batches(documents):
+        found, own = tagger.retrieve(tagger.read(batch)), tagger.vocabulary.own(batch)
+        for name in names:
+            runs.setdefault(name, []).append(found[name].without(own).top(FIRST))
+    return {name: Run.concat(each) for name, each in runs.items()}
+
+
+def _usual_weights(stages: Mapping[str, Stage]) -> dict[str, float]:
+    """The weights of retrievers that are as they are where nothing tells otherwise."""
+    usual = {name: WEIGHTS.get(name, 1.0) for name in stages}
+    return usual | ({"dense": STATIC_WEIGHT} if _is_static(stages.get("dense")) else {})
+
+
+def _fit_stages(labels: Vocabulary, config: Config, documents: Iterable[Document]) -> Tagger:
     resolved = replace(config, language=resolve(config.language, labels, documents))
     if config.translation and (found := translated(labels)) is not labels:
         labels = Vocabulary(found)
@@ -196,7 +258,8 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     retrievers = {name: cast("Retriever", stage) for name, stage in stages.items() if hasattr(stage, "find")}
     rerankers = {name: stage for name, stage in stages.items() if name not in retrievers}
     weights = dict(config.weight_of)
-    is_open = config.weights is None or (isinstance(config.weights, Mapping) and "dense" not in config.weights)
+    given = config.weights
+    is_open = not isinstance(given, tuple) and not (isinstance(given, Mapping) and "dense" in given)
     if is_open and _is_static(retrievers.get("dense")):
         weights["dense"] = STATIC_WEIGHT
     if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
@@ -210,13 +273,7 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
         confidence="label_free" if "dense" in retrievers and len(labels) >= LEAST_LABELS else "none",
         labels_per_document=config.labels_per_document,
     )
-    tagger = Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
-    return with_model(with_keywords(tagger, config.llm), config.llm)
-
-
-def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _steps: Steps) -> Tagger:
-    """The method zero_shot as a training: documents only help to recognise the language of the names."""
-    return fit(labels, config, documents)
+    return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
 
 
 def fit_by_language(labels: Vocabulary, config: Config, first: Document) -> Tagger:
@@ -275,5 +332,5 @@ def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
     return Lexical(labels, lexical)
 
 
-def _is_static(dense: Retriever | None) -> bool:
+def _is_static(dense: Stage | None) -> bool:
     return isinstance(dense, Dense) and isinstance(dense.encoder, BiEncoder) and dense.encoder.is_static
