@@ -18,11 +18,12 @@ from tagwright.core.versions import in_use
 from tagwright.errors import option
 from tagwright.readers.limits import document_limit, within_limits
 
-Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet", "xlsx"]
+Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet", "xlsx", "csv"]
 
 FORMATS = (
     "How to print; jsonl and trec are run files, spreadsheet is tsv with an apostrophe before cells that look like "
-    "formulas, xlsx an Excel workbook: > FILE.xlsx."
+    "formulas, xlsx an Excel workbook: > FILE.xlsx; these have a row a suggestion, csv has a row a document: ids as "
+    "a|b|c."
 )
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.")]
@@ -106,6 +107,14 @@ def _quiet(context: typer.Context, wanted: bool) -> None:
     if wanted:
         context.with_resource(unlogged("tagwright.stages.dense.retriever"))
 
+
+def _verbose(context: typer.Context, wanted: bool) -> None:
+    from tagwright.core.progress import verbose
+
+    context.with_resource(verbose(wanted))
+
+
+Verbose = Annotated[bool, typer.Option("--verbose", callback=_verbose, help="Say also what was tried, and why.")]
 
 Quiet = Annotated[bool, typer.Option("--quiet", callback=_quiet, help="No progress bars, no hints.")]
 

@@ -9,13 +9,15 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pymarc
 import pytest
 from starlette.testclient import TestClient
+from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.server.conftest import reviewing, word_tagger
 
 from tagwright.combining.combiner import Contribution
 from tagwright.review.events import Decision
-from tagwright.review.export import export_lines
+from tagwright.review.export import DOWNLOADS, export_lines
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
 from tagwright.server.application import application
@@ -96,8 +98,8 @@ def test_a_document_shows_its_text_with_evidence_and_suggestions_with_reasons(cl
     page = Page(html)
     assert ("mark", {"data-ranks": "1", "class": "on"}) in page.elements
     assert "Bees" in "".join(page.texts)
-    assert '<p class="reason">its name in the text: “bees”, “Apis”</p>' in html
-    assert "<li>words shared with the label&#39;s text: “bees”</li>" in html
+    assert "<summary>“bees”, “Apis” – its name in the text</summary>" in html
+    assert "<li>“bees” – words shared with the label&#39;s text</li>" in html
     rows = [attributes for tag, attributes in page.elements if tag == "li" and "row" in (attributes.get("class") or "")]
     assert [row["data-rank"] for row in rows] == ["1", "2"]
 
@@ -120,13 +122,14 @@ def test_one_suggestion_is_marked_the_first_without_a_verdict_or_the_one_asked_f
     assert marked(client.get(address).text) == {"1"}
 
 
-def test_the_header_says_document_and_model_and_a_card_the_notation(tmp_path: Path) -> None:
+def test_the_header_says_tagger_and_vocabulary_and_a_card_the_notation(tmp_path: Path) -> None:
     tagger = word_tagger().with_labels([Label("b", ("Bees",), notation="595.799")])
     review = Review(ServedModel("bees", tagger, "Life & more"), ReviewFile(tmp_path / "reviews.sqlite"))
     review.documents.add([Document("report.pdf", "Honey bees")])
     with TestClient(application([review.model], pages=ReviewPages(review))) as client:
         html = enter(client).get("/review/documents/1").text
-    assert '<p class="source" id="source">report.pdf · model: Life &amp; more</p>' in html
+    assert "Life &amp; more · 1 label<" in html
+    assert "for report.pdf" in html
     assert 'Bees <span class="notation">595.799</span>' in html
 
 
@@ -136,7 +139,7 @@ def test_reasons_against_a_label_come_last_and_small_ones_not_at_all() -> None:
                      Contribution("document", 0.01))  # fmt: skip
     found = Suggestion("b", "Bees", 2.0, evidence=evidence, contributions=contributions, translated=("Bienen",))
     assert reason_lines(DOCUMENTS[0], found, {"tfidf": "shared words"}) == (
-        "shared words: “bees”",
+        "“bees” – shared words",
         "searched as “Bienen”",
         "dense",
         "against it: its name, how often it is suggested or right",
@@ -171,7 +174,8 @@ def test_pages_load_nothing_from_elsewhere_and_hold_no_inline_script_or_style(cl
         for tag, attributes in page.elements:
             assert tag != "style"
             assert not any(name == "style" or name.startswith("on") for name in attributes)
-            assert all((attributes.get(name) or "/").startswith(("/", "#")) for name in ("src", "href", "action"))
+            if tag != "a" or "noreferrer" not in (attributes.get("rel") or ""):  # a label's address, opened by a click
+                assert all((attributes.get(name) or "/").startswith(("/", "#")) for name in ("src", "href", "action"))
     for file in ("page.css", "page.js", "review.js", "icon.svg"):
         assert client.get(f"/static/{file}").status_code == 200
     assert client.get("/static/../serving.py").status_code == 404
@@ -269,7 +273,7 @@ def test_now_and_then_a_random_candidate_is_shown_and_marked_in_the_log(tmp_path
         assert (accepted.label, accepted.rank, accepted.drawn_from) == (label, drawn, 10)
         decide(client, 1, action="done")
         assert "estimated from 1 drawn at random" in (html := client.get("/review/overview").text)
-        assert "Right labels so far: 0% suggested, 0 added by hand, 1 drawn at random" in html
+        assert "0% suggested, 0 added by hand, 1 drawn at random" in html
         assert review.training_data().judged == [{label for _, label in shown}]
 
 
@@ -441,9 +445,106 @@ def test_uploads_with_known_ids_and_other_texts_are_documents_of_their_own(clien
     ]  # fmt: skip
 
 
+def test_the_overview_has_a_table_of_documents_that_can_be_filtered(client: TestClient) -> None:
+    enter(client)
+    decide(client, 2, action="done")
+    address = "/review/overview"
+    html = client.get(address).text
+    assert [f"/review/documents/{number}" in html for number in (1, 2, 3)] == [True] * 3
+    for query, numbers in (("?state=done", [2]), ("?state=open", [1, 3]), ("?q=HONEY", [1]), ("?q=Ann", [2])):
+        html = client.get(address + query).text
+        assert [number for number in (1, 2, 3) if f"/review/documents/{number}" in html] == numbers
+    assert "No document matches." in client.get(f"{address}?q=wasps").text
+
+
+def test_the_overview_has_no_empty_statistics(client: TestClient) -> None:
+    enter(client)
+    assert "<dt>" not in client.get("/review/overview").text.partition("<dialog")[0]
+    decide(client, 1, action="accept", label="o")
+    html = client.get("/review/overview").text
+    assert "<dt>Verdicts</dt>" in html
+    assert "Krippendorff" not in html  # of one reviewer
+
+
 def test_the_page_stays_small_however_long_the_document_is(client: TestClient, review: Review) -> None:
     review.documents.add([Document("long", "Bees", "Bees & <orchards> " * 10_000)])
     enter(client)
     answer = client.get("/review/documents/4")
     assert len(answer.content) < 200_000
     assert "more characters are not shown" in answer.text
+
+
+@pytest.fixture
+def blind(tmp_path: Path) -> Iterator[TestClient]:
+    """A client of a review in which every document is reviewed blind."""
+    review = reviewing(tmp_path, *DOCUMENTS)
+    review.blind_share = 1.0
+    with TestClient(application([review.model], pages=ReviewPages(review)), raise_server_exceptions=False) as client:
+        client.app.state.review = review  # type: ignore[attr-defined]
+        yield enter(client)
+
+
+def test_suggestions_of_a_blind_document_are_hidden_until_labels_are_given(blind: TestClient) -> None:
+    review: Review = blind.app.state.review  # type: ignore[attr-defined]
+    address = "/review/documents/1"
+    html = blind.get(address).text
+    assert "Give your own labels first" in html
+    assert [
+        tag for tag, given in Page(html).elements if tag == "mark" or "row" in (given.get("class") or "").split()
+    ] == []
+    assert "its name in the text" not in html
+    assert "Orchards" in blind.get(f"{address}?q=orch").text  # labels are found by search
+    assert review.decisions.shown("d1") == {}
+    assert decide(blind, 1, action="accept", label="http://x.org/tax") == 303
+    html = blind.get(address).text
+    assert "added by you" in html
+    assert "its name in the text" not in html
+    assert decide(blind, 1, action="blind") == 303
+    html = blind.get(address).text
+    assert "Give your own labels first" not in html
+    assert "its name in the text" in html
+    assert decide(blind, 1, action="done") == 303
+    assert review.decisions.blind() == {"d1": ["http://x.org/tax"]}
+    decide(blind, 1, action="undo")
+    assert "its name in the text" in blind.get(address).text  # what was seen is not hidden again
+
+
+def test_a_document_whose_suggestions_were_seen_is_not_reviewed_blind_later(client: TestClient, review: Review) -> None:
+    enter(client).get("/review/documents/1")
+    review.blind_share = 1.0
+    for name in ("Ann", "Ben"):
+        assert "its name in the text" in enter(client, name).get("/review/documents/1").text
+    assert "Give your own labels first" in client.get("/review/documents/2").text
+
+
+def test_exports_are_sent_as_files(client: TestClient) -> None:
+    enter(client).get("/review/documents/1")
+    assert "/review/export" not in client.get("/review/overview").text  # nothing is reviewed
+    decide(client, 1, action="accept", label="http://x.org/bee")
+    page = client.get("/review/overview").text
+    for wanted, download in DOWNLOADS.items():
+        assert f"/review/export?format={wanted}" in page
+        answer = client.get(f"/review/export?format={wanted}")
+        assert answer.headers["content-disposition"] == f'attachment; filename="{download.name}"'
+        assert bool(answer.content) == (wanted != "blind")
+    assert client.get("/review/export?format=csv").text.splitlines()[0] == "id,title,text,labels,label_names"
+    assert client.get("/review/export?format=zip").status_code == 404
+
+
+def test_marc_records_come_back_with_the_accepted_subjects(client: TestClient, review: Review) -> None:
+    records = utf8(marc_record([("001", "m1"), ("245", ("00", "aHoney bees"))]))
+    review.documents.add([Document("m1", "Honey bees")])
+    enter(client).get("/review/documents/4")
+    decide(client, 4, action="accept", label="http://x.org/bee")
+    form = {"csrf": csrf(client), "source": "zoo", "agency": "DE-101"}
+    answer = client.post("/review/enrich", data=form, files={"records": ("in.mrc", records)})
+    assert answer.headers["content-disposition"] == 'attachment; filename="enriched.mrc"'
+    (record,) = pymarc.MARCReader(answer.content)
+    assert record is not None
+    (subject,), (origin,) = record.get_fields("650"), record.get_fields("883")
+    assert (subject["a"], subject["0"], subject["2"]) == ("Bees", "http://x.org/bee", "zoo")
+    assert (origin.indicator1, origin["q"]) == ("1", "DE-101")
+    wrong = client.post("/review/enrich", data=form, files={"records": ("in.txt", b"Bees")})
+    assert "is of the format text, expected MARC records" in wrong.text
+    assert "in.txt: is of the format" in wrong.text
+    assert "/tmp" not in wrong.text
