@@ -116,8 +116,8 @@ def _quoted(text: str) -> str:
 
 
 def _first_spans(text: str, spans: Iterable[EvidenceSpan]) -> list[EvidenceSpan]:
-    """The strongest four outside of addresses: more would mark the whole text."""
-    strongest = sorted(spans, key=lambda span: (-span.weight, span.start))
+    """The strongest four outside of addresses: more would mark the whole text. A hundred are looked at."""
+    strongest = sorted(spans, key=lambda span: (-span.weight, span.start))[:100]
     return list(islice((span for span in strongest if not _in_address(text, span)), 4))
 
 

@@ -71,7 +71,7 @@ class StartPages:
 
     async def interface(self, request: Request, session: Session | None) -> Response:
         """The description of the API for people, with an example of each operation."""
-        model, is_open = model_named(None, self.api.models), self.sessions.access.is_open
+        model, is_open = next(iter(self.api.models.values())), self.sessions.access.is_open
 
         def call(operation: Operation) -> dict[str, Any]:
             anchor = re.sub(r"\W+", "-", f"{operation.method} {operation.path}").strip("-").lower()

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 import numpy as np
 
 from tagwright.combining.agreement import FIRST, Agreements
-from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
@@ -274,9 +273,9 @@ def _fit_stages(labels: Vocabulary, config: Config, documents: Iterable[Document
         by=config.fusion,
         weights={name: weight for name, weight in weights.items() if name in {**retrievers, **rerankers}},
         language_trust={name: judge for name, judge in judges.items() if name in {**retrievers, **rerankers}},
-        confidence="label_free" if "dense" in retrievers and len(labels) >= LEAST_LABELS else "none",
+        confidence="label_free",
         labels_per_document=config.labels_per_document,
-    )
+    ).with_labels((), labels)
     return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
 
 

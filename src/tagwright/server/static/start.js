@@ -28,6 +28,9 @@ for (const each of document.querySelectorAll(".copies details")) {
     if (!each.open) return;
     const text = each.querySelector("textarea");
     text.select();
-    if (document.execCommand("copy")) say(text.dataset.said);
+    if (!document.execCommand("copy")) return;
+    say(text.dataset.said);
+    byId("status").className = "toast";
+    setTimeout(() => byId("status").classList.remove("toast"), 2000);
   });
 }
