@@ -133,7 +133,7 @@ def application(
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # it would lead to the host that the client names
-    app.state.has_review, app.state.readiness = pages is not None, readiness
+    app.state.has_review, app.state.readiness, app.state.models = pages is not None, readiness, models
     app.state.large_bodies = FairSlots(count=1, each=1, rest=3)  # parsed for a quarter of the time only
     app.state.uploads = FairSlots(count=2, each=1, share=16)  # a process for each file
     return app
