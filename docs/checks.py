@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import tomllib
@@ -132,11 +133,18 @@ def check_nginx(source: str) -> None:
         assert line.endswith((";", "{", "}")), line
 
 
+def check_servers(source: str) -> None:
+    """Check the commands that an assistant starts, as its settings name them."""
+    for server in json.loads(source)["mcpServers"].values():
+        check_command([server["command"], *server["args"]])
+
+
 CHECKS = {
     "sh": check_shell,
     "bash": check_shell,
     "text": check_transcript,
     "ini": check_ini,
+    "json": check_servers,
     "nginx": check_nginx,
 }
 "Language of a block that is not run -> how it is checked."
