@@ -17,6 +17,7 @@ from tagwright.core.display import many
 from tagwright.data.corpus import ids_of, taken
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
+from tagwright.readers.documents.annotation_tools import Shown, tool_lines
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
 from tagwright.readers.lines import escape_formula, table_lines
@@ -28,7 +29,7 @@ from tagwright.types import Document, Run
 
 _log = logging.getLogger(__name__)
 
-ExportFormat: TypeAlias = Literal["jsonl", "verdicts", "tsv", "csv"]
+ExportFormat: TypeAlias = Literal["jsonl", "verdicts", "tsv", "csv", "label_studio", "argilla"]
 "The formats of text; `table` is a workbook's."
 
 
@@ -51,14 +52,17 @@ def export_lines(
     jsonl: labelled documents, as `train` and `evaluate` read them. verdicts: each current verdict with reviewer,
     time, rank, confidence, model and, for a candidate drawn at random, the number to draw from; and the notes. tsv:
     text and `<id>` of each label, as Annif reads it. csv: id, title, text, labels, with an apostrophe, which our reader
-    removes, before cells that a spreadsheet would compute.
+    removes, before cells that a spreadsheet would compute. label_studio, argilla: the labels as these tools take
+    suggestions, see `readers.documents.annotation_tools`.
 
-    labels: for csv, a vocabulary whose names fill a column label_names beside the ids. columns: for csv, column -> the
-    header to write for it. Raises InputError for a label that the format cannot hold, ConfigError for a column that
-    the csv does not have.
+    labels: a vocabulary whose names fill a column label_names of csv, and are shown in the tools. columns: for csv,
+    column -> the header to write for it. Raises InputError for a label that the format cannot hold, ConfigError for a
+    column that the csv does not have.
     """
     if output == "csv":
         return _csv(file, labels, columns or {})
+    if output in ("label_studio", "argilla"):
+        return tool_lines(output, _shown(file, labels))
     return {"jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv}[output](file)
 
 
@@ -75,9 +79,18 @@ def table(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str
     for document in labelled_documents(file):
         row = [document.id, document.title, replace(document, title="").text, join_labels(document.labels)]
         if labels:
-            known = labels.index
-            row.append(join_labels([labels[known[id_]].name if id_ in known else id_ for id_ in document.labels]))
+            row.append(join_labels([_name(id_, labels) for id_ in document.labels]))
         yield row
+
+
+def _shown(file: ReviewFile, labels: Vocabulary | None) -> Iterator[tuple[Document, list[Shown]]]:
+    for document in labelled_documents(file):
+        yield document, [Shown(id_, _name(id_, labels), 1.0) for id_ in document.labels]
+
+
+def _name(id_: str, labels: Vocabulary | None) -> str:
+    """The name of a label; its id if it is not known."""
+    return labels[labels.index[id_]].name if labels and id_ in labels.index else id_
 
 
 def _verdicts(file: ReviewFile) -> Iterator[str]:

@@ -41,12 +41,13 @@ def reviews(
         typer.Option(metavar="COPY", help="Copy all of the review to this file, also while a server has it open."),
     ] = None,
     output: Annotated[
-        Literal["jsonl", "verdicts", "tsv", "csv", "xlsx", "text"] | None,
+        Literal["jsonl", "verdicts", "tsv", "csv", "xlsx", "label_studio", "argilla", "text"] | None,
         typer.Option(
             "--format",
             help="Of --export; jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; tsv: for "
             "Annif; csv: a row a document, with names beside the ids by --labels or --model, and other headers by "
-            "--columns; xlsx: the same as an Excel workbook, > FILE.xlsx. Of --sample; text: ids; jsonl: with titles.",
+            "--columns; xlsx: the same as an Excel workbook, > FILE.xlsx; label_studio, argilla: as these tools take "
+            "suggestions. Of --sample; text: ids; jsonl: with titles.",
             show_default="jsonl; text",
         ),
     ] = None,
@@ -102,8 +103,12 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Chosen) -
     from tagwright.readers.workbooks import write_workbook
     from tagwright.review.export import export_lines, table
 
-    if wanted not in ("csv", "xlsx") and (reading.columns or chosen.labels or chosen.model):
-        raise ConfigError("names (--labels, --model) and headers (--columns) are those of an export as csv or xlsx")
+    named, headed = chosen.labels or chosen.model, reading.columns
+    if (named and wanted in ("jsonl", "verdicts", "tsv")) or (headed and wanted not in ("csv", "xlsx")):
+        raise ConfigError(
+            "names (--labels, --model) are those of an export as csv, xlsx, label_studio or argilla, and headers "
+            "(--columns) as csv or xlsx"
+        )
     names = inputs.vocabulary(chosen) if chosen.labels or chosen.model else None
     columns = parse_columns(reading.columns)
     if wanted == "xlsx":
