@@ -79,6 +79,7 @@ class ArrowTagger:
         """
         ids, documents, errors = self._read(batch)
         found, failed = self._tagged(documents)
+        lists: list[_Suggested | tuple[None, None, None]]
         lists = [found.get(row, (None, None, None)) for row in range(len(ids))]
         problems = errors | failed
         reasons = [problems.get(row) for row in range(len(ids))]
