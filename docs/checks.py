@@ -17,7 +17,7 @@ from tagwright.types import Document
 
 ROOT = Path(__file__).resolve().parents[1]
 
-UNCHECKED = {".", "[", "ar", "curl", "python3", "ray", "tar"}
+UNCHECKED = {".", "[", "ar", "curl", "pipx", "python3", "ray", "tar", "uv", "uvx"}
 "Programs of others whose arguments are not checked."
 
 
