@@ -123,8 +123,9 @@ def test_a_model_that_is_of_no_use_is_left_out(
     form: Any,
     plain: Tagger,
     monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level("INFO", "tagwright")
     with serving(form(answer)) as stub:
         monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
         tagger = auto.fit(TRAINING, LABELS, replace(CONFIG, llm=LlmOptions(model=stub.model, retries=0, **protocol)))
@@ -132,7 +133,7 @@ def test_a_model_that_is_of_no_use_is_left_out(
         assert same(tagger.tag(OTHERS), plain.tag(OTHERS))
         assert len(stub.bodies) == asked
     assert "llm_ranking" not in tagger.stages
-    assert "left out, as it is not clearly better" in capfd.readouterr().err
+    assert "left out, as it is not clearly better" in caplog.text
 
 
 @PROTOCOLS

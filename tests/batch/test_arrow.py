@@ -17,6 +17,7 @@ from tests.batch.test_batch import run
 
 from tagwright import zero_shot
 from tagwright.batch import ArrowTagger
+from tagwright.encoders.cache import keeps_documents
 from tagwright.errors import ConfigError, ModelError
 from tagwright.tagger import Tagger
 
@@ -108,6 +109,22 @@ def test_it_is_loaded_once_in_a_process_however_often_it_is_sent(model: Path, mo
     for _ in range(3):
         pickle.loads(pickle.dumps(tagger))(table(2))
     assert len(loads) == 1
+
+
+def test_vectors_of_documents_are_kept_only_if_the_user_says_so(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, best = list[bool](), Tagger.best
+
+    def noted(self: Tagger, documents: Any, options: Any) -> Any:
+        kept.append(keeps_documents())
+        return best(self, documents, options)
+
+    monkeypatch.setattr(Tagger, "best", noted)
+    monkeypatch.delenv("TAGWRIGHT_CACHE_DOCUMENTS", raising=False)
+    ArrowTagger(model)(table())
+    assert keeps_documents()  # what else the process does is as before
+    monkeypatch.setenv("TAGWRIGHT_CACHE_DOCUMENTS", "yes")
+    ArrowTagger(model)(table())
+    assert kept == [False, True]
 
 
 @pytest.mark.parametrize(

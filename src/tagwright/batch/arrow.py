@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, Unpack
 
-from tagwright.batch.local_processes import NO_CACHE
 from tagwright.batch.output_folder import BatchOptions, model_digest
 from tagwright.batch.shards import Unread
 from tagwright.core.atomic import read_whole
@@ -17,6 +15,7 @@ from tagwright.core.checked import shown
 from tagwright.core.extras import require
 from tagwright.core.progress import silence
 from tagwright.core.versions import in_use
+from tagwright.encoders.cache import passing_documents
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
@@ -90,7 +89,7 @@ class ArrowTagger:
         """The suggestions by row, and what is wrong with the rows that cannot be tagged."""
         tagger, failed = _loaded(self.model, self.options, self.digest), list[Unread]()
         rows, found = {id(document): row for row, document in documents.items()}, dict[int, _Suggested]()
-        with silence():
+        with silence(), passing_documents():
             for tagged, run in tagger.tagged(iter(documents.values()), failed):
                 suggested = _lists(run, tagger.tagger.vocabulary.ids)
                 found |= zip((rows[id(document)] for document in tagged), suggested, strict=True)
@@ -131,7 +130,6 @@ def _lists(run: Run, ids: Sequence[str]) -> Iterator[_Suggested]:
 @cache
 def _loaded(model: Path, options: BatchOptions, digest: str) -> ShardTagger:
     """The tagger of this process, however often the callable was sent to it."""
-    os.environ.update({**NO_CACHE, **os.environ})
     from tagwright.batch.shard_tagging import ShardTagger
 
     return ShardTagger.load(model, options, digest)

@@ -21,7 +21,8 @@ from tagwright.data.string_table import StringIndex
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.stages.evidence import Span, first_places, strongest
 from tagwright.text.batch import Batch, Numbered, WordCache
-from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
+from tagwright.text.language import check, parse_all, resolve, stop_words
+from tagwright.text.lemmas import word_form
 from tagwright.text.words import ANALYSIS, Analysis, fold, known_form, raw_words, word_spans
 from tagwright.types import Distribution, Document, Doubles, EvidenceSpan, Floats, Label, Retriever, Run, TextField
 
@@ -65,6 +66,9 @@ class LexicalOptions(Checked):
     stem: str = "english"
     """The language for stemming, so that "networks" finds "network", and for stop words, which do not count; several
     are joined by "+". "auto" recognises it in the names; "none": no stemming, no stop words."""
+
+    lemmas: bool = False
+    "Whether words are compared by their lemmas where a dictionary has them, see `text.lemmas`."
 
     stop_words: bool = False
     """Whether words like "the" count. They name no topic, and in short label names they are so rare that they would get
@@ -294,11 +298,11 @@ def _stop_words(labels: Sequence[Label], options: LexicalOptions) -> frozenset[s
 
 
 def _speller(stopped: frozenset[str], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:
-    """The terms of a word: its stem, and its n-grams if enabled; none for a stop word."""
-    stem = stemmer(parse_all(options.stem))
+    """The terms of a word: its stem or lemma, and its n-grams if enabled; none for a stop word."""
+    form = word_form(options.stem, lemmas=options.lemmas)
     if not options.ngrams:
-        return lambda word: () if word in stopped else (stem(word),)
-    return lambda word: () if word in stopped else (stem(word), *_ngrams(word))
+        return lambda word: () if word in stopped else (form(word),)
+    return lambda word: () if word in stopped else (form(word), *_ngrams(word))
 
 
 def _ngrams(word: str) -> list[str]:

@@ -3,7 +3,7 @@
 Names, words and meaning suggest labels, and all score the candidates of each other.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Annotated, Any, Literal, TypeAlias, cast
@@ -12,7 +12,7 @@ from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
-from tagwright.core.progress import note
+from tagwright.core.progress import hint, note
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -21,7 +21,7 @@ from tagwright.encoders.precision import Precision
 from tagwright.encoders.prompts import check_prompts
 from tagwright.errors import ConfigError
 from tagwright.llm.options import LlmOptions
-from tagwright.readers.labels.languages import frequent_languages, with_names_in
+from tagwright.readers.labels.languages import with_names_in
 from tagwright.registry import find, made_by_name
 from tagwright.stages.by_language import ByLanguage
 from tagwright.stages.dense import Dense, DenseOptions
@@ -40,6 +40,8 @@ from tagwright.text.language import (
     resolve,
     spelled,
 )  # fmt: skip
+from tagwright.text.lemmas import INSTALL as LEMMAS
+from tagwright.text.lemmas import is_installed, suited
 from tagwright.translation import translated
 from tagwright.types import Document, Retriever, Stage, TextField
 
@@ -164,6 +166,8 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     resolved = replace(config, language=resolve(config.language, labels, documents))
     if config.translation and (found := translated(labels)) is not labels:
         labels = Vocabulary(found)
+    if (languages := suited(parse_all(resolved.language))) and not is_installed():
+        hint(f"language: {' and '.join(map(str, languages))} by stems, by lemmas more is found; {LEMMAS}")
     names = config.stages
     if config.encoder == AUTO and "dense" in names and not has_packaged():
         note(f"no encoder is installed: labels are found by names and words only; {INSTALL}")
@@ -176,7 +180,7 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     if is_open and _is_static(retrievers.get("dense")):
         weights["dense"] = STATIC_WEIGHT
     if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
-        rerankers[TITLE_MATCH] = TitleMatch(labels, ExactMatchOptions(stem=resolved.language))
+        rerankers[TITLE_MATCH] = TitleMatch(labels, _exact_match(resolved))
         weights[TITLE_MATCH] = config.title_match
     judged = [name for name in ("dense", TITLE_MATCH) if config.trust and name in {**retrievers, **rerankers}]
     combiner = WeightedSum(
@@ -195,32 +199,42 @@ def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _st
     return fit(labels, config, documents)
 
 
-def fit_by_language(labels: Vocabulary, config: Config, first: Document) -> Tagger:
+Make: TypeAlias = Callable[[], Tagger]
+"Makes a tagger, which may take a while."
+
+
+def fit_by_language(
+    labels: Vocabulary, config: Config, first: Document, kept: Callable[[str, Make], Tagger] = lambda _, make: make()
+) -> Tagger:
     """A tagger that treats each document in its own language, whatever others are tagged with it; it is not saved.
 
     labels: with their names in all languages. Of names in several, a document is searched for those in its language,
     and for English ones, which texts in any language quote; where its language is not clear, for all. Where names are
     too few to tell their language, and nothing says it, the document helps. first: a document to be tagged, for whose
-    language stages are made now; for others they are made when these come. Raises as `fit` does.
+    language stages are made now; for others they are made when these come. kept: gets a language, empty for all, and
+    what makes the tagger for it; it may have one already. Raises as `fit` does.
     """
-    languages = frequent_languages(labels)
+    languages = labels.frequent_languages
     several = len(languages) > 1
     if config.language != AUTO or config.llm.model or not (several or depends_on_documents(labels)):
-        return fit(labels, config)
+        return kept("", partial(fit, labels, config))
 
     def language(document: Document) -> str:
         if several:
             return language_of(document.title_and_abstract or document.text, languages)
         return spelled(languages_of_names(labels, [document]))
 
-    @cache
-    def made_for(code: str) -> Tagger:
+    def make(code: str) -> Tagger:
         if not several:
             return fit(labels, replace(config, language=code))
         wanted = sorted(
             (each for each in languages if code in (each, "") or each == "en"), key=lambda each: each != code
         )
         return fit(Vocabulary(with_names_in(label, wanted) for label in labels), config)
+
+    @cache
+    def made_for(code: str) -> Tagger:
+        return kept(code, partial(make, code))
 
     def stage(name: str, code: str) -> Retriever:
         return cast("Retriever", made_for(code).stages[name])
@@ -235,7 +249,7 @@ def fit_by_language(labels: Vocabulary, config: Config, first: Document) -> Tagg
 
 def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
     if name == "exact_match":
-        return ExactMatch(labels, ExactMatchOptions(stem=config.language, k=config.candidates))
+        return ExactMatch(labels, replace(_exact_match(config), k=config.candidates))
     if name == "dense":
         chosen = PACKAGED if config.encoder == AUTO else config.encoder
         encoder = BiEncoder.load(chosen, prompts=config.prompts, precision=config.precision)
@@ -246,9 +260,18 @@ def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
     # the weight beside words in languages with compounds: chosen on labelled training documents of a Finnish corpus
     ngrams = 0.5 if name == "tfidf" and joins_words(parse_all(config.language)) else 0
     lexical = LexicalOptions(
-        weighting=weighting, stem=config.language, text_field=config.text_field, k=config.candidates, ngrams=ngrams
-    )
+        weighting=weighting, stem=config.language, text_field=config.text_field, k=config.candidates, ngrams=ngrams,
+        lemmas=_has_lemmas(config),
+    )  # fmt: skip
     return Lexical(labels, lexical)
+
+
+def _exact_match(config: Config) -> ExactMatchOptions:
+    return ExactMatchOptions(stem=config.language, lemmas=_has_lemmas(config))
+
+
+def _has_lemmas(config: Config) -> bool:
+    return is_installed() and bool(suited(parse_all(config.language)))
 
 
 def _is_static(dense: Retriever | None) -> bool:

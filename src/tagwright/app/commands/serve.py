@@ -1,6 +1,5 @@
 """The command `serve`: suggestions over HTTP, for clients of Annif and others."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,19 +34,18 @@ def serve(
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
     from tagwright.server import serving
     from tagwright.server.logs import logged
-    from tagwright.server.review.refit import refit_combiner, tagger_in
+    from tagwright.server.review.refit import refit_combiner
     from tagwright.tagger.acceptance import SuggestOptions
 
     defaults = SuggestOptions(**vars(conditions), **vars(arranged))
     with logged(options.log_format):
-        place = serving.place_to_save(model, options, labels)
-        there = tagger_in(place)  # before it is loaded: what is saved there later is not replaced
+        versions = serving.versions_folder(model, options, labels)
         chosen = Chosen(labels, language, settings=settings)
         models, vocabulary = models_to_serve(model, chosen, defaults, learns=options.learn)
-        if options.save_to is not None:
-            serving.use_trained(models[0], options.save_to)
-        options = replace(options, save_to=place)
-        serving.serve(models, options, refit_combiner, vocabulary, monitor, there)
+        for folder in dict.fromkeys((options.save_to, versions)):
+            if folder is not None:
+                serving.use_trained(models[0], folder)
+        serving.serve(models, options, refit_combiner, vocabulary, monitor, versions)
 
 
 def models_to_serve(

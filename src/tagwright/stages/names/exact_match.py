@@ -1,6 +1,6 @@
 """Find labels one of whose names occurs in the text (MICoL, section 3.2), and those that a title names.
 
-Whole words are compared, by their stems: see `patterns` and `trie`.
+Whole words are compared, by their stems or lemmas: see `patterns` and `trie`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.stages.evidence import FindsAtOnce, strongest
 from tagwright.stages.names.patterns import NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
-from tagwright.text.language import check, parse_all, resolve, stemmer
+from tagwright.text.language import check, resolve
+from tagwright.text.lemmas import word_form
 from tagwright.text.words import ANALYSIS, Analysis, fold, known_form, word_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Run, Stage, TextField
 
@@ -37,6 +38,8 @@ class ExactMatchOptions(Checked):
     stem: str = "english"
     """The language for stemming, so that "neural networks" finds "Neural Network", and for stop words, which are not
     names; several are joined by "+"; "auto": as recognised; "none": no stemming."""
+    lemmas: bool = False
+    "Whether words are compared by their lemmas where a dictionary has them, see `text.lemmas`."
     longest: bool = False
     'Whether to ignore a match inside a longer match, such as "Breast" in "breast cancer".'
     min_characters: AtLeastOne = 2
@@ -73,9 +76,8 @@ class ExactMatch(FindsAtOnce):
 
     def __init__(self, labels: Sequence[Label], options: ExactMatchOptions = ExactMatchOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
-        self._set(
-            NamePatterns.of(labels, options.stem, options.min_characters, options.analysis, common=options.common)
-        )
+        how = (options.stem, options.min_characters, options.analysis)
+        self._set(NamePatterns.of(labels, *how, lemmas=options.lemmas, common=options.common))
 
     def alike(self, options: ExactMatchOptions) -> Self:
         """Return a copy with other options of reading and truncation, without building the trie again."""
@@ -137,14 +139,15 @@ class ExactMatch(FindsAtOnce):
         return stage
 
     def _set(self, names: NamePatterns) -> None:
-        stem, words, analysis = stemmer(parse_all(self.options.stem)), names.words, self.options.analysis
+        words, analysis = names.words, self.options.analysis
+        form = word_form(self.options.stem, lemmas=self.options.lemmas)
 
         def known(folded: str) -> bool:
-            return stem(folded) in words
+            return form(folded) in words
 
         def numbers(new: Sequence[str]) -> list[int]:
-            forms = (known_form(fold(word, analysis), analysis, known) for word in new)
-            return [words.get(stem(form), -1) for form in forms]
+            folded = (known_form(fold(word, analysis), analysis, known) for word in new)
+            return [words.get(form(word), -1) for word in folded]
 
         self._names, self._numbers = names, WordCache(numbers)
         self._is_known = lambda word: known(fold(word, analysis))

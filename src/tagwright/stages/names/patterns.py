@@ -21,7 +21,8 @@ from tagwright.core.saved import read_array, write_arrays
 from tagwright.data.sparse_arrays import read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex, StringTable, check_places
 from tagwright.stages.names.trie import WordTrie
-from tagwright.text.language import parse_all, stemmer, stop_words
+from tagwright.text.language import parse_all, stop_words
+from tagwright.text.lemmas import word_form
 from tagwright.text.words import Analysis, fold, raw_words
 from tagwright.types import Ints, Label
 
@@ -55,10 +56,10 @@ class NamePatterns:
 
     @classmethod
     def of(
-        cls, labels: Sequence[Label], stem: str, min_characters: int, analysis: Analysis, *, common: bool
+        cls, labels: Sequence[Label], stem: str, min_characters: int, analysis: Analysis, *, lemmas: bool, common: bool
     ) -> NamePatterns:
-        """The patterns of all names. stem, min_characters, analysis, common: see `ExactMatchOptions`."""
-        cut = stemmer(parse_all(stem))
+        """The patterns of all names. stem, min_characters, analysis, lemmas, common: see `ExactMatchOptions`."""
+        cut = word_form(stem, lemmas=lemmas)
 
         def stems(word: str) -> str:
             return cut(fold(word, analysis))
