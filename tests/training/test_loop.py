@@ -14,7 +14,17 @@ import torch
 from sentence_transformers import SentenceTransformer
 from tests.tiny import tiny_encoder
 from tests.training.launching import start
-from tests.training.training_run import TRAINING, Redrawing, logged, pairs, plain_loss, resume_alone, run, state
+from tests.training.training_run import (
+    TRAINING,
+    Redrawing,
+    logged,
+    pairs,
+    plain_loss,
+    resume_alone,
+    run,
+    run_with_workers,
+    state,
+)
 
 from tagwright.core.progress import silence
 from tagwright.core.steps import NAME, Steps
@@ -110,14 +120,14 @@ def test_a_run_that_was_stopped_and_resumed_again_and_again_ends_with_the_same_w
     assert resumed[1:] == whole[1:]
 
 
-@pytest.mark.filterwarnings("ignore:This DataLoader will create")
 @pytest.mark.parametrize("workers", [1, 4])
 def test_processes_that_prepare_batches_change_nothing(
-    workers: int, static: str, static_whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workers: int, static: str, static_whole: Whole, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(loop, "feed", lambda _: PROCESSOR._replace(workers=workers))
-    monkeypatch.setattr(loop, "usable_cores", lambda: 8)
-    run(static, tmp_path)
+    """In a process of its own: one that has run a thousand other tests has too many threads to fork safely."""
+    process = start(run_with_workers, static, tmp_path, workers)
+    process.join()
+    assert process.exitcode == 0
     assert_equal(state(tmp_path), state(static_whole[1]))
     assert logged(tmp_path, "loss") == logged(static_whole[1], "loss")
 
