@@ -240,6 +240,13 @@ def test_callbacks_are_called_with_each_row_of_the_log_and_at_the_end(
     assert "training on cpu in float32" in caplog.messages
 
 
+def test_a_batch_has_a_pair_for_each_process(static: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = SimpleNamespace(num_processes=9, is_main_process=True, device=torch.device("cpu"))
+    monkeypatch.setattr(loop, "join_processes", lambda: many)
+    with pytest.raises(ConfigError, match="a batch is 8 pairs, expected at least one for each of 9 processes"):
+        run(static, None)
+
+
 def test_resuming_with_other_options_is_refused(static: str, tmp_path: Path) -> None:
     run(static, tmp_path, replace(TRAINING, steps=2))
     with pytest.raises(ConfigError, match=r"started with learning_rate 0\.005, not 0\.1"):
