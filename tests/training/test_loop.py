@@ -31,6 +31,7 @@ from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, TagwrightError
+from tagwright.training import loop
 from tagwright.training.callbacks import Row, watch
 from tagwright.training.config import TrainingPlan, rate_at
 from tagwright.training.loop import History, train
