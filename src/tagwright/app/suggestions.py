@@ -19,7 +19,8 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.readers import workbooks
 from tagwright.readers.documents.annotation_tools import Shown, tool_lines
-from tagwright.readers.lines import ENDS, escape_formula
+from tagwright.readers.documents.columns import join_labels
+from tagwright.readers.lines import ENDS, escape_formula, table_lines
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import legend, meanings
 from tagwright.types import Document, EvidenceSpan
@@ -48,7 +49,8 @@ def suggestion_lines(
 ) -> Iterator[str]:
     """The suggestions as lines: text for people, a run file (jsonl, trec), a table with a header (tsv), or a JSON list.
 
-    spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
+    spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute. csv:
+    with that apostrophe too, but a row for each document, for catalogues.
     names: the same labels with the names to print for a document, by default those of the tagger. paths: names with
     those of broader labels, which ambiguous names always have.
     """
@@ -62,6 +64,8 @@ def suggestion_lines(
             for document, suggested in tagged
             for line in trec.run_lines(document.id, ((each.id, each.score) for each in suggested))
         )
+    elif output == "csv":
+        lines = _csv(tagged, names, paths=paths)
     elif output in ("label_studio", "argilla"):
         lines = tool_lines(output, _shown(tagged, names, paths=paths))
     elif output == "text":
@@ -205,6 +209,22 @@ def _tsv(table: Iterable[Sequence[str]], text: Callable[[str], str]) -> Iterator
     if changed:
         problem = "tabs and line ends of %s, which TSV cannot hold, are spaces (first: %s); JSON lines hold them"
         _log.warning(problem, many(len(changed), "id"), shown(next(iter(changed))))
+
+
+def _csv(
+    tagged: Iterable[tuple[Document, list[Suggestion]]], names: Callable[[Document], Vocabulary], *, paths: bool
+) -> Iterator[str]:
+    """A row for each document, below a header."""
+
+    def rows() -> Iterator[list[str]]:
+        yield ["id", "title", "labels", "label_names", "confidences"]
+        for document, suggested in tagged:
+            table = [row[2:] for row in _table([(document, suggested)], names, paths=paths)]
+            ids, _, shown_names, _, sure = zip(*table, strict=True) if table else [()] * 5
+            cells = [join_labels(ids), join_labels(shown_names), "|".join(sure)]
+            yield list(map(escape_formula, [document.id, one_line(document.title), *cells]))
+
+    return table_lines(rows(), "csv")
 
 
 def _table(

@@ -7,8 +7,9 @@ from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
+from tagwright.combining.agreement import Agreements
 from tagwright.combining.combiner import Combiner, Contributions
-from tagwright.combining.confidence import Platt
+from tagwright.combining.confidence import fit_sum, sigmoid
 from tagwright.combining.fusion import (
     Weight,
     append_labels,
@@ -17,12 +18,12 @@ from tagwright.combining.fusion import (
     summed_evidence,
     zscores,
 )
-from tagwright.combining.label_free import LEAST_LABELS, label_free
+from tagwright.combining.label_free import MANY_LABELS, label_free, label_free_of_few
 from tagwright.combining.pool import CandidatePool
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Positive
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ConfigError
-from tagwright.types import Label, Run
+from tagwright.types import Floats, Label, Mask, Run
 
 By: TypeAlias = Literal["evidence", "scores", "ranks"]
 Confidence: TypeAlias = Literal["none", "label_free", "fitted"]
@@ -41,7 +42,11 @@ class WeightedSum(Checked, Combiner):
 
     language_trust: Mapping[str, str] = field(default_factory=dict)
     """Stage -> the stage by whose trust its weight is multiplied, document by document: how well that one's encoder
-    knows the language of the text."""
+    knows the language of the text. Where several encoders are judged, that is multiplied by their trust over the
+    greatest, so that one that hardly knows the language is silent beside one that does."""
+
+    agreements: Agreements = field(default_factory=Agreements)
+    "The agreement of stages on the documents to which the weights were fitted; of none where they were not."
 
     rank_constant: NotNegative = 60.0
     "60 is the constant of Cormack et al. 2009; 0 gives FuTex Eq. 9."
@@ -54,8 +59,14 @@ class WeightedSum(Checked, Combiner):
     """fitted: slope and intercept of a logistic curve over standard scores, learnt from labelled documents. A score is
     standardised by mean and deviation of the first hundred candidates of its document."""
 
+    slope_of_scores: float = 0.0
+    "fitted: what the scores themselves add to the log odds; they tell texts in which nothing stands out."
+
     labels_per_document: Positive | None = None
     "How many labels a document has as a rule, if that is known: confidences are much better then."
+
+    few_labels: AtLeastOne | None = None
+    "label_free: how many labels there are, if so few that standard scores say little; see `with_labels`."
 
     @property
     def estimates_confidence(self) -> bool:
@@ -81,8 +92,11 @@ class WeightedSum(Checked, Combiner):
         if self.confidence == "none":
             return ranked
         if self.confidence == "fitted":
-            return replace(ranked, confidences=Platt(*self.curve)(zscores(ranked)).astype(np.float32))
-        return replace(ranked, confidences=label_free(pool, ranked, self.labels_per_document))
+            return self.confident(ranked)
+        if self.few_labels is None:
+            return replace(ranked, confidences=label_free(pool, ranked, self.labels_per_document))
+        confidences = label_free_of_few(pool, ranked, self._evidence(pool, ranked), self.few_labels)
+        return replace(ranked, confidences=confidences)
 
     def explain(self, pool: CandidatePool) -> Contributions:
         """Return what each stage adds to each score: together they are the score."""
@@ -99,6 +113,20 @@ class WeightedSum(Checked, Combiner):
         """Itself."""
         return self
 
+    def calibrated(self, ranked: Run, right: Mask) -> Self:
+        """Return the sum with confidences learned from its ranking of documents whose labels no stage has seen.
+
+        right: (suggestions,) whether each is. Raises ConfigError without suggestions.
+        """
+        of_standard, of_scores, intercept = fit_sum(ranked, zscores(ranked), right)
+        return replace(self, confidence="fitted", curve=(of_standard, intercept), slope_of_scores=of_scores)
+
+    def confident(self, ranked: Run) -> Run:
+        """Return a ranking of the sum with confidences by the fitted curve."""
+        slope, intercept = self.curve
+        logits = slope * zscores(ranked) + self.slope_of_scores * ranked.scores + intercept
+        return replace(ranked, confidences=sigmoid(logits).astype(np.float32))
+
     def _ranked(self, pool: CandidatePool) -> Run:
         voters = [name for name in pool.stages if self.weight(name)]
         if len(voters) == 1 and pool.run is pool.found.get(voters[0]):
@@ -107,6 +135,13 @@ class WeightedSum(Checked, Combiner):
         if len(voters) == 1 and self.by != "ranks":
             return pool.run.rescored(pool.scores(voters[0]))
         return self._sum(voters, weights, pool)
+
+    def _evidence(self, pool: CandidatePool, ranked: Run) -> Floats:
+        """(suggestions,) the mean evidence of the stages, by weight."""
+        voters = [name for name in pool.stages if self.weight(name)]
+        distributions = [pool.stages[name].distribution for name in voters]
+        total = summed_evidence(pool.run, list(map(pool.scores, voters)), distributions, self._weights(voters, pool))
+        return total.scores_of(ranked) / np.float32(sum(map(self.weight, voters)))
 
     def _sum(self, voters: Sequence[str], weights: Sequence[Weight], pool: CandidatePool) -> Run:
         if self.by == "ranks":
@@ -118,13 +153,15 @@ class WeightedSum(Checked, Combiner):
 
     def describe(self, stages: Collection[str]) -> str:
         """The stages with their weights: "exact_match 0.5, tfidf 1; combined by evidence"."""
-        weights = ", ".join(f"{name} {self.weight(name):g}" for name in stages)
-        return f"{weights}; combined by {self.by}" if len(stages) > 1 else weights
+        weights = ", ".join(f"{name} {self.weight(name):.3g}" for name in stages)
+        fitted = f"; fitted: {self.agreements.reason}" if self.agreements.documents else ""
+        return f"{weights}; combined by {self.by}{fitted}" if len(stages) > 1 else weights
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
-        """Return itself: it has no parameters of single labels; without label-free confidences for too few labels."""
-        few = self.confidence == "label_free" and len(labels) < LEAST_LABELS
-        return replace(self, confidence="none") if few else self
+        """Return itself: it has no parameters of single labels. The label-free model depends on how many there are."""
+        if self.confidence != "label_free":
+            return self
+        return replace(self, few_labels=len(labels) if 0 < len(labels) < MANY_LABELS else None)
 
     def save(self, folder: Path) -> None:
         """Write the options."""
@@ -138,13 +175,27 @@ class WeightedSum(Checked, Combiner):
     def _weights(self, voters: Sequence[str], pool: CandidatePool) -> list[Weight]:
         """Return the weight of each stage, per candidate if trust differs."""
         judges = [name for name in pool.stages if name in self.language_trust.values()]
-        trusted = {name: pool.trust(name, self.weight(name)) for name in judges}
+        trusted = _compared({name: pool.trust(name, self.weight(name)) for name in judges})
 
         def weight(name: str) -> Weight:
             trust = trusted.get(self.language_trust.get(name, ""))
             return self.weight(name) if trust is None else self.weight(name) * trust[pool.run.rows]
 
         return list(map(weight, voters))
+
+
+def _compared(trusted: Mapping[str, Floats | None]) -> dict[str, Floats | None]:
+    """The trust of each stage, (documents,), times its share of the greatest; itself for one stage.
+
+    >>> found = _compared({"dense": np.float32([0.2, 1.0]), "dense-2": np.float32([0.8, 0.9])})
+    >>> {name: [round(share, 2) for share in each.tolist()] for name, each in found.items()}
+    {'dense': [0.05, 1.0], 'dense-2': [0.8, 0.81]}
+    """
+    known = [each for each in trusted.values() if each is not None]
+    if len(known) < 2:
+        return dict(trusted)
+    most = np.max(known, axis=0)
+    return {name: None if each is None else each * each / most for name, each in trusted.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,6 +62,7 @@ def suggest(
         suggested = tagger.suggestions(documents, options, explain=explain)
     if monitor:
         suggested = inputs.recorded(suggested, monitor, chosen.model, tagger)
+    suggested = inputs.with_advice(suggested, chosen)
     names = inputs.names_for(chosen, tagger.vocabulary)
     if output == "xlsx":
         write_workbook(suggested, sys.stdout.buffer, names, paths=paths)
