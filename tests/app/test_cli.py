@@ -368,6 +368,7 @@ def test_candidates_counts_what_each_stage_reaches(run: Command) -> None:
     assert found["documents"] == 3
     assert (found["stages"]["exact_match"]["R@10"], found["stages"]["exact_match"]["mean_size"]) == (0.75, 1)
     assert found["missed"] == [{"label": "bee", "times": 1}]
+    assert found["combined"] == "exact_match 0.5, tfidf 1; combined by evidence"
     assert set(found["stages"]) == {"exact_match", "tfidf", "union"}
 
 

@@ -149,7 +149,8 @@ def _show(statistics: Statistics, documents: int, differences: int, *, as_json: 
         }
         print_json({**content, "kappa": pairs, "differences": differences})
         return
-    print(f"documents       {documents:,}, {statistics.documents:,} with verdicts, {statistics.done:,} finished")
+    blind = f", {statistics.blind:,} of them blind" if statistics.blind else ""
+    print(f"documents       {documents:,}, {statistics.documents:,} with verdicts, {statistics.done:,} finished{blind}")
     print(f"verdicts        {statistics.verdicts:,}, {differences:,} of them unsettled differences")
     print(f"suggestions     {_share(statistics.accepted_share)}")
     print(f"right labels    {describe_right(statistics.right)}")
