@@ -103,7 +103,7 @@ def test_conditions_of_the_command_hold_for_every_tool() -> None:
         ("suggest", {"text": "Bees", "limt": 3}, "unknown field 'limt'; did you mean 'limit'?"),
         ("suggest", {}, "'text' is a required property"),
         ("suggest", {"text": "Bees", "limit": 0}, "0 is not between 1 and 1000 - 'limit'"),
-        ("suggest", {"text": "Bees", "threshold": 0.5}, "this tagger does not estimate confidences"),
+        ("suggest", {"text": "Bees", "only": ["notation:9*"]}, "notation:9*"),
         ("search_labels", {"query": 7}, "7 is not of type 'string' - 'query'"),
         ("sugest", {"text": "Bees"}, "no tool 'sugest'; known are suggest, explain, search_labels"),
     ],

@@ -23,7 +23,7 @@ Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet", "xlsx
 FORMATS = (
     "How to print; jsonl and trec are run files, spreadsheet is tsv with an apostrophe before cells that look like "
     "formulas, xlsx an Excel workbook: > FILE.xlsx; these have a row a suggestion, csv has a row a document: ids as "
-    "a|b|c. label_studio and argilla: for these tools, > FILE.json."
+    "a|b|c; label_studio and argilla: for these tools, > FILE.json."
 )
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.")]

@@ -216,8 +216,12 @@ class JsonApi:
         """Suggest labels, as `suggestions` does, and return what is answered for each document. Raises Problem."""
         suggested = await self.suggestions(model, documents, options)
         stages = model.tagger.meanings if options.get("evidence") else None
-        pairs = zip(documents, suggested, strict=True)
-        return [{**_answer(document, each, stages), "version": model.version} for document, each in pairs]
+
+        def answered() -> list[dict[str, Any]]:
+            pairs = zip(documents, suggested, strict=True)
+            return [{**_answer(document, each, stages), "version": model.version} for document, each in pairs]
+
+        return await asyncio.to_thread(answered)
 
     async def _answered(
         self, documents: Sequence[Document], options: Mapping[str, Any], shape: Callable[[list[dict[str, Any]]], Any]
