@@ -138,8 +138,8 @@ def check_nginx(source: str) -> None:
 
 
 def check_servers(source: str) -> None:
-    """Check the commands that an assistant starts, as its settings name them."""
-    for server in json.loads(source)["mcpServers"].values():
+    """Check the commands that an assistant starts, if these are its settings."""
+    for server in json.loads(source).get("mcpServers", {}).values():
         check_command([server["command"], *server["args"]])
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from tests.papers.topics import DOCUMENTS, LABELS
+from tests.unsure import without_confidences
 from typer.testing import CliRunner, Result
 
+from tagwright import zero_shot
 from tagwright.app.cli import app
 from tagwright.errors import TagwrightError
 from tagwright.review.decisions import Decisions
@@ -101,7 +103,7 @@ def test_documents_to_label_are_printed_without_those_that_have_labels(tmp_path:
 
 def test_a_tagger_without_confidence_cannot_say_what_it_is_unsure_about(data: list[str], tmp_path: Path) -> None:
     (tmp_path / "more.jsonl").write_text(json.dumps({"id": "x", "title": "bees"}))
-    run("train", "zero_shot", *data[1:], "--output", str(tmp_path / "out"), *QUICK)
+    without_confidences(zero_shot(LABELS, stages=["exact_match"], language="en")).save(tmp_path / "out")
     with pytest.raises(TagwrightError, match="sample at random"):
         run(
             "reviews", "--sample", str(tmp_path / "more.jsonl"), "--model", str(tmp_path / "out"), "--by", "uncertainty"

@@ -112,7 +112,7 @@ def test_old_methods_are_options_of_new_ones_and_say_so(run: Command, caplog: py
 def test_suggest_prints_documents_and_their_labels(run: Command, tiny: str) -> None:
     lines = answer(run, "suggest", *ON, "--set", tiny, "--set", "weights=[1.0, 1.0, 0.0]", "-k", "1").splitlines()
     assert lines[0] == "1  Honey of the bees"
-    assert re.fullmatch(r" +\d+\.\d{3}  Bees  \[bee\]", lines[1])
+    assert re.fullmatch(r" +\d+\.\d{3}  \w+ +Bees  \[bee\]", lines[1])
     assert [line.split("  ")[0] for line in lines[::2]] == ["1", "2", "3"]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from tests.unsure import without_confidences
+
 from tagwright.app.suggestions import COLUMNS, reason_line, suggestion_lines
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Reason, zero_shot
@@ -46,7 +48,8 @@ def test_the_first_piece_is_shown_even_where_it_does_not_fit() -> None:
 
 
 CONFIG = zero_shot.Config(stages=("exact_match", "tfidf"), weights=(1.0, 1.0), language="english")
-TAGGER = zero_shot.fit(Vocabulary([Label("1", ("Bees", "=Apis"), notation="595.79"), Label("2", ("=Taxes",))]), CONFIG)
+LABELS = Vocabulary([Label("1", ("Bees", "=Apis"), notation="595.79"), Label("2", ("=Taxes",))])
+TAGGER = without_confidences(zero_shot.fit(LABELS, CONFIG))
 TEXTS = [Document("a", title="Bees"), Document("b", title="Taxes")]
 
 

@@ -157,7 +157,7 @@ def test_parquet_holds_the_same_with_the_names_of_labels(
     for row, line in zip(rows, lines, strict=True):
         suggested = json.loads(line)["suggestions"]
         assert [each["label"] for each in row["suggestions"]] == [each["label"] for each in suggested]
-        assert all(each["name"] == each["label"] and each["confidence"] is None for each in row["suggestions"])
+        assert all(each["name"] == each["label"] and 0 < each["confidence"] < 1 for each in row["suggestions"])
 
 
 def test_the_exit_code_says_that_documents_failed(

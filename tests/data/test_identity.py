@@ -15,7 +15,7 @@ TEXTS_COMPARED = {
     "evaluation/description.py": "copies are found by `text_key`",
     "evaluation/dataset.py": "qrels name documents by id; documents of the training are found by `text_key`",
 }
-WITHIN_ONE_REVIEW = {"server/review/page.py", "server/review/review.py"}
+WITHIN_ONE_REVIEW = {"server/review/listing.py", "server/review/page.py", "server/review/review.py"}
 "Ids of the review file, which has one text for each."
 IDS_ALONE = {
     "data/trec.py": "TREC's formats hold no texts",

@@ -81,10 +81,10 @@ def test_gold_labels_and_texts_of_a_supervised_training_are_read_once(decoded: D
 
     def stop(*arguments: Any, **_: Any) -> Any:
         nonlocal rows
-        rows = arguments[2].rows
+        rows = arguments[1].rows
         raise InterruptedError
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(InterruptedError):
-        patch.setattr(svm, "train_linear", stop)
+        patch.setattr(svm, "fit_svm", stop)
         svm.fit(corpus, LABELS)
     assert len(rows) == decoded.documents == 50

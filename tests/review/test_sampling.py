@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.unsure import without_confidences
 
 from tagwright import zero_shot
 from tagwright.combining.weighted_sum import WeightedSum
@@ -58,8 +59,7 @@ def test_the_sample_is_far_apart() -> None:
 
 
 def test_uncertainty_needs_confidences() -> None:
-    tagger = zero_shot(["Bees", "Rain"], stages=["exact_match"], language="en")
-    assert isinstance(tagger.combiner, WeightedSum)
+    tagger = without_confidences(zero_shot(["Bees", "Rain"], stages=["exact_match"], language="en"))
     with pytest.raises(ConfigError, match="does not estimate confidences"):
         sample([Document("a", "Bees")], 1, "uncertainty", tagger=tagger)
     with pytest.raises(ConfigError, match="give a tagger"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.unsure import without_confidences
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.review.file import ReviewFile
@@ -31,7 +32,9 @@ class Clock:
 
 
 def word_tagger() -> Tagger:
-    return zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match", "tfidf"), language="english"))
+    """A tagger by names and words; without confidences, so that what is shown follows from the scores."""
+    made = zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match", "tfidf"), language="english"))
+    return without_confidences(made)
 
 
 @pytest.fixture
