@@ -33,8 +33,9 @@ from tagwright.text.language import (
     AUTO,
     check,
     depends_on_documents,
+    is_mixed,
     joins_words,
-    language_of,
+    language_of_document,
     languages_of_names,
     parse_all,
     resolve,
@@ -203,7 +204,8 @@ def fit_by_language(labels: Vocabulary, config: Config, first: Document) -> Tagg
     """A tagger that treats each document in its own language, whatever others are tagged with it; it is not saved.
 
     labels: with their names in all languages. Of names in several, a document is searched for those in its language,
-    and for English ones, which texts in any language quote; where its language is not clear, for all. Where names are
+    and for English ones, which texts in any language quote; for all where its language is not clear, or its paragraphs
+    are in several. Where names are
     too few to tell their language, and nothing says it, the document helps. first: a document to be tagged, for whose
     language stages are made now; for others they are made when these come. Raises as `fit` does.
     """
@@ -214,7 +216,7 @@ def fit_by_language(labels: Vocabulary, config: Config, first: Document) -> Tagg
 
     def language(document: Document) -> str:
         if several:
-            return language_of(document.title_and_abstract or document.text, languages)
+            return "" if is_mixed(document, languages) else language_of_document(document, languages)
         return spelled(languages_of_names(labels, [document]))
 
     @cache

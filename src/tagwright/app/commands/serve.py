@@ -34,6 +34,7 @@ def serve(
     from tagwright.server.logs import logged
     from tagwright.server.review.refit import refit_combiner, tagger_in
     from tagwright.tagger.acceptance import SuggestOptions
+    from tagwright.types import Document
 
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
@@ -45,7 +46,9 @@ def serve(
         if model:
             models = serving.saved_models(model, learns=options.learn, labels=vocabulary, settings=defaults)
         else:
-            made = inputs.tagger(Chosen(labels, language, settings=settings))
+            # what reviewers train is saved, and so is what workers load: names in one choice of languages
+            is_saved = options.reviews is not None or options.workers
+            made = inputs.tagger(Chosen(labels, language, settings=settings), [] if is_saved else [Document("")])
             models = [serving.zero_shot_model(made, learns=options.learn, settings=defaults)]
         if options.save_to is not None:
             serving.use_trained(models[0], options.save_to)
