@@ -1,5 +1,7 @@
 """Training speed and peak memory on mdn against a plain loop: `python -m benchmarks train [--rounds N]`. Prints JSON.
 
+`--card` measures a GPU instead, in rows that are kept as they end: see `train_card`.
+
 The plain loop is what sentence-transformers' documentation leads to: its model, its MultipleNegativesRankingLoss,
 bfloat16 autocast, batches padded to their longest text. Both train on the same pairs of RTS, in turns, each in a
 process of its own; our static training draws its pairs meanwhile, the plain loops get theirs for nothing.
@@ -12,6 +14,8 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Callable
+from functools import cache
 from itertools import chain, count, islice
 from pathlib import Path
 from statistics import median
@@ -23,6 +27,7 @@ from sentence_transformers import SentenceTransformer
 
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.device import best_device
+from tagwright.encoders.model_folder import PACKAGED
 from tagwright.papers.losses import info_nce
 from tagwright.papers.pairs import Source, rts_pairs
 from tagwright.training.config import TrainingPlan
@@ -44,8 +49,23 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kind", choices=BATCH, action="append", help="what to train; both by default")
     parser.add_argument("--loop", choices=LOOPS, help="do one measurement in this process")
+    parser.add_argument("--card", action="store_true", help="measure rows for a GPU, and print their table")
+    parser.add_argument("--tiny", action="store_true", help="with --card: small numbers, to try it on a processor")
+    parser.add_argument("--encoder", default=PACKAGED, help="with --card: MiniLM, or a folder with its weights")
+    parser.add_argument("--minutes", type=float, default=8.0, help="with --card: no row begins later")
     options = parser.parse_args(arguments)
-    corpora.require(("mdn",))
+    corpora.require(("mdn", "tib") if options.card else ("mdn",))
+    if options.card:
+        from benchmarks import train_card
+
+        size = train_card.TINY if options.tiny else train_card.FULL
+        output = (
+            options.output.with_stem("train-card")
+            if options.output == figures.RESULTS / "train.json"
+            else options.output
+        )
+        train_card.measure(output, options.encoder, size, options.minutes)
+        return
     kinds = options.kind or list(BATCH)
     for kind in kinds:
         if (there := sum(1 for _ in islice(rts()(0), BATCH[kind]))) < BATCH[kind]:
@@ -132,34 +152,41 @@ def plain(model: SentenceTransformer, pairs: list[Pair], batch: int) -> float:
 
 
 def on_gpu(model: SentenceTransformer, pairs: list[Pair], seconds: float) -> Figures:
-    """Tokens are counted without padding; a token's operations are those of the matrix products, three passes."""
+    """Tokens are counted without padding."""
     import torch
 
-    texts = [text for pair in pairs for text in (pair.anchor, pair.positive)]
-    lengths = trainable_encoder(model).tokenize(texts).lengths
+    operations, tokens = training_operations(model, pairs)
     peak = torch.cuda.max_memory_allocated() >> 20
-    figures: Figures = {"tokens_per_second": round(int(lengths.sum()) / seconds), "peak_gpu_mb": peak}
-    if model.transformers_model is not None:
-        config = model.transformers_model.config
-        products = sum(w.numel() for name, w in model.named_parameters() if w.ndim == 2 and "embeddings" not in name)
-        attention = 2 * config.num_hidden_layers * config.hidden_size * int((lengths**2).sum())
-        operations = 6 * (products * int(lengths.sum()) + attention)
-        figures["share_of_matrix_rate"] = round(operations / seconds / matrix_rate(), 3)
-    return figures
+    figures: Figures = {"tokens_per_second": round(tokens / seconds), "peak_gpu_mb": peak}
+    return figures | ({"share_of_matrix_rate": round(operations / seconds / matrix_rate(), 3)} if operations else {})
 
 
+def training_operations(model: SentenceTransformer, pairs: list[Pair]) -> tuple[int, int]:
+    """Operations of the layers' products in a training on these pairs, 0 if there are no layers; and the tokens."""
+    texts = [text for pair in pairs for text in (pair.anchor, pair.positive)]
+    tokens = int(trainable_encoder(model).tokenize(texts).lengths.sum())
+    if model.transformers_model is None:
+        return 0, tokens
+    products = sum(w.numel() for name, w in model.named_parameters() if w.ndim == 2 and "embeddings" not in name)
+    return 6 * products * tokens, tokens
+
+
+@cache
 def matrix_rate() -> float:
-    """Operations per second of a large bfloat16 product on the GPU."""
+    """Operations per second of a large bfloat16 product on the GPU, of a smaller one on a processor."""
     import torch
 
-    a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    device = best_device()
+    wait: Callable[[], object] = torch.cuda.synchronize if device.type == "cuda" else lambda: None
+    size = 8192 if device.type == "cuda" else 1024
+    a = torch.randn(size, size, device=device, dtype=torch.bfloat16)
     for repeats in (5, 50):
-        torch.cuda.synchronize()
+        wait()
         start = time.perf_counter()
         for _ in range(repeats):
             a @ a
-        torch.cuda.synchronize()
-    return 50 * 2 * 8192**3 / (time.perf_counter() - start)
+        wait()
+    return 50 * 2 * size**3 / (time.perf_counter() - start)
 
 
 def memory_mb(*, since_now: bool = False) -> int:

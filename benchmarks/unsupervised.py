@@ -84,7 +84,7 @@ def table_4(task: Task, parts: Sequence[str], **options: Any) -> Tagger:
 
 
 def tfidf(task: Task, k: int) -> Lexical:
-    return Lexical(task.labels, LexicalOptions(weighting="tfidf", k=k))
+    return Lexical(task.labels, LexicalOptions(weighting="tfidf", k=k, stem="auto"))
 
 
 def xr_linear(task: Task) -> Tagger:

@@ -1,4 +1,4 @@
-"""The package of docs/new-stage.md, built and installed: its stage is used by name, saved and loaded like ours."""
+"""The package of docs/new-package.md, built and installed: its stage is used by name, saved and loaded like ours."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ import pytest
 import tagwright as tw
 from tagwright import registry as plugins
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "new-stage.md"
+PAGES = [Path(__file__).resolve().parents[1] / "docs" / name for name in ("new-stage.md", "new-package.md")]
 LABELS = ["Bees", "Orchards", "Tax law"]
 
 needs_pip = pytest.mark.skipif(not find_spec("pip") or not find_spec("setuptools"), reason="needs pip and setuptools")
 
 
 def blocks(language: str) -> list[str]:
-    """The blocks of the page in this language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    """The blocks of the pages in this language."""
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture(scope="module")

@@ -42,6 +42,11 @@ def on_command_line() -> Iterator[None]:
         _commands.pop()
 
 
+def is_command() -> bool:
+    """Whether this is inside `on_command_line`."""
+    return bool(_commands)
+
+
 def option(name: str, value: str = "", *, flag: str = "", python: str = "") -> str:
     """Write an option, and perhaps its value, as the reader of a message would: on the command line or in Python.
 
@@ -53,7 +58,7 @@ def option(name: str, value: str = "", *, flag: str = "", python: str = "") -> s
     ...     option("share_of_labels"), option("columns", "title=Name")
     ('--share-of-labels', '--columns title=Name')
     """
-    if not _commands:
+    if not is_command():
         return python or f"{name}={value or '...'}"
     return f"--{flag or name.replace('_', '-')} {value}".rstrip()
 

@@ -1,6 +1,6 @@
 """Check a stage before it is published: `check_stage` lists all problems.
 
-For the tests of a package that registers a stage, see docs/new-stage.md.
+For the tests of a package that registers a stage, see docs/new-package.md.
 """
 
 import inspect

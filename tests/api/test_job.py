@@ -54,7 +54,7 @@ def by_scikit_learn(_: list[str], __: Path) -> None:
 
 def by_review_page(_: list[str], __: Path) -> None:
     tagger = tw.zero_shot(LABELS, stages=["exact_match", "tfidf"], language="en")
-    refit_combiner(tagger, TrainingData(DOCUMENTS, GOLD, [set()] * len(GOLD)))
+    refit_combiner(tagger, TrainingData(DOCUMENTS, GOLD, [set()] * len(GOLD), [[]] * len(GOLD)))
 
 
 @pytest.mark.parametrize("train", [by_command_line, by_python, by_zero_shot, by_scikit_learn, by_review_page])

@@ -111,21 +111,24 @@ def test_rts_table_3_and_4_2_3() -> None:
     config = rts.paper()
     assert (config.min_words, config.max_words) == (40, 80)
     assert (config.title_pairs, config.segment_pairs, config.label_pairs) == (True, True, True)
-    assert (config.temperature, config.pooling, config.groups) == (0.05, "cls", False)
+    assert (config.temperature, config.pooling, config.groups, config.full_shuffle) == (0.05, "cls", False, True)
     training = config.training
     assert (training.learning_rate, training.epochs, training.batch) == (5e-5, 10, 384)
-    assert (training.warmup, training.decay, training.dropout) == (0.0, 0.9, "all")
+    assert (training.warmup, training.decay, training.dropout, training.clip) == (0.0, 0.9, "all", 0.0)
 
 
 def test_maclr_appendix_a() -> None:
     """Eight GPUs with 32 pairs each; Adam; warm-up of a tenth; 512 dimensions from the CLS token; 288 tokens."""
     config = maclr.paper()
     assert (config.pooling, config.projection, config.max_length, config.pseudo_labels) == ("cls", 512, 288, 3)
-    assert config.clusters == 2048
+    assert (config.clusters, config.language, config.exclude_self) == (2048, "none", False)
+    assert (config.groups, config.full_shuffle, config.training.clip) == (False, True, 0.0)
     training = config.training
     assert (training.batch, training.steps, training.learning_rate) == (8 * 32, 100_000, 1e-5)
     assert (training.warmup, training.weight_decay) == (0.1, 0.0)
-    few = maclr.few_shot_paper().training
+    tuning = maclr.few_shot_paper()
+    few = tuning.training
+    assert (tuning.groups, tuning.full_shuffle, few.clip) == (False, True, 0.0)
     assert (few.learning_rate, few.steps) == (5e-6, 2_000)
 
 
@@ -153,6 +156,7 @@ def test_futex_4_1() -> None:
     assert (config.min_papers, config.text_field, config.max_length) == (5, "title_and_abstract", 2 * 256)
     assert (config.rankings, config.retrievers) == (("abstract", "fulltext"), ("exact_match",))
     assert config.full_text.unit_paragraphs is False
+    assert (config.network, config.training.clip) == ("shared", 0.0)
     training = config.training
     assert (training.batch, training.learning_rate, training.weight_decay) == (8, 5e-5, 0.01)
     assert (training.warmup_steps, training.over(futex.CROSS).decay, training.epochs) == (100, 1.0, 20)
@@ -163,6 +167,7 @@ def test_depl_a_1_3() -> None:
     config = depl.paper()
     assert (config.sampled_labels, config.hard_negatives, config.keywords, config.tokens) == (300, 10, 20, 16)
     assert (config.trained_start, config.label_pooling, config.unit_vectors) == (True, "mean", False)
+    assert config.training.clip == 0.0
     assert (config.svm.loss, config.svm.prune) == ("hinge", 0.0)  # 3.2
     batch = config.training.batch
     assert batch is not None

@@ -36,7 +36,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def trained(quick_auto: None, data: list[str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a tagger that was trained in at most five minutes, and what was said."""
     folder = tmp_path_factory.mktemp("trained") / "out"
-    return folder, run("train", "auto", *data, "--output", str(folder), "--minutes", "5", *QUICK).stderr
+    return folder, run("train", "auto", *data, "--output", str(folder), "--minutes", "5", "--verbose", *QUICK).stderr
 
 
 def run(*arguments: str) -> Result:
@@ -82,7 +82,7 @@ def test_reviews_are_learned_from(data: list[str], tmp_path: Path) -> None:
     given: list[tuple[str, str, str, Verdict]] = [(f"d{row}", "wasp", "ann", "reject") for row in range(0, 12, 3)]
     given += [(f"d{row}", "10", "ann", "accept") for row in range(0, 12, 3)]
     file = reviewed(tmp_path / "reviews.sqlite", *given)
-    result = run("train", "auto", *data, "--output", str(tmp_path / "out"), "--reviews", str(file), *QUICK)
+    result = run("train", "auto", *data, "--output", str(tmp_path / "out"), "--reviews", str(file), "--verbose", *QUICK)
     # of 12 documents 4 have another label now, which no stage finds: the sum is right about the other 8
     assert "12 with labels" in result.stderr
     assert "zero_shot 66.7" in result.stderr

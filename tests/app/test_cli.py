@@ -469,3 +469,13 @@ def test_no_encoder_is_fetched_offline(run: Command, command: str, monkeypatch: 
     assert "the network was asked" not in found.err
     online = run(*first, *documents, "--labels", "labels.jsonl", "--set", "encoder=somebody/not-here")
     assert "the network was asked" in online.err  # the option ends with its command
+
+
+def test_the_help_leaves_more_than_half_of_the_width_to_the_text(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for width in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = run("suggest", "--help").out.splitlines()
+        texts = [line for line in lines if line.startswith(" " * 20)]
+        assert len(texts) > 10
+        assert max(map(len, lines)) <= width
+        assert max(len(line.strip()) for line in texts) > width / 2

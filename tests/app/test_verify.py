@@ -76,12 +76,11 @@ def test_verify_sees_what_suggest_sees(run: Command, desk: Path) -> None:
     assert run("labels", "--verify", "--model", "model", "--labels", "old.ttl").code == 0
 
 
-def test_a_server_says_that_the_labels_changed(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_says_that_the_labels_changed(desk: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "tagwright")
     zero_shot(["Bees"], stages=["exact_match"], language="en").save(desk / "model")
     serving.saved_models(["model"], labels=Vocabulary(["Bees", "Wasps"]))
-    assert (
-        "the labels differ from those of the model: 1 label added (Wasps), 0 gone, 0 renamed" in capsys.readouterr().err
-    )
+    assert "the labels differ from those of the model: 1 label added (Wasps), 0 gone, 0 renamed" in caplog.text
 
 
 def test_the_languages_of_the_labels_that_are_compared_are_said(run: Command, desk: Path) -> None:

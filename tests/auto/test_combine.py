@@ -78,15 +78,22 @@ def test_confidences_come_with_the_suggestions(learned: Tagger) -> None:
     assert first.mean() > run.confidences.mean()
 
 
-def test_how_sure_parents_are_is_learned_where_labels_have_any(plain: Tagger, learned: Tagger) -> None:
-    """One label in eight is right, and one of the four below the same parent in half of the documents."""
-    groups = [Label("nature", ("Nature",)), Label("trade", ("Trade",))]
-    narrow = [Label(each, (each,), broader=("nature" if place < 4 else "trade",)) for place, each in enumerate(NAMES)]
-    found = combine.fit(TRAINING, plain.with_labels([*narrow, *groups]))[0]
+def test_how_sure_parents_are_is_learned_where_no_label_is_likely(learned: Tagger) -> None:
+    """A title names three labels below one parent, any of which is right; the abstract a wrong one below the other."""
+    groups = {"nature": NAMES[:4], "trade": NAMES[4:]}
+    narrow = [Label(each, (each,), broader=(group,)) for group, below in groups.items() for each in below]
+    labels = Vocabulary([*narrow, *(Label(group, (group,)) for group in groups)])
+    rng, documents = np.random.default_rng(0), list[Document]()
+    for right, wrong in (("nature", "trade"), ("trade", "nature")) * 50:
+        named, other = rng.choice(groups[right], 3, replace=False).tolist(), rng.choice(groups[wrong])
+        number = str(len(documents))
+        documents.append(Document(number, title=" ".join(named), abstract=f"About {other}", labels=(named[0],)))
+    found = combine.fit(documents, Tagger(labels, {"exact_match": ExactMatch(labels)}))[0]
     assert learned.parents is None
     assert found.parents is not None
-    low, high = found.parents(np.array([-3.0, 3.0]))
-    assert low < 0.5 < high
+    low, high = found.parents(np.array([-6.0, 3.0]))
+    assert low < 0.1
+    assert high > 0.9
 
 
 def test_nothing_is_lost_and_candidates_that_are_not_described_follow_in_the_order_of_the_sum(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -324,15 +325,16 @@ class Clock:
     ("minutes", "stages"), [(4.9, ["svm"]), (2.0, ["svm", "knn"]), (0.9, ["svm", "knn"]), (5.0, []), (9.0, [])]
 )
 def test_stages_begin_in_the_first_half_and_what_has_begun_is_finished(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], minutes: float, stages: list[str]
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, minutes: float, stages: list[str]
 ) -> None:
+    caplog.set_level(logging.DEBUG, "tagwright")
     clock = Clock(monkeypatch)
     clock.takes(combine, "examples", minutes)
     clock.takes(out_of_fold, "fit_svm", 0.1)
     record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
     assert record["stages"] == ["zero_shot", "combiner", *stages]
     late = ", ".join(name for name in ("svm", "knn") if name not in stages)
-    said = capfd.readouterr().err
+    said = caplog.text
     assert (f"without {late}: half of 10 minutes was over" in said) == bool(late)
     assert f"again, whatever the time: trained={json.dumps(['combiner', *stages])}" in said
     assert record["kept"] == ("sum with " + " and ".join(stages) if stages else "zero_shot")

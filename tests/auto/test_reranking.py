@@ -96,8 +96,9 @@ def test_with_an_oracle_the_ranking_is_what_the_candidates_allow(
 
 @pytest.mark.parametrize("answer", [noise, garbage, lambda _: 500])
 def test_a_model_that_is_of_no_use_is_left_out(
-    answer: Answer, plain: Tagger, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    answer: Answer, plain: Tagger, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", "tagwright")
     with serving(answer) as stub:
         monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
         tagger = auto.fit(TRAINING, LABELS, replace(CONFIG, llm=LlmOptions(model=stub.model, retries=0)))
@@ -105,7 +106,7 @@ def test_a_model_that_is_of_no_use_is_left_out(
         assert same(tagger.tag(OTHERS), plain.tag(OTHERS))
         assert len(stub.bodies) == asked
     assert "llm_ranking" not in tagger.stages
-    assert "left out, as it is not clearly better" in capfd.readouterr().err
+    assert "left out, as it is not clearly better" in caplog.text
 
 
 def test_a_model_that_dies_leaves_the_order_without_it(

@@ -53,16 +53,17 @@ def on_the_tail(tagger: Tagger) -> float:
     return float(ndcg_at_5(tagger.tag(TAIL), LABELS.gold(TAIL)).mean())
 
 
-def test_rare_labels_gain(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_rare_labels_gain(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "tagwright")
     with serving(knows) as stub:
         monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
         written = list(synthetic_documents(LABELS, TRAINING, LlmOptions(model=stub.model), "english", each=4))
     assert {each.labels[0] for each in written} == set(RARE)
     plain = on_the_tail(auto.fit(TRAINING, LABELS, CONFIG))
-    capfd.readouterr()
+    caplog.clear()
     gained = on_the_tail(auto.fit([*TRAINING, *written], LABELS, CONFIG))
     assert plain < 0.8
     assert gained > plain + 0.2
-    assert f"on {len(TRAINING)} labelled documents" in capfd.readouterr().err  # and on no others
+    assert f"on {len(TRAINING)} labelled documents" in caplog.text  # and on no others
     with pytest.raises(ConfigError, match="synthetic documents need at least 2 others with labels, got 1"):
         auto.fit([*TRAINING[:1], *written], LABELS, CONFIG)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import logging
 import sys
 
 import pytest
 
-from tagwright.core.progress import bar, counted, hint, note, silence
+from tagwright.core.progress import bar, counted, detail, hint, note, silence, verbose
+from tagwright.errors import on_command_line
 
 
 class Terminal(io.StringIO):
@@ -73,18 +75,45 @@ def test_nothing_is_shown_where_stderr_is_no_terminal(monkeypatch: pytest.Monkey
 def test_a_note_is_silent_when_asked_and_a_hint_without_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hint("unseen")
-    with silence():
-        note("unheard")
+    with on_command_line():
+        hint("unseen")
+        with silence():
+            note("unheard")
+        note("seen")
+        detail("not asked for")
+        with verbose():
+            detail("a detail")
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+        hint("known")
+    assert capsys.readouterr().err == "tagwright: seen\ntagwright: a detail\ntagwright: known\n"
+
+
+def test_a_program_with_a_log_has_notes_and_details_there(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, "tagwright"):
+        note("kept: svm")
+        detail("tried: svm")
+        with silence():
+            note("unheard")
+    assert [(each.levelname, each.message) for each in caplog.records] == [
+        ("INFO", "kept: svm"), ("DEBUG", "tried: svm"),
+    ]  # fmt: skip
+    assert capsys.readouterr().err == ""
+
+
+def test_a_program_without_a_log_sees_notes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
     note("seen")
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    hint("known")
-    assert capsys.readouterr().err == "tagwright: seen\ntagwright: known\n"
+    assert capsys.readouterr().err == "tagwright: seen\n"
 
 
 def test_a_note_holds_nothing_that_a_terminal_obeys(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = look(monkeypatch)
-    note("a \x1b[31mred\u202e file")
+    with on_command_line():
+        note("a \x1b[31mred\u202e file")
     assert stream.getvalue() == "tagwright: a \\u001b[31mred\\u202e file\n"
 
 

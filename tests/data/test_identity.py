@@ -23,6 +23,7 @@ IDS_ALONE = {
     "app/inputs.py": "a document that comes twice is refused",
     "app/commands/read.py": "prints qrels of the documents that were just read",
     "app/commands/suggest.py": "the documents that were just read",
+    "api/enriching.py": "`outcomes` compares the texts; then the records that were just read",
     "app/commands/enrich.py": "a run holds no texts; otherwise the records that were just read",
     "app/demo.py": "the documents of the demo",
     "batch/batch.py": "the documents of one shard, with the suggestions that were just made for them",

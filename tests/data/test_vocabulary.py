@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import itertools
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -174,6 +175,12 @@ def test_labels_of_the_extreme_classification_repository_have_their_position_as_
     lines = b'{"uid": "B00", "title": "Lamp", "content": "Shines."}\n{"uid": "B01", "title": "Desk"}\n'
     vocabulary = Vocabulary.read(written(tmp_path, gzip.compress(lines), "lbl.json.gz"))
     assert list(vocabulary) == [Label("0", ("Lamp",), "Shines."), Label("1", ("Desk",))]
+
+
+def test_labels_of_micol_and_futex_have_all_names_and_the_definition(tmp_path: Path) -> None:
+    record = {"label": "7", "name": ["Bees", "Apis"], "definition": "They fly.", "combined_text": "Bees. They fly."}
+    vocabulary = Vocabulary.read(written(tmp_path, json.dumps(record).encode(), "MAG_label.json"))
+    assert list(vocabulary) == [Label("7", ("Bees", "Apis"), "They fly.")]
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from tests.tiny import tiny_encoder
 
-from tagwright.encoders import device
+from tagwright.encoders import cross_encoder, device, sentence_transformer
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.device import best_device, model_settings, threads, uses_gpu
+from tagwright.encoders.cross_encoder import CrossEncoder, _score_by_library
+from tagwright.encoders.device import CARD, best_device, model_settings, threads, uses_gpu
+from tagwright.encoders.sentence_transformer import General
 from tagwright.errors import ConfigError
+from tagwright.types import Floats
 
 
 def test_the_processor_is_taken_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,3 +56,31 @@ def test_encoding_uses_no_more_cores_than_wanted(
     usable = threads()
     monkeypatch.setenv("OMP_NUM_THREADS", said)
     assert threads() == (expected or usable)
+
+
+def test_a_card_encodes_more_texts_in_a_call_and_gives_the_same_vectors_and_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cross_encoder, "best_dtype", lambda _: torch.float32)
+    folder = str(tiny_encoder(tmp_path / "tiny"))
+    texts = ["bee " * (i % 50) + "honey" for i in range(300)]
+    rows = np.arange(300)
+    model, cross = BiEncoder.load(folder).model, CrossEncoder.load(folder).model
+    calls: list[int] = []
+    for each in (model, cross):
+        each.register_forward_pre_hook(lambda _, given: calls.append(len(given[0]["input_ids"])))
+    encoder, pair_batch = General(model, "float32"), CrossEncoder.of(cross).pair_tokenizer(texts, texts, rows, rows)
+
+    def computed() -> tuple[Floats, Floats, list[int]]:
+        calls.clear()
+        return encoder(texts, lambda _: None), _score_by_library(cross, pair_batch, lambda _: None), [*calls]
+
+    vectors, scores, few = computed()
+    assert (max(few), len(few)) == (64, 5 + 10)
+    for module in (sentence_transformer, cross_encoder):
+        monkeypatch.setattr(module, "feed", lambda _: CARD._replace(encoded=64 * 200))
+    again, scores_again, many = computed()
+    assert len(many) < len(few) / 1.5
+    np.testing.assert_allclose(again, vectors, atol=1e-5)
+    np.testing.assert_allclose(scores_again, scores, atol=1e-5)
+    assert encoder([], lambda _: None).shape == (0, encoder.dim)

@@ -137,12 +137,13 @@ def test_a_budget_stops_it(budget: dict[str, float], calls: int, caplog: pytest.
     assert f"the budget of {next(iter(budget))} is used up" in caplog.text
 
 
-def test_what_many_calls_cost_is_said_before_and_after(capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_many_calls_cost_is_said_before_and_after(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "tagwright")
     with serving(number) as stub:
         ask(stub, 25)
-    before, after = capfd.readouterr().err.splitlines()
-    assert before.startswith("tagwright: language model: 25 calls, about 2,")
-    assert after.startswith("tagwright: language model: 25 calls, 2,750 tokens, ")
+    before, after = (each.message for each in caplog.records if each.name == "tagwright")
+    assert before.startswith("language model: 25 calls, about 2,")
+    assert after.startswith("language model: 25 calls, 2,750 tokens, ")
 
 
 def test_no_text_of_a_document_is_logged(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:

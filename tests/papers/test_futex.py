@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+import torch
 from tests.fixed import Fixed
 from tests.papers.topics import LABELS, TOPICS, first_labels, trained
 
@@ -44,6 +45,18 @@ UNSEEN = [replace(paper(100 + i, name), id=f"u{i}", title="", metadata={}) for i
 "Nothing names their topic; only their words are of it."
 
 TOPIC = [LABELS.index[name] for name in NAMES]
+
+
+def test_the_fine_tuned_transformer_reads_paragraphs_too_as_in_eq_5(encoder: dict[str, str]) -> None:
+    config = replace(QUICK, encoder=encoder["transformer"], max_length=32)
+    _, plain = futex.fine_tune(PAPERS, config)
+    cross, shared = futex.fine_tune(PAPERS, replace(config, network="shared"))
+    assert cross is not None
+    before, learnt, mine = (model[0].state_dict() for model in (plain.model, cross.model, shared.model))
+    assert all(torch.equal(mine[name], weight) for name, weight in learnt.items())
+    assert any(not torch.equal(mine[name], weight) for name, weight in before.items())
+    static = replace(config, encoder=encoder["static"], max_length=None, network="shared")
+    assert isinstance(futex._shared(cross, static), type(shared))  # it has no transformer to share
 
 
 class Says(Fixed):

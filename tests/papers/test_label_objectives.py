@@ -108,6 +108,22 @@ def test_the_loss_is_that_of_the_paper_over_the_labels_of_the_batch(size: int) -
     assert without.loss(vectors, torch.from_numpy(rows)).item() == pytest.approx(expected.item())
 
 
+def test_as_printed_the_loss_is_a_mean_and_the_label_pooler_has_no_bias() -> None:
+    """Inner products are 0 without weights, so each of the six labels has log 2; with unit they are added up."""
+    vectors = [torch.zeros(2, DIM), torch.zeros(6, DIM)]
+    classifier = torch.nn.Linear(DIM, DIM)
+    for unit, loss, bias in ((False, np.log(2), 0.0), (True, 6 * np.log(2), 3.0)):
+        for variant in ({"classifiers": False}, {"apart": False}, {"apart": True}):
+            made = objective(size=6, **variant)
+            heads = Heads.start(DIM, 6, 0.5, texts=True, classifiers="apart" in variant, seed=0, unit=unit)
+            if heads.classifiers is not None:
+                torch.nn.init.zeros_(heads.classifiers)
+            assert replace(made, heads=heads).loss(vectors, torch.tensor([0, 1])).item() == pytest.approx(loss)
+        heads.init_from(classifier, np.full((6, DIM), 3.0, np.float32))
+        assert heads.label is not None
+        assert heads.label.bias.tolist() == pytest.approx([bias] * DIM)
+
+
 def test_a_label_without_training_documents_has_the_probability_of_its_text() -> None:
     unseen = objective(size=6, seen=np.array([True] * 5 + [False]))
     _, texts, free = unseen._vectors(torch.eye(DIM)[:2], torch.eye(DIM)[:6], np.arange(6, dtype=np.int32))

@@ -22,8 +22,9 @@ from tagwright.papers.pairs import ict_pairs
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.tagger import Tagger, zero_shot
+from tagwright.training import loop as training_loop
 from tagwright.training.config import TrainingConfig
-from tagwright.types import Floats, Label, Pair, Run
+from tagwright.types import Document, Floats, Label, Pair, Run
 
 QUICK = maclr.Config(pseudo_labels=1, training=TrainingConfig(batch=16, epochs=40, learning_rate=0.01, validation=0.0))
 TITLED = [replace(document, title=f"{document.title} {document.id}") for document in DOCUMENTS]
@@ -129,6 +130,59 @@ def test_instances_of_a_cluster_share_their_titles_until_half_of_the_training_is
     assert (restored.clusters(groups.numpy()) == clustered.clusters(groups.numpy())).all()
     clustered.before_step(4, one_hot_topics)
     assert clustered.state() == {}
+
+
+def test_random_labels_are_as_many_as_the_batch_or_as_named() -> None:
+    batch = [Pair(f"context {i}", f"title {i}", i) for i in range(4)]
+    assert [len(objective(labels=LABELS, sampled=sampled).views(batch, 0)[3]) for sampled in (None, 7)] == [4, 7]
+
+
+@pytest.fixture
+def objectives(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
+    """The pairs and the objective of each training."""
+    seen = list[tuple[Any, Any]]()
+    train = training_loop.train
+
+    def spied(model: Any, pairs: Any, objective: Any, *rest: Any) -> Any:
+        seen.append((pairs, objective))
+        return train(model, pairs, objective, *rest)
+
+    monkeypatch.setattr(training_loop, "train", spied)
+    return seen
+
+
+@pytest.mark.parametrize(("groups", "loss"), [(True, 0.0), (False, 0.3133)])
+def test_equal_labels_and_titles_are_one_group_or_as_in_the_paper_none(
+    groups: bool, loss: float, encoder: dict[str, str], objectives: list[tuple[Any, Any]]
+) -> None:
+    """Eq. 1 at temperature 1 for two orthogonal pairs of one group: nothing to confuse with, or log(1 + e^-1)."""
+    config = replace(QUICK, encoder=encoder["static"], groups=groups, full_shuffle=not groups, temperature=1.0)
+    config = trained(config, epochs=None, steps=1)
+    ict = dict.fromkeys(("clustering", "label_regularisation", "encoder_pairs", "tfidf_pairs"), False)
+    tagger = maclr.fit(DOCUMENTS, LABELS, replace(config, **ict))  # type: ignore[arg-type]
+    few = maclr.FewShot(temperature=1.0, groups=groups, full_shuffle=not groups, training=config.training)
+    maclr.fine_tune(tagger, DOCUMENTS, GOLD, few)
+    for pairs, made in objectives:
+        found = made.pair_loss(torch.eye(2), torch.eye(2), torch.tensor([7, 7])).item()
+        assert found == pytest.approx(loss, abs=1e-4)
+        assert pairs.full_shuffle is not groups
+    maclr.fit(DOCUMENTS, LABELS, replace(config, sampled_labels=5))
+    assert objectives[2][1].sampled == 5
+    assert [pairs.full_shuffle for pairs, _ in objectives] == [not groups] * 4
+    instances = {pair.group for pair in objectives[2][0](0)}
+    assert len(instances) == (3 if groups else 30)  # three titles, thirty documents
+
+
+@pytest.mark.parametrize(("language", "found"), [("de", 1), ("auto", 1), ("en", 0), ("none", 0)])
+def test_the_tfidf_view_knows_the_language_of_the_labels(language: str, found: int) -> None:
+    names = ("Wald", "Straßen", "Bienen im Garten", "Das Wetter des Jahres", "Die Geschichte der Stadt und ihrer Leute")
+    labels = Vocabulary([Label(name, (name,)) for name in names])
+    config = replace(QUICK, encoder_pairs=False, language=language, exclude_self=False)
+    views = maclr._guesses([Document("d", "", "Wäldern")], labels, None, config)  # type: ignore[arg-type]
+    try:
+        assert len(list(next(iter(views))(0))) == found
+    except ConfigError:  # nothing is found
+        assert not found
 
 
 def test_a_document_that_is_a_label_is_not_its_own_pseudo_label(encoder: dict[str, str]) -> None:

@@ -1,5 +1,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -41,6 +43,25 @@ def numbered(words: int) -> str:
 def long_documents(count: int) -> list[Document]:
     """Documents of 200 words, all different."""
     return [Document(f"d{i}", f"Title {i}", " ".join(f"{i}-{j}" for j in range(200))) for i in range(count)]
+
+
+def test_all_pairs_of_an_epoch_can_be_shuffled_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows of one pair: only blocks change places then, and of 320 pairs 310 stand before their neighbour."""
+    monkeypatch.setattr("tagwright.papers.pairs.WINDOW", 1)
+    documents, options = long_documents(320), RtsOptions(min_words=200, max_words=200, label_pairs=False)
+    for full, least, most in ((False, 310, 320), (True, 0, 10)):
+        drawn = list(rts_pairs(documents, [], replace(options, full_shuffle=full))(0))
+        order = [int(pair.anchor.split()[1]) for pair in drawn]
+        assert sorted(order) == list(range(320))
+        assert least <= sum(b - a == 1 for a, b in pairwise(order)) <= most
+    assert (replace(ict_pairs(documents), full_shuffle=True) + ict_pairs(documents)).full_shuffle
+
+
+@pytest.mark.parametrize("pairs_of", [ict_pairs, simcse_pairs])
+def test_documents_of_one_title_are_a_group_or_each_its_own(pairs_of: Callable[..., Source]) -> None:
+    twins = [Document("a", "Bees", "They fly."), Document("b", "bees", "They sting.")]
+    assert len({pair.group for pair in pairs_of(twins)(0)}) == 1
+    assert sorted(pair.group for pair in pairs_of(twins, by_title=False)(0)) == [0, 1]
 
 
 @given(st.integers(1, 30), st.integers(0, 99))

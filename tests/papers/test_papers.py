@@ -118,14 +118,15 @@ def test_a_static_encoder_is_trained_as_the_method_trains_one(
     assert tagger.training["options"]["label_text"] == "text"
 
 
-def test_what_a_static_encoder_has_of_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_static_encoder_has_of_a_paper(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "tagwright")
     config = configuration("rts", {"encoder": "static", "training": {"learning_rate": 0.1}}, paper=True)
-    training = TrainingConfig(learning_rate=0.1, warmup=0.0, decay=0.9, validation=0.0)
+    training = TrainingConfig(learning_rate=0.1, warmup=0.0, decay=0.9, clip=0.0, validation=0.0)
     assert config == replace(rts.paper(), encoder="static", pooling=None, training=training)
-    assert "for which pooling, batch, epochs, learning_rate, dropout are the method's own" in capsys.readouterr().err
+    assert "for which pooling, batch, epochs, learning_rate, dropout are the method's own" in caplog.text
     config = configuration("maclr", {"encoder": Path("static")}, paper=True)
     assert (config.clusters, config.projection, config.max_length) == (2048, None, None)
-    assert config.training.over(maclr.STATIC) == replace(maclr.STATIC, validation=0.0)
+    assert config.training.over(maclr.STATIC) == replace(maclr.STATIC, clip=0.0, validation=0.0)
     with pytest.raises(ConfigError, match="pooling, max_length, projection and prompts are of transformers"):
         configuration("rts", {"encoder": "static", "pooling": "cls"}, paper=True)
 

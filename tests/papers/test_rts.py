@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from tests.papers.topics import DOCUMENTS, LABELS, right, trained
 
 from tagwright.errors import ConfigError
@@ -76,6 +77,23 @@ def test_a_projection_gives_vectors_of_that_length(encoder: dict[str, str], tmp_
     assert vectors(tagger).shape == (30, 12)
     tagger.save(tmp_path / "model")
     assert np.allclose(vectors(Tagger.load(tmp_path / "model")), vectors(tagger), atol=1e-3)
+
+
+def test_the_loss_can_be_exchanged_by_name_or_as_a_function(encoder: dict[str, str]) -> None:
+    """Nothing moves under a loss without a gradient; under Eq. 1 and its symmetric form, vectors do, and differ."""
+
+    def nothing(anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
+        assert anchors.shape == positives.shape == (16, anchors.shape[1])
+        assert groups.shape == (16,)
+        return (anchors * 0).sum()
+
+    training = TrainingConfig(batch=16, steps=5, learning_rate=0.01, weight_decay=0.0, validation=0.0)
+    config = rts.Config(encoder=encoder["static"], min_words=4, max_words=8, training=training)
+    start = vectors(rts.fit(DOCUMENTS, LABELS, trained(config, learning_rate=1e-12)))
+    one, both = (rts.fit(DOCUMENTS, LABELS, replace(config, loss=name)) for name in ("info_nce", "symmetric"))
+    assert np.abs(vectors(rts.fit(DOCUMENTS, LABELS, config, loss=nothing)) - start).max() < 1e-3
+    assert min(np.abs(vectors(each) - start).max() for each in (one, both)) > 1e-2
+    assert np.abs(vectors(one) - vectors(both)).max() > 1e-3
 
 
 def test_ict_learns_the_topics_too(encoder: dict[str, str]) -> None:

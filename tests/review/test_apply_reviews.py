@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.papers.topics import LABELS
@@ -108,3 +109,17 @@ def test_a_file_without_decisions_on_the_documents_is_refused(tmp_path: Path) ->
     file = reviewed(tmp_path / "reviews.sqlite", ("other", "wasp", "ann", "accept"))
     with pytest.raises(InputError, match="no decision on any"):
         apply_reviews(gold, [Document("d0")], LABELS, file)
+
+
+def test_documents_that_were_reviewed_blind_teach_nothing(tmp_path: Path) -> None:
+    wasp, bank = (LABELS.index[name] for name in ("wasp", "bank"))
+    file = reviewed(tmp_path / "reviews.sqlite", ("d0", "wasp", "ann", "accept"))
+    with closing(ReviewFile(file)) as opened:
+        event: dict[str, Any] = {"document": "d1", "reviewer": "ann"}
+        Decisions(opened).add_all([
+            Decision(action="accept", label="bank", **event), Decision(action="blind", **event),
+            Decision(action="shown", label="stone", rank=1, **event), Decision(action="done", **event),
+        ])  # fmt: skip
+    right, judged = apply_reviews(Run.from_rows([[], [bank]]), [Document("d0"), Document("d1")], LABELS, file)
+    assert [labels.tolist() for labels, _ in right] == [[wasp], []]
+    assert [labels.tolist() for labels, _ in judged] == [[wasp], []]

@@ -180,3 +180,31 @@ def test_what_is_kept_up_to_date_is_what_all_events_together_say(drawn: list[tup
     verdicts = [event for event in together.events() if event.label is not None]
     assert one_by_one.judged_suggestions == len(verdicts)
     assert one_by_one.accepted_suggestions == sum(event.action == "accept" for event in verdicts)
+
+
+def test_labels_given_before_suggestions_are_seen_are_blind_and_those_taken_back_are_not(store: Decisions) -> None:
+    assert store.can_be_blind("d", "ann")
+    store.add_all([decided("accept", "bee"), decided("accept", "tax"), decided("accept", "ant"), decided("undo")])
+    assert (store.blind(), store.can_be_blind("d", "ann")) == ({}, True)
+    store.add_all([decided("blind"), decided("shown", "bee", rank=1), decided("shown", "owl", rank=2)])
+    assert (store.blind(), store.can_be_blind("d", "ann")) == ({"d": []}, False)  # not finished
+    store.add_all([decided("accept", "owl", rank=2), decided("reject", "tax"), decided("done")])
+    assert store.blind() == {"d": ["bee"]}
+    assert store.labels() == {"d": ["bee", "owl"]}
+    assert store.progress() == (1, 1.0)  # two of two judged suggestions: one of them was named before
+    store.add_all([decided("undo"), decided("undo"), decided("undo"), decided("undo")])  # never that they were seen
+    assert (store.blind(), store.can_be_blind("d", "ann")) == ({"d": []}, False)
+    assert store.labels() == {"d": ["bee"]}
+
+
+def test_a_document_is_blind_for_all_of_its_reviewers_or_for_none(store: Decisions) -> None:
+    store.add_all([decided("shown", "bee", rank=1), decided("accept", "bee", rank=1), decided("done")])
+    assert not store.can_be_blind("d", "ben")  # a tagger may have learned from what ann accepted
+    store.add_all([decided("accept", "tax", reviewer="ben"), decided("blind", reviewer="ben")])
+    assert store.blind() == {}
+    for reviewer, label in (("ann", "bee"), ("ben", "tax")):
+        event = {"document": "e", "reviewer": reviewer}
+        assert store.can_be_blind("e", reviewer)
+        store.add_all([decided("accept", label, **event), decided("blind", **event)])
+        store.add_all([decided("shown", "owl", rank=1, **event), decided("done", **event)])
+    assert store.blind() == {"e": ["bee", "tax"]}

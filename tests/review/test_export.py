@@ -19,15 +19,16 @@ from typer.testing import CliRunner
 
 from tagwright.app.cli import app
 from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import checked
 from tagwright.readers.lines import Place
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import Action, Decision
-from tagwright.review.export import export_lines
+from tagwright.review.export import DOWNLOADS, export_lines, exported
 from tagwright.review.file import ReviewFile
-from tagwright.types import Document, Section
+from tagwright.types import Document, Label, Section
 
 DOCUMENTS = [
     Document("d1", "Bees, wasps", 'They "fly".\nFar.', (Section("Wings", 1, ("Four.",)),)),
@@ -64,6 +65,51 @@ def test_a_workbook_is_read_back(path: Path, tmp_path: Path) -> None:
     (tmp_path / "out.xlsx").write_bytes(result.stdout_bytes)
     (tmp_path / "out.csv").write_text(printed(path, "--export", "--format", "csv"), encoding="utf-8", newline="")
     assert list(Corpus.read(tmp_path / "out.xlsx")) == list(Corpus.read(tmp_path / "out.csv"))
+
+
+@pytest.fixture
+def half_blind(tmp_path: Path) -> ReviewFile:
+    """Of two documents one was reviewed blind: Bees was given, then Orchards was accepted from the suggestions."""
+    file = ReviewFile(tmp_path / "half.sqlite")
+    ReviewedDocuments(file).add([Document("d1", "Bees\tfly"), Document("d2", "=1+1")])
+    event: dict[str, Any] = {"document": "d1", "reviewer": "Ann"}
+    Decisions(file).add_all([
+        Decision(action="accept", label="bee", **event), Decision(action="blind", **event),
+        Decision(action="shown", label="orchard", rank=1, **event),
+        Decision(action="accept", label="orchard", rank=1, **event), Decision(action="done", **event),
+        Decision(document="d2", reviewer="Ann", action="accept", label="tax", rank=1),
+    ])  # fmt: skip
+    return file
+
+
+def test_what_was_reviewed_blind_is_exported_with_the_labels_that_nobody_suggested(
+    half_blind: ReviewFile, tmp_path: Path
+) -> None:
+    (line,) = export_lines(half_blind, "blind")
+    assert {key: value for key, value in json.loads(line).items() if value} == {
+        "id": "d1", "title": "Bees\tfly", "labels": ["bee"],
+    }  # fmt: skip
+    verdicts = [json.loads(line) for line in export_lines(half_blind, "verdicts")]
+    assert {each["label"]: each["blind"] for each in verdicts} == {"bee": True, "orchard": False, "tax": False}
+
+
+def test_every_format_of_the_page_has_each_reviewed_document(half_blind: ReviewFile, tmp_path: Path) -> None:
+    labels = Vocabulary([Label("bee", ("Bees",)), Label("orchard", ("Orchards",)), Label("tax", ("Taxes",))])
+    for wanted, download in DOWNLOADS.items():
+        content = exported(half_blind, wanted, labels)
+        (tmp_path / download.name).write_bytes(content)
+        if wanted in ("csv", "xlsx", "tsv", "annif", "jsonl"):
+            read_back = [each.labels for each in Corpus.read(tmp_path / download.name)]
+            assert read_back == [("bee", "orchard"), ("tax",)], wanted
+    assert (tmp_path / "reviewed-uris.tsv").read_text() == "d1\tbee\nd1\torchard\nd2\ttax\n"
+    assert (tmp_path / "reviewed.csv").read_text().splitlines()[1:] == [
+        "d1,Bees\tfly,,bee|orchard,Bees|Orchards", "d2,'=1+1,,tax,Taxes",
+    ]  # fmt: skip
+    first = json.loads((tmp_path / "reviewed-annif.jsonl").read_text().splitlines()[0])
+    assert first == {
+        "document_id": "d1", "text": "Bees\tfly",
+        "subjects": [{"uri": "bee", "label": "Bees"}, {"uri": "orchard", "label": "Orchards"}],
+    }  # fmt: skip
 
 
 def printed(path: Path, *options: str) -> str:

@@ -15,6 +15,7 @@ import pytest
 import uvicorn
 
 from tagwright.server.application import application
+from tagwright.server.follower import Follower
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refit, Refitter
 from tagwright.server.review.review import Review
@@ -46,7 +47,8 @@ def chromium() -> Iterator[Browser]:
 @contextmanager
 def served(review: Review, refit: Refit) -> Iterator[str]:
     """The address of a server with the pages of a review."""
-    pages = ReviewPages(review, refitter=Refitter(review, refit))
+    refitter, follower = Refitter(review, refit, review.file.path.parent / "versions"), Follower([review.model])
+    pages = ReviewPages(review, refitter=refitter, follower=follower)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(application([review.model], pages=pages), log_level="warning"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -19,6 +19,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from starlette.testclient import TestClient
 
+from tagwright.review.export import DOWNLOADS
 from tagwright.server.application import application
 from tagwright.server.languages import FOLDER, LANGUAGES
 from tagwright.tagger.reasons import GROUPS, LEARNED
@@ -66,7 +67,8 @@ def wanted() -> Catalog:
     for meaning in sorted({*meanings, *GROUPS.values(), LEARNED}):
         catalog.add(meaning)
     described = TestClient(application([])).get("/api/openapi.json").json()["paths"]
-    for text in (*forms(), *OF_READERS, *TITLES, *dict.fromkeys(interface(described))):
+    titles = [*TITLES, *(each.title for each in DOWNLOADS.values())]
+    for text in (*forms(), *OF_READERS, *titles, *dict.fromkeys(interface(described))):
         catalog.add(text)
     return catalog
 

@@ -74,6 +74,8 @@ BY_SESSION: dict[tuple[str, str], Role] = {
     ("GET", "/review/overview"): "review",
     ("GET", "/review/differences"): "review",
     ("POST", "/review/upload"): "review",
+    ("GET", "/review/export"): "review",
+    ("POST", "/review/enrich"): "review",
     ("POST", "/review/refit"): "admin",
     ("POST", "/review/follow"): "admin",
     ("GET", "/review/documents/{number}"): "review",
@@ -97,7 +99,9 @@ def tokens(tmp_path: Path) -> Path:
 def client(tokens: Path, tmp_path: Path) -> Iterator[TestClient]:
     review = reviewing(tmp_path, BEES, learns=True)
     access = Access.of(file=tokens)
-    pages = ReviewPages(review, access, Refitter(review, lambda tagger, *_: tagger), Follower([]))
+    pages = ReviewPages(
+        review, access, Refitter(review, lambda tagger, *_: tagger, tmp_path / "versions"), Follower([])
+    )
     with TestClient(application([review.model], access=access, pages=pages)) as client:
         yield client
 
@@ -151,7 +155,8 @@ def test_each_role_may_open_its_pages(client: TestClient, method: str, path: str
     elif ROLES.index(given) < ROLES.index(BY_SESSION[method, path]):
         assert answer.status_code == 403
     else:
-        assert answer.status_code in ((400,) if (method, path) == ("POST", "/") else (200, 303))  # there is no text
+        refused = (method, path) in (("POST", "/"), ("POST", "/review/enrich"))  # there is no text, and no file
+        assert answer.status_code in ((400,) if refused else (200, 303))
         assert answer.headers.get("location") != "/review/enter"
     assert ("Train the model" in page) == (given == "admin")
 

@@ -58,7 +58,7 @@ def test_an_attack_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Starlette]:
     review = reviewing(tmp_path, Document("d1", "Xanthoparmelia"), learns=True)
-    pages = ReviewPages(review, Access.of(TOKEN), Refitter(review, lambda tagger, *_: tagger))
+    pages = ReviewPages(review, Access.of(TOKEN), Refitter(review, lambda tagger, *_: tagger, tmp_path / "versions"))
     yield application([review.model], access=Access.of(TOKEN), pages=pages)
     review.file.close()
 

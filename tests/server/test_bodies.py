@@ -25,7 +25,7 @@ from tagwright.review.file import ReviewFile
 from tagwright.server import annif, openapi, request_bodies
 from tagwright.server.application import application
 from tagwright.server.problems import Problem
-from tagwright.server.request_bodies import DEPTH, FIELDS, FORM, ITEMS, MULTIPART, PARTS, parse_json
+from tagwright.server.request_bodies import DEPTH, FIELDS, FORM, ITEMS, MULTIPART, PARTS, _reading_error, parse_json
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
@@ -276,3 +276,19 @@ def test_a_form_in_parts_is_read_whole_or_refused() -> None:
         read(body, b"")
     assert len(read(many_parts(PARTS))) == PARTS
     assert FIELDS > 2 * 10_000
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ("/p/x: byte 0xe4 is not UTF-8; --encoding cp1252 reads it", "byte 0xe4 is not UTF-8"),
+        ("/p/x:3: is too large; to read it, raise --max-document-size or TAGWRIGHT_MAX_DOCUMENT_SIZE", "is too large"),
+        ("/p/x: is not in MARC-8; export it as UTF-8, or name its encoding: --encoding cp1251",
+         "is not in MARC-8; export it as UTF-8"),
+        ("/p/x: has no recognisable format; name it: --input-format, one of text, csv", "has no recognisable format"),
+        ("/p/x: the first line is a, expected b; or say which they are: --columns title=Name,text=Body",
+         "the first line is a, expected b"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_upload_is_said_without_options_of_the_command_line(said: str, problem: str) -> None:
+    assert _reading_error(f"tagwright: {said}", Path("/p/x"), "x").problem == problem

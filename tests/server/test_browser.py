@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 from tests.server.browsing import DESK, PHONE, chromium, served, violations, visiting
 from tests.server.conftest import LABELS, word_tagger
 
+from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
@@ -39,7 +41,8 @@ def review(tmp_path: Path) -> Iterator[Review]:
 
 @pytest.fixture
 def address(review: Review) -> Iterator[str]:
-    with served(review, lambda tagger, *_: tagger) as address:
+    measured = {"combined": {"nDCG@5": {"before": 0.25, "after": 0.5}}}
+    with served(review, lambda tagger, *_: replace(tagger, training=measured)) as address:
         yield address
 
 
@@ -168,6 +171,51 @@ def test_everything_works_by_mouse_without_scripts(browser: Browser, review: Rev
         page.goto(f"{address}/review/overview")
     assert review.decisions.labels() == {f"d{i}": [BEE] for i in range(1, 6)}
     assert [len(each) for each in review.decisions.verdicts().values()] == [1] * 5
+
+
+def test_a_blind_document_by_keyboard_takes_one_key_more(browser: Browser, review: Review, address: str) -> None:
+    review.blind_share = 1.0
+    with visiting(browser, address, "Ann") as page:
+        press = page.keyboard.press
+        page.wait_for_selector("text=Give your own labels first")
+        assert page.locator("mark, .row").count() == 0
+        press("/")
+        page.keyboard.type("tax")
+        page.wait_for_selector(".found button")
+        press("ArrowDown")
+        press("Enter")
+        page.wait_for_selector("text=added by you")
+        press("Escape")
+        press("Enter")  # shows the suggestions
+        page.wait_for_selector("#row-2")
+        assert _coloured(page)
+        press("1")
+        press("a")
+        page.wait_for_selector("#row-1.accept")
+        press("Enter")
+        page.wait_for_selector("#progress:has-text('1 of 5 done')")
+    (document,) = review.decisions.blind()
+    assert review.decisions.blind() == {document: [TAX]}
+    assert review.decisions.labels() == {document: [TAX, BEE]}
+
+
+def test_the_button_trains_a_version_which_is_used_and_left_again(
+    browser: Browser, review: Review, address: str
+) -> None:
+    review.decisions.add(Decision(document="d1", reviewer="Ann", action="accept", label=BEE, rank=1))
+    review.decisions.add(Decision(document="d1", reviewer="Ann", action="done"))
+    with visiting(browser, address, "Ben") as page:
+        page.goto(f"{address}/review/overview")
+        page.click("text=Train the model")
+        while not page.locator("text=Too few decisions").count():
+            page.wait_for_timeout(100)
+            page.goto(f"{address}/review/overview")
+        assert "0 documents reviewed blind, of 20" in page.inner_text("#outcome")
+        assert page.inner_text("#outcome").strip().endswith("bees 0001 answers.")
+        page.click("text=Use version 0002")
+        page.wait_for_selector("#outcome:has-text('bees 0002 answers.')")
+        page.click("text=Go back to version 0001")
+        page.wait_for_selector("#outcome:has-text('bees 0001 answers.')")
 
 
 def test_only_the_evidence_of_the_suggestion_in_hand_is_coloured(browser: Browser, address: str) -> None:

@@ -28,7 +28,7 @@ from tagwright.server.options import ServerOptions
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import follower_of, place_to_save, saved_models, use_trained
+from tagwright.server.serving import follower_of, saved_models, use_trained, versions_folder
 
 TEXT = "Honey bees, a tax law, orchards"
 LABELS = {"0001": {"http://x.org/bee", "http://x.org/tax", "o"}, "0002": {"o", "http://x.org/bee"}}
@@ -149,7 +149,7 @@ def test_watch_needs_a_model_with_versions(folder: Path, tmp_path: Path) -> None
 
 def test_a_training_is_saved_in_the_folder_of_versions(folder: Path, tmp_path: Path) -> None:
     options = ServerOptions(reviews=tmp_path / "reviews.sqlite")
-    assert place_to_save([str(folder)], options, None) == folder
+    assert versions_folder([str(folder)], options, None) == folder
     (model,) = saved_models([str(folder)])
     use_trained(model, folder)  # the version in use is trained from no other
     assert model.number == "0001"
@@ -168,7 +168,7 @@ def test_sighup_loads_the_version_promoted_last(folder: Path) -> None:
             while version != "bees 0002":
                 assert time.monotonic() < end
                 server.send_signal(signal.SIGHUP)
-                with urllib.request.urlopen(address) as reply:
+                with urllib.request.urlopen(address, timeout=600) as reply:
                     version = json.load(reply)["models"][0]["version"]
                     assert version in ("bees 0001", "bees 0002")
         finally:

@@ -29,7 +29,7 @@ from tagwright.server.access import Access
 from tagwright.server.options import ServerOptions
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import listen, open_review, place_to_save, saved_models, store_learnt, use_trained
+from tagwright.server.serving import listen, open_review, saved_models, store_learnt, use_trained, versions_folder
 from tagwright.types import Document, Label
 
 LONGEST = 600.0
@@ -81,35 +81,60 @@ def test_what_was_trained_is_served_again_if_it_was_trained_from_this_model(tmp_
     assert newer.tagger.training == {"date": "2026-02-02"}
 
 
-@pytest.mark.parametrize("versions", [False, True])
-def test_a_place_where_a_trained_model_cannot_be_saved_is_found_at_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, versions: bool
+def test_the_version_in_use_is_served_again_and_another_model_becomes_a_version(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    base = replace(word_tagger(), training={"date": "2026-01-01"})
+    trained = replace(base, combiner=WeightedSum(weights={"tfidf": 3.0}), training={"before": base.training})
+    models = Models(tmp_path / "versions")
+    models.add(base)
+    models.add(trained, after="0001")
+    model = ServedModel("bees", base, "Bees")
+    use_trained(model, models.folder)
+    assert (model.version, model.tagger.combiner, model.history) == ("bees 0002", trained.combiner, models.folder)
+    models.rollback()
+    use_trained(again := ServedModel("bees", base, "Bees"), models.folder)
+    assert (again.version, again.tagger.training) == ("bees 0001", base.training)
+    newer = ServedModel("bees", replace(base, training={"date": "2026-02-02"}), "Bees")
+    use_trained(newer, models.folder)
+    assert "versions/0001: was trained from another model, and is not used" in caplog.text
+    assert (newer.version, models.current.name) == ("bees 0003", "0003")
+    assert models.current.load().training == {"date": "2026-02-02"}
+
+
+def test_where_the_versions_that_are_trained_are_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    word_tagger().save(tmp_path / "bees")
+    bees, versions, labels = str(tmp_path / "bees"), tmp_path / "versions", tmp_path / "labels.txt"
+    Models(versions).add(word_tagger())
+    options, beside = ServerOptions(reviews=tmp_path / "r.sqlite"), tmp_path / "r-versions"
+    assert versions_folder([f"b={bees}"], options, None) == beside
+    assert versions_folder([f"b={versions}"], options, None) == versions
+    assert versions_folder([f"b={versions}"], options, labels) == beside  # the versions would lose their labels
+    assert versions_folder([], options, labels) == beside
+    assert versions_folder([], ServerOptions(), labels) is None
+    assert versions_folder([bees], replace(options, save_to=tmp_path / "new"), None) == tmp_path / "new"
+    assert caplog.text == ""
+    assert versions_folder([bees], replace(options, save_to=tmp_path / "bees"), None) == beside
+    assert "bees: holds a tagger, which stays; what reviewers train is saved in" in caplog.text
+    (tmp_path / "bees" / "mine.txt").write_text("mine")
+    with pytest.raises(TagwrightError, match=r"mine\.txt: is no part of the saved tagger"):
+        versions_folder([bees], replace(options, save_to=tmp_path / "bees"), None)
+
+
+def test_a_folder_of_versions_that_cannot_be_written_is_found_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     bees, options = tmp_path / "bees", ServerOptions(reviews=tmp_path / "reviews.sqlite")
-    Models(bees).add(word_tagger()) if versions else word_tagger().save(bees)
-    assert place_to_save([str(bees)], options, None) == bees
+    Models(bees).add(word_tagger())
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    assert place_to_save([str(bees)], options, None) is None
-    assert "gone when the server ends, without --save-to DIR: " in caplog.text
+    assert versions_folder([str(bees)], options, None) == tmp_path / "reviews-versions"
+    assert "what reviewers train is saved in" in caplog.text
     with pytest.raises(TagwrightError, match=r"bees: cannot be written \(No space left on device\)"):
-        place_to_save([], replace(options, save_to=bees), None)
-
-
-def test_where_a_trained_model_is_saved(tmp_path: Path) -> None:
-    word_tagger().save(tmp_path / "bees")
-    bees, labels = str(tmp_path / "bees"), tmp_path / "labels.txt"
-    options = ServerOptions(reviews=tmp_path / "r.sqlite")
-    assert place_to_save([f"b={bees}"], options, None) == tmp_path / "bees"
-    assert place_to_save([bees], options, labels) is None  # the labels of the model would be lost
-    assert place_to_save([], options, labels) is None
-    (tmp_path / "bees" / "mine.txt").write_text("mine")
-    assert place_to_save([bees], options, None) is None
-    with pytest.raises(TagwrightError, match=r"mine\.txt: is no part of the saved tagger"):
-        place_to_save([bees], replace(options, save_to=tmp_path / "bees"), None)
+        versions_folder([], replace(options, save_to=bees), None)
 
 
 @contextmanager
@@ -176,7 +201,7 @@ def test_documents_that_clients_send_keep_their_texts(tmp_path: Path, caplog: py
     unknown = "1 of 5 subjects are not in the vocabulary and are left out"
     assert caplog.messages == [unknown]
     assert {event.reviewer for event in Decisions(file).current()} == {"Koha"}
-    documents, labels, judged = Review(model, file).training_data()
+    documents, labels, judged, _ = Review(model, file).training_data()
     assert [document.text for document in documents] == ["Honey bees", "Taxes"]
     assert [dict(document.metadata) for document in documents] == [{"author": ("A. Low",)}, {}]
     assert labels == [["http://x.org/bee"], ["http://x.org/tax", "http://x.org/bee"]]
@@ -195,7 +220,7 @@ def test_an_id_that_is_known_with_another_text_brings_its_labels_to_no_other_tex
     ):
         sent = [{"text": text, "document_id": id_, "subjects": [{"uri": uri}]} for id_, text, uri in batch]
         store_learnt(file, model, sent, "Koha")
-    documents, labels, _ = Review(model, file).training_data()
+    documents, labels, *_ = Review(model, file).training_data()
     assert {each.text: found for each, found in zip(documents, labels, strict=True)} == {
         "Apple orchards": [orchard], "Honey bees": [bee, orchard], "Taxes": [tax], "Hives": [bee], "Income": [tax],
     }  # fmt: skip

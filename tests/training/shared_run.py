@@ -18,7 +18,7 @@ import sklearn.svm  # noqa: F401
 import torch
 from tests.papers.topics import DOCUMENTS, LABELS
 from tests.training.launching import fork_ranks
-from tests.training.training_run import run_comparably
+from tests.training.training_run import run_comparably, step_comparably
 
 from tagwright.encoders import precision
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -115,6 +115,7 @@ def work() -> None:
     atexit.register(write_threads, folder / f"{os.environ['RANK']}.threads")
     with patch.object(precision, "formats", dict):  # as in all tests
         main(folder, sys.argv[2])
+    np.savez(folder / f"{os.environ['RANK']}-step.npz", **step_comparably(sys.argv[3]))  # type: ignore[arg-type]
     for encoder in sys.argv[2:]:
         run_comparably(encoder, folder / f"training-{Path(encoder).name}")
 

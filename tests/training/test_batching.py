@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from itertools import islice
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.errors import ConfigError
-from tagwright.training.batching import MOST_VALIDATION_PAIRS, Batches, ahead
+from tagwright.training.batching import MOST_VALIDATION_PAIRS, Batches, ahead, prepared
 from tagwright.types import Pair
 
 
@@ -85,3 +86,23 @@ def test_items_are_taken_ahead_in_another_thread_in_their_order() -> None:
 def test_a_batch_that_is_not_filled_is_refused_with_one_that_is(pairs: int, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         next(numbered(pairs)())
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
+@pytest.mark.parametrize("workers", [0, 1, 4])
+def test_processes_prepare_the_same_batches_in_the_same_order(workers: int) -> None:
+    batches, processes = numbered(30), set[int]()
+
+    def make(worker: int, count: int) -> Iterator[tuple[object, int]]:
+        yield from ((batch, os.getpid()) for batch in islice(batches(), worker, 25, count))
+        raise ConfigError("no more")
+
+    with prepared(make, workers) as items:
+        for expected in islice(batches(), 25):
+            batch, process = next(items)
+            assert batch == expected
+            processes.add(process)
+        with pytest.raises(ConfigError, match=r"^no more$"):
+            next(items)
+    assert len(processes) == max(1, workers)
+    assert (os.getpid() in processes) == (not workers)

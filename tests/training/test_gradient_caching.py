@@ -10,6 +10,7 @@ from sentence_transformers import SentenceTransformer
 from tests.tiny import tiny_encoder
 from tests.training.training_run import WORDS
 
+from tagwright.encoders.device import PROCESSOR
 from tagwright.encoders.tokens import Tokens
 from tagwright.papers.losses import info_nce
 from tagwright.training import trainable_encoder as trainables
@@ -27,7 +28,7 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     monkeypatch.setattr(trainables, "best_dtype", lambda _: torch.float32)
-    monkeypatch.setattr(trainables, "CHUNK_TOKENS", {"cpu": 60})
+    monkeypatch.setattr(trainables, "feed", lambda _: PROCESSOR._replace(chunk=60))
     yield
     torch.set_num_threads(threads)
 
@@ -44,7 +45,7 @@ def loss(vectors: torch.Tensor) -> torch.Tensor:
 
 
 def gradients(
-    folder: str, activation_token_budget: int, backward: Callable[[GradientCache, Transformer], float]
+    folder: str, activation_token_budget: int, backward: Callable[[GradientCache, Transformer], torch.Tensor]
 ) -> torch.Tensor:
     encoder = Transformer(SentenceTransformer(folder, device="cpu"))
     backward(GradientCache(encoder, Accelerator(), activation_token_budget), encoder)
@@ -53,7 +54,7 @@ def gradients(
 
 @pytest.mark.parametrize("dropout", [False, True])
 def test_the_gradients_of_a_batch_encoded_twice_are_those_of_one_encoded_once(folder: str, dropout: bool) -> None:
-    def step(cache: GradientCache, encoder: Transformer) -> float:
+    def step(cache: GradientCache, encoder: Transformer) -> torch.Tensor:
         return cache.backward(texts_of(encoder, 24), np.full(24, dropout), 5, loss)
 
     once, twice = gradients(folder, 10**6, step), gradients(folder, 0, step)
@@ -111,7 +112,7 @@ def _most_kept(folder: str, pairs: int, activation_token_budget: int) -> int:
             nonlocal kept
             kept -= self.size
 
-    def step(cache: GradientCache, encoder: Transformer) -> float:
+    def step(cache: GradientCache, encoder: Transformer) -> torch.Tensor:
         texts = texts_of(encoder, 2 * pairs)
         with torch.autograd.graph.saved_tensors_hooks(Held, lambda held: held.tensor):
             return cache.backward(texts, np.zeros(2 * pairs, np.bool_), 0, torch.sum)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -18,8 +19,11 @@ from tests.training.training_run import TRAINING, Redrawing, logged, pairs, plai
 from tagwright.core.progress import silence
 from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.device import PROCESSOR
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, TagwrightError
+from tagwright.training import loop
+from tagwright.training.callbacks import Row, watch
 from tagwright.training.config import TrainingPlan, rate_at
 from tagwright.training.loop import History, train
 from tagwright.training.objectives import Contrastive, Text
@@ -106,6 +110,18 @@ def test_a_run_that_was_stopped_and_resumed_again_and_again_ends_with_the_same_w
     assert resumed[1:] == whole[1:]
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
+@pytest.mark.parametrize("workers", [1, 4])
+def test_processes_that_prepare_batches_change_nothing(
+    workers: int, static: str, static_whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "feed", lambda _: PROCESSOR._replace(workers=workers))
+    monkeypatch.setattr(loop, "usable_cores", lambda: 8)
+    run(static, tmp_path)
+    assert_equal(state(tmp_path), state(static_whole[1]))
+    assert logged(tmp_path, "loss") == logged(static_whole[1], "loss")
+
+
 def test_weights_in_half_precision_are_stored_as_they_are(static: str, tmp_path: Path) -> None:
     models = [SentenceTransformer(static, device="cpu").bfloat16() for _ in range(3)]
     train(models[0], pairs, Redrawing(plain_loss), TRAINING)
@@ -175,6 +191,7 @@ def test_training_brings_pairs_together_that_were_not(encoder: str) -> None:
 def test_without_a_terminal_one_line_says_how_long_and_where_the_log_is(
     static: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
     run(static, tmp_path)
     assert capsys.readouterr().err == f"tagwright: training: 24 steps, logged in {tmp_path / 'log.jsonl'}\n"
     run(static, tmp_path, resume=True)
@@ -187,6 +204,32 @@ def test_without_a_terminal_one_line_says_how_long_and_where_the_log_is(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     run(static, None)
     assert "steps" not in capsys.readouterr().err
+
+
+def test_callbacks_are_called_with_each_row_of_the_log_and_at_the_end(
+    static: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Watching:
+        def __init__(self) -> None:
+            self.rows, self.ends = list[Row](), list[Sequence[Row]]()
+
+        def on_step(self, row: Row) -> None:
+            self.rows.append(row)
+
+        def on_end(self, rows: Sequence[Row]) -> None:
+            self.ends.append(rows)
+
+    outer, inner = Watching(), Watching()
+    with watch(outer):
+        with watch(inner), caplog.at_level("INFO"):
+            rows, *_ = run(static, tmp_path, replace(TRAINING, steps=2))
+        run(static, None, replace(TRAINING, steps=1))
+    run(static, None, replace(TRAINING, steps=1))
+    assert inner.rows == rows
+    assert inner.ends == [rows]
+    assert [row["step"] for row in outer.rows] == [0, 1, 1, 2, 2, 0, 1, 1]
+    assert len(outer.ends) == 2
+    assert "training on cpu in float32" in caplog.messages
 
 
 def test_resuming_with_other_options_is_refused(static: str, tmp_path: Path) -> None:

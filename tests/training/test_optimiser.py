@@ -22,6 +22,16 @@ def test_a_first_step_is_as_long_as_the_rate_after_the_decay() -> None:
     assert optimiser.state["matrix"]["step"] == 1
 
 
+@pytest.mark.parametrize(("clip", "kept"), [(0.0, [0.3, 0.4]), (1.0, [0.06, 0.08])])
+def test_gradients_are_cut_to_the_clip_or_with_none_left_as_they_are(clip: float, kept: list[float]) -> None:
+    """A gradient of length 5; the first mean is a tenth of what is left of it."""
+    weight = torch.nn.Parameter(torch.zeros(1, 2))
+    weight.grad = torch.tensor([[3.0, 4.0]])
+    optimiser = AdamW({"matrix": (weight, 1.0)}, decay=0.0, clip=clip)
+    assert float(optimiser.step(rate=0.1)) == pytest.approx(5.0)
+    assert optimiser.state["matrix"]["exp_avg"][0].tolist() == pytest.approx(kept)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_weights_are_those_of_torchs_class(dtype: torch.dtype) -> None:
     start = torch.randn(3, 5, 10, generator=torch.Generator().manual_seed(0)).to(dtype)

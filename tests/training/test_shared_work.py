@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.papers.topics import DOCUMENTS, LABELS, encoders
 from tests.training.shared_run import main
-from tests.training.training_run import logged, run_comparably, state
+from tests.training.training_run import logged, run_comparably, state, step_comparably
 
 from tagwright.core.steps import Steps
 from tagwright.training.shared_work import all_gather, share, shared_labels, shared_run
@@ -102,3 +102,15 @@ def test_two_processes_learn_what_one_does(kind: str, encoder: dict[str, str], t
     # The same bias of all keys changes no attention: its gradient is a rounding error, of which Adam makes whole steps.
     for name in (name for name in one if "key.bias" not in name):
         assert torch.allclose(one[name], two[name], atol=0.01), name
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_thread")
+def test_loss_and_gradients_of_a_step_are_the_same_in_two_processes(encoder: dict[str, str], together: Path) -> None:
+    one = step_comparably(encoder["transformer"])
+    assert np.abs(one["padded"]).max() > 0.01
+    np.testing.assert_allclose(one["packed"], one["padded"], rtol=1e-3, atol=1e-5)
+    for rank in (0, 1):
+        found = np.load(together / f"{rank}-step.npz")
+        for name, expected in one.items():
+            np.testing.assert_allclose(found[name], expected, rtol=1e-3, atol=1e-5, err_msg=name)

@@ -16,11 +16,14 @@ from safetensors.torch import load_file
 
 from tagwright.core.steps import NAME, Steps
 from tagwright.encoders import precision
+from tagwright.encoders.device import CARD, PROCESSOR
 from tagwright.papers.losses import info_nce
 from tagwright.training import trainable_encoder
 from tagwright.training.config import TrainingPlan
+from tagwright.training.gradient_caching import GradientCache
 from tagwright.training.loop import History, train
 from tagwright.training.objectives import Contrastive, Encode
+from tagwright.training.shared_work import join_processes
 from tagwright.types import Pair
 
 WORDS = ["bee", "bees", "wasp", "honey", "flower", "wing", "market", "stock", "money", "bank", "price", "river", "rain"]
@@ -93,6 +96,27 @@ def run_comparably(encoder: str, output: Path) -> None:
     """Train so that one process and several differ little: sums in another order are nearly the same in float32."""
     with patch.object(trainable_encoder, "best_dtype", lambda _: torch.float32):
         run(encoder, output, replace(TRAINING, dropout="off"))
+
+
+def step_comparably(encoder: str) -> dict[str, NDArray[Any]]:
+    """The loss of a step and its gradients, in several padded chunks and in one that is packed as on a card."""
+    from sentence_transformers import SentenceTransformer
+
+    rng, accelerator, found = np.random.default_rng(0), join_processes(), dict[str, NDArray[Any]]()
+    texts = [" ".join(rng.choice(WORDS, rng.integers(1, 20))) for _ in range(33)]
+    for name, feed in (("padded", PROCESSOR._replace(chunk=100)), ("packed", CARD._replace(small=0))):
+        trained = trainable_encoder.Transformer(SentenceTransformer(encoder, device="cpu"))
+        trained.feed = feed
+        if accelerator.num_processes > 1:
+            trained.forward = accelerator.prepare(trained.forward)
+        room = 100 if name == "padded" else 10**6
+        cache = GradientCache(trained, accelerator, room)
+        with patch.object(trainable_encoder, "best_dtype", lambda _: torch.float32), trained.ready():
+            tokens = trained.tokenize(texts)
+            loss = cache.backward(tokens, np.zeros(33, np.bool_), 0, lambda v: info_nce(v[:16], v[16:]))
+        gradients = [w.grad.flatten() for w in trained.model.parameters() if w.grad is not None]
+        found |= {f"{name} loss": loss.numpy(), name: torch.cat(gradients).numpy()}
+    return found
 
 
 def state(output: Path) -> dict[str, torch.Tensor]:

@@ -117,6 +117,14 @@ def _quiet(context: typer.Context, wanted: bool) -> None:
         context.with_resource(unlogged("tagwright.stages.dense.retriever"))
 
 
+def _verbose(context: typer.Context, wanted: bool) -> None:
+    from tagwright.core.progress import verbose
+
+    context.with_resource(verbose(wanted))
+
+
+Verbose = Annotated[bool, typer.Option("--verbose", callback=_verbose, help="Say also what was tried, and why.")]
+
 Quiet = Annotated[bool, typer.Option("--quiet", callback=_quiet, help="No progress bars, no hints.")]
 
 

@@ -19,6 +19,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # its tables leave a quarter of 80 columns for the text
+    context_settings={"max_content_width": 120},
     help="Tag any document with any vocabulary, with few labelled documents or none.",
     epilog="DOCS: files, folders, globs or - for standard input (JSON lines, or a text that is one document); JSONL, "
     "TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .md, .html, .docx, .pdf, .tex, JATS and TEI; MARC, MARCXML, PICA+, "

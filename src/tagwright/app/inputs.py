@@ -1,12 +1,14 @@
 """Shared functions of the commands: read documents, make or load a tagger, evaluate and compare."""
 
+from __future__ import annotations
+
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tagwright import renamed
 from tagwright.app.arguments import Chosen, Named, Reading
@@ -22,11 +24,14 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
-from tagwright.readers.labels.languages import choose_languages, frequent_languages, main, with_names_in
+from tagwright.readers.labels.languages import choose_languages, main, with_names_in
 from tagwright.readers.limits import each_within_limits, skip
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.text.language import AUTO, TELLING, language_of, language_of_document, likely, parse_all, said
 from tagwright.types import Document
+
+if TYPE_CHECKING:
+    from tagwright.tagger.prepared import Prepared
 
 _log = logging.getLogger(__name__)
 
@@ -34,11 +39,12 @@ NAMED = 10
 "Documents that cannot be read and are named one by one; the others are counted."
 
 
-def tagger(chosen: Chosen, documents: Iterable[Document] = ()) -> Tagger:
+def tagger(chosen: Chosen, documents: Iterable[Document] = (), kept: list[Prepared] | None = None) -> Tagger:
     """The saved tagger, with another vocabulary if one is given, or else the zero-shot method.
 
     documents: to be tagged; the first is read before anything heavy is loaded, and each is tagged in its own language
     if none is given. Without them, names in all languages are searched in every text, and the tagger can be saved.
+    kept: gets what should be kept in the cache for the next run.
     """
     if chosen.model and chosen.settings:
         return _with_language_model(tagger(replace(chosen, settings=[]), documents), chosen.settings)
@@ -51,8 +57,16 @@ def tagger(chosen: Chosen, documents: Iterable[Document] = ()) -> Tagger:
 
     config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)
     first = next(iter(documents), None)
+    if kept is not None and first is not None and chosen.labels and not chosen.model:
+        from tagwright.tagger.prepared import Prepared
+
+        prepared = Prepared(chosen.labels, config)
+        kept.append(prepared)
+        labels = prepared.vocabulary(partial(_labels_of_file, chosen.labels, config.language))
+        _check_language(first, config.language, labels)
+        return _said(fit_by_language(labels, config, first, prepared.tagger))
     labels = _labels_of_file(chosen.labels, config.language)
-    if first is not None and config.language != AUTO:
+    if first is not None:
         _check_language(first, config.language, labels)
     if chosen.model:
         loaded = Tagger.load(chosen.model)
@@ -60,7 +74,11 @@ def tagger(chosen: Chosen, documents: Iterable[Document] = ()) -> Tagger:
             labels = Vocabulary(with_names_in(label, [each.code for each in own]) for label in labels)
         report_changes(loaded.vocabulary, labels)
         return loaded.with_labels(labels)
-    made = fit(labels, config) if first is None else fit_by_language(labels, config, first)
+    return _said(fit(labels, config) if first is None else fit_by_language(labels, config, first))
+
+
+def _said(made: Tagger) -> Tagger:
+    """The tagger, after a line that says how it was made."""
     stages = made.combiner.describe(made.stages)
     hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
     return made
@@ -68,8 +86,8 @@ def tagger(chosen: Chosen, documents: Iterable[Document] = ()) -> Tagger:
 
 def _check_language(first: Document, language: str, labels: Vocabulary) -> None:
     """Warn if a document is clearly in another language of the names than --language says."""
-    text, said_to_be = first.title_and_abstract or first.text, parse_all(language)
-    found = language_of(text, frequent_languages(labels)) if len(text.split()) >= TELLING else ""
+    text, said_to_be = first.title_and_abstract or first.text, parse_all(language) if language != AUTO else ()
+    found = language_of(text, labels.frequent_languages) if len(text.split()) >= TELLING else ""
     if found and said_to_be and found not in [each.code for each in said_to_be]:
         given, other = " and ".join(map(str, said_to_be)), parse_all(found)[0]
         problem = (
@@ -228,10 +246,10 @@ def names_for(chosen: Named, labels: Vocabulary, asked: str) -> Callable[[Docume
 
     asked: see `asked_names`.
     """
-    if asked or not chosen.labels or chosen.language not in ("", AUTO):
+    if asked or not chosen.labels or chosen.language not in ("", AUTO) or not labels.frequent_languages:
         same = _named_in(asked, labels)
         return lambda _: same
-    languages, names = frequent_languages(labels), cache(partial(_named_in, labels=labels))
+    languages, names = labels.frequent_languages, cache(partial(_named_in, labels=labels))
     return lambda document: names(language_of_document(document, languages))
 
 

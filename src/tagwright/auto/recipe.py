@@ -31,7 +31,7 @@ from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.core.garbage import seldom_collected
-from tagwright.core.progress import note
+from tagwright.core.progress import detail, note
 from tagwright.core.saved import pack, unpack
 from tagwright.core.steps import State, Steps
 from tagwright.data.corpus import is_synthetic, taken
@@ -306,7 +306,7 @@ def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]
     lacking = {row.name: why for row in STAGES if (why := row.lacking(held))}
     if config.trained is None:
         for name, why in lacking.items():
-            note(f"without {name}: {why}")
+            detail(f"without {name}: {why}")
     elif wrong := [name for name in config.trained if name in lacking]:
         raise ConfigError(f"trained has {wrong[0]}, which cannot be: {lacking[wrong[0]]}; leave it out")
     wanted = {row.name for row in STAGES} if config.trained is None else {"combiner", *config.trained}
@@ -410,14 +410,17 @@ def _kept(
         learned = reranking.learn(tagger, ranked, gold, data.teaching, config.llm, config.seed)
         tagger, means[LLM_RANKING], asked = learned
     tried = ", ".join(f"{name} {100 * value:.1f}" for name, value in means.items())
-    note(f"nDCG@5 in cross-validation on {len(fixed):,} labelled documents: {tried}; kept: {kept}")
+    where = f"in cross-validation on {len(fixed):,} labelled documents"
+    beside = "" if kept == "zero_shot" else f", and {100 * means['zero_shot']:.1f} untrained,"
+    note(f"kept: {kept}; nDCG@5 {100 * means[kept]:.1f}{beside} {where}")
+    detail(f"nDCG@5 {where}: {tried}")
     if lost:
-        note(f"gain of each, in points: {', '.join(f'{name} {_gain(each)}' for name, each in lost.items())}")
+        detail(f"gain of each, in points: {', '.join(f'{name} {_gain(each)}' for name, each in lost.items())}")
     if asked:
         note(asked)
     flag, name, value = setting("trained", json.dumps(list(ran))).rpartition("trained=")
     again = flag + quote(name + value) if flag else name + value  # as it is typed in a shell, or in Python
-    note(f"to train these again, whatever the time: {again}")
+    detail(f"to train these again, whatever the time: {again}")
     points = {name: round(value, 4) for name, value in means.items()}
     brought = {name: round(float(each.mean()), 4) for name, each in lost.items()}
     return _finished(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought})

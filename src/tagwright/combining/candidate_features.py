@@ -84,7 +84,7 @@ class CandidateFeatures:
         """The features of candidates, as `candidates` gives them."""
         stages = {
             name: (
-                stage.score(pool.readings[name], candidates),
+                pool.scores_of(name, candidates),
                 pool.found.get(name),
                 stage.distribution != "normal",  # 0: it knows nothing of a candidate
             )

@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+import numpy as np
+
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.errors import ConfigError
@@ -65,8 +67,19 @@ class CandidatePool:
     def scores(self, stage: str) -> Floats:
         """Return the score of each candidate of `run` by a stage, (suggestions,). Computed once, and only if needed."""
         if stage not in self._scores:
-            self._scores[stage] = self.stages[stage].score(self.readings[stage], self.run)
+            self._scores[stage] = self.scores_of(stage, self.run)
         return self._scores[stage]
+
+    def scores_of(self, stage: str, candidates: Run) -> Floats:
+        """Return the score of each of these candidates by a stage, (suggestions,).
+
+        A retriever that finds nothing in a document knows nothing of its candidates: their scores are 0. By itself a
+        classifier would score them by its constant, and so a text of which it knows no word by how frequent labels are.
+        """
+        scores = self.stages[stage].score(self.readings[stage], candidates)
+        if (found := self.found.get(stage)) is None:
+            return scores
+        return np.where((np.diff(found.indptr) > 0)[candidates.rows], scores, np.float32(0))
 
     def has_scored(self, stage: str) -> bool:
         """Whether the scores of a stage are known already."""

@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from tagwright.core.display import escaped
+from tagwright.errors import is_command
 
 T = TypeVar("T")
 
-_silencing = list[bool]()
-"An item for each block of `silence` that this process is in: it has one standard error."
+_silencing, _detailing = list[bool](), list[bool]()
+"An item for each block of `silence`, or of `verbose`, that this process is in: it has one standard error."
+
+_log = logging.getLogger("tagwright")
 
 
 @contextmanager
@@ -30,10 +33,34 @@ def is_silent() -> bool:
     return bool(_silencing)
 
 
-def note(text: str) -> None:
-    """Print one line of information, which is no warning, on stderr; nothing inside `silence`."""
-    if not is_silent():
+@contextmanager
+def verbose(wanted: bool = True) -> Iterator[None]:
+    """Print details inside this block if wanted, as with `--verbose`."""
+    blocks = [True] * wanted
+    _detailing.extend(blocks)
+    try:
+        yield
+    finally:
+        del _detailing[: len(blocks)]
+
+
+def note(text: str, level: int = logging.INFO) -> None:
+    """Tell one line of information, which is no warning; nothing inside `silence`.
+
+    It goes to the log of a program that has set one up, or else to stderr, as on the command line. level: DEBUG for
+    details, which stderr has inside `verbose` only.
+    """
+    if is_silent():
+        return
+    if _log.level or (_log.hasHandlers() and not is_command()):  # the server's own log has a level
+        _log.log(level, "%s", text)
+    elif level >= logging.INFO or _detailing:
         print(f"tagwright: {escaped(text)}", file=sys.stderr)  # noqa: T201
+
+
+def detail(text: str) -> None:
+    """Tell a detail, see `note`."""
+    note(text, logging.DEBUG)
 
 
 def hint(text: str) -> None:

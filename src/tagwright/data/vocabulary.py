@@ -32,7 +32,7 @@ from tagwright.readers.documents.catalogue import last_part, main_heading, read_
 from tagwright.readers.documents.columns import SAMPLE, Columns
 from tagwright.readers.headers import LIKE_LABELS, among
 from tagwright.readers.labels.jsonl import read_records, to_record
-from tagwright.readers.labels.languages import chosen_names, say_chosen
+from tagwright.readers.labels.languages import chosen_names, frequent_languages, say_chosen
 from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table, with_parents
 from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
 from tagwright.readers.lines import (
@@ -163,7 +163,7 @@ class Vocabulary(Sequence[Label]):
                 if first == second or not line:
                     raise
                 raise InputError(f"the id {shown(label.id)} is taken by line {located[first][0]}", path, line) from None
-            say_chosen(labels, path, language)
+            say_chosen(labels, vocabulary.frequent_languages, path, language)
             return vocabulary
 
     def write(self, path: Path | str) -> None:
@@ -250,6 +250,11 @@ class Vocabulary(Sequence[Label]):
         ('en', 'sv')
         """
         return tuple(sorted({code for _, code, _ in self._tagged()}))
+
+    @cached_property
+    def frequent_languages(self) -> list[str]:
+        """The languages in which at least a fifth of the labels have a name, the most frequent first."""
+        return frequent_languages((names for _, names in self.texts("languages")), len(self))
 
     def restrict(self, only: Iterable[str] = (), without: Iterable[str] = ()) -> Vocabulary:
         """Only the labels that fulfil conditions, in the order of this vocabulary.
@@ -576,7 +581,7 @@ def _kept(path: Path, options: Iterable[object], parse: Callable[[], tuple[list[
 
     What `parse` says beside them is logged. Raises InputError when the file cannot be read, and what `parse` raises.
     """
-    cache, kind, key = user_cache(), "vocabularies", _key(path, options)
+    cache, kind, key = user_cache(), "vocabularies", file_key(path, options)
     if content := cache.get(kind, [key]).get(key):
         said, *lines = content.splitlines()
         labels, left_out = [Label(*map(_tuples, json.loads(line))) for line in lines], json.loads(said)
@@ -594,7 +599,8 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def _key(path: Path, options: Iterable[object]) -> bytes:
+def file_key(path: Path, options: Iterable[object]) -> bytes:
+    """Return a key of a cache for what is read from a file with these options. Raises InputError as `open_bytes`."""
     key = blake2b(repr((PARSER, *options)).encode(), digest_size=20)
     with open_bytes(path) as file:
         while chunk := file.read(1 << 20):

@@ -19,7 +19,15 @@ from tagwright.core.atomic import scratch_folder
 from tagwright.core.progress import bar
 from tagwright.encoders.architecture import Architecture, read_architecture, read_json
 from tagwright.encoders.compiled import is_installed
-from tagwright.encoders.device import best_device, best_dtype, current_settings, model_settings, uses_gpu
+from tagwright.encoders.device import (
+    best_device,
+    best_dtype,
+    current_settings,
+    feed,
+    model_settings,
+    together,
+    uses_gpu,
+)
 from tagwright.encoders.layers import Map, linear
 from tagwright.encoders.model_folder import PACKAGED, copy_model
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
@@ -195,14 +203,17 @@ def _score_by_library(
     import torch
 
     order = np.argsort(-pair_batch.lengths, kind="stable")
-    scores = np.empty(len(order), np.float32)
-    device, dtype = model.device, best_dtype(model.device)
-    for start in range(0, len(order), 32):
-        batch = order[start : start + 32]
-        features = {name: torch.from_numpy(part).to(device) for name, part in _padded(model, pair_batch, batch).items()}
+    device, dtype, found = model.device, best_dtype(model.device), list[torch.Tensor]()
+    for part in together(pair_batch.lengths[order].tolist(), 32, feed(device).encoded):
+        batch = order[part]
+        padded = _padded(model, pair_batch, batch)
+        features = {name: torch.from_numpy(array).to(device) for name, array in padded.items()}
         with torch.inference_mode(), torch.autocast(device.type, dtype, enabled=dtype == torch.bfloat16):
-            scores[batch] = model(features)["scores"].float().cpu().numpy()[:, 0]
+            found.append(model(features)["scores"].float()[:, 0])
         done(len(batch))
+    scores = np.empty(len(order), np.float32)
+    if found:
+        scores[order] = torch.cat(found).cpu().numpy()  # only here the processor waits for a GPU
     return scores
 
 

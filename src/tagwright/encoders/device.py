@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -28,6 +28,54 @@ class ModelSettings(NamedTuple):
     device: Device = "auto"
     precision: Precision | None = None
     offline: bool = False
+
+
+class Feed(NamedTuple):
+    """How texts are fed to a device in training and in encoding: see `feed`."""
+
+    chunk: int | None
+    "Tokens, padding included, that a training encodes together; None: as many as have room."
+    small: int
+    "Tokens, padding included, up to which padding a chunk costs less than packing or parting it."
+    padding: float
+    "The most tokens of a larger chunk, padding included, for each token without it."
+    kept: int | None
+    "Tokens of a batch whose activations are kept; None: as many as fit in the memory that is free."
+    packed: bool
+    "Whether larger chunks are packed without padding, if the model can be."
+    workers: int
+    "The most processes that draw and tokenise batches ahead; 0: a thread does."
+    encoded: int
+    "Tokens, padding included, that sentence-transformers encodes in a call, if that is more texts than usual."
+
+
+PROCESSOR = Feed(chunk=4096, small=512, padding=1.1, kept=8192, packed=False, workers=0, encoded=0)
+"Larger chunks are not faster, and padding costs as much as any token."
+
+CARD = Feed(chunk=None, small=16_384, padding=2.0, kept=None, packed=True, workers=8, encoded=262_144)
+"Launching the kernels of a chunk takes as long as computing thousands of tokens."
+
+
+def feed(device: torch.device) -> Feed:
+    """How this device is fed: the one place where the kind of a device decides how texts are batched."""
+    return CARD if device.type == "cuda" else PROCESSOR
+
+
+def together(lengths: Sequence[int], least: int, budget: int) -> list[slice]:
+    """Parts of texts to be encoded in a call: of at least so many texts, of more while they are within the budget.
+
+    lengths: tokens of each text, similar ones next to each other. budget: tokens of a part, padding included.
+
+    >>> [(part.start, part.stop) for part in together([1, 1, 1, 1, 5, 9], least=2, budget=4)]
+    [(0, 4), (4, 6)]
+    """
+    found, start, longest = [], 0, 0
+    for end, length in enumerate(lengths):
+        longest = max(longest, length)
+        if end - start >= least and longest * (end - start + 1) > budget:
+            found.append(slice(start, end))
+            start, longest = end, length
+    return [*found, slice(start, len(lengths))] if lengths else []
 
 
 _settings: ContextVar[ModelSettings] = ContextVar("model_settings", default=ModelSettings())  # noqa: B039 - it is immutable

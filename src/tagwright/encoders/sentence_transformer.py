@@ -14,7 +14,7 @@ import numpy as np
 from tagwright.core.extras import require
 from tagwright.encoders.architecture import Architecture, check_named
 from tagwright.encoders.compiled import Computed
-from tagwright.encoders.device import best_device
+from tagwright.encoders.device import best_device, feed, together
 from tagwright.encoders.prompts import NONE, Prompts, Role
 from tagwright.encoders.tokens import check_growth
 from tagwright.errors import ModelError
@@ -47,15 +47,19 @@ class General:
 
         by_role = {"query": self.model.encode_query, "document": self.model.encode_document}
         encode, prompt = by_role[role] if role else self.model.encode, self.prompts.of(role)
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        vectors, size = np.empty((len(texts), self.dim), np.float32), 64
-        for start in range(0, len(order), size):
-            batch = order[start : start + size]
+        order, longest = sorted(range(len(texts)), key=lambda i: len(texts[i])), self.model.max_seq_length or 512
+        lengths = [min(len(texts[i]) + 2, longest) for i in order]  # a token is a character or more
+        vectors: list[torch.Tensor] = []
+        for part in together(lengths, 64, feed(self.model.device).encoded):
             with self._lock, torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.halved):
-                chunk = [texts[i] for i in batch]
-                vectors[batch] = encode(chunk, prompt=prompt, batch_size=size, show_progress_bar=False)
-            done(len(batch))
-        return vectors
+                chunk = [texts[i] for i in order[part]]
+                options: Any = {"batch_size": len(chunk), "show_progress_bar": False, "convert_to_tensor": True}
+                vectors.append(encode(chunk, prompt=prompt, **options).float())
+            done(len(chunk))
+        found = np.empty((len(texts), self.dim), np.float32)
+        if vectors:
+            found[order] = torch.cat(vectors).cpu().numpy()  # only here the processor waits for a GPU
+        return found
 
 
 def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:

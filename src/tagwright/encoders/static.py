@@ -6,19 +6,16 @@ which the transformer then reads: a vocabulary need not be encoded before the fi
 
 from __future__ import annotations
 
-import atexit
 import functools
 from collections.abc import Sequence
-from contextlib import ExitStack
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zipfile import ZipFile
 
 import numpy as np
 
-from tagwright.core.atomic import scratch_folder, writing
+from tagwright.core.atomic import writing
 from tagwright.core.cache import Cache, user_cache
+from tagwright.core.kept_folders import keep, new_folder, unpacked
 from tagwright.core.progress import note
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.layers import normalize, read_tensors
@@ -36,9 +33,6 @@ if TYPE_CHECKING:
 KIND, VERSION = "static encoder", 3
 "Its name in the cache; the version is increased when `distil` gives other vectors than before."
 
-_folders = ExitStack()  # of this process, removed when it ends
-atexit.register(_folders.close)
-
 
 def encoder_folder(name: str) -> Path:
     """The folder of the encoder called `name`, which may be "static". Raises ModelError as `find` and `distil` do."""
@@ -51,19 +45,14 @@ def distilled(cache: Cache) -> Path:
 
     Raises ModelError as `distil` does, TagwrightError when no temporary folder can be written.
     """
-    folder, key = _folders.enter_context(scratch_folder()), str(VERSION).encode()
-    if packed := cache.get(KIND, [key]).get(key):
-        with writing(folder), ZipFile(BytesIO(packed)) as archive:
-            archive.extractall(folder)
-    else:
-        note(f"distilling a static encoder from {PACKAGED}, which takes some ten seconds; it is kept for later runs")
-        with writing(folder):
-            distil(folder)
-        packed_now = BytesIO()
-        with ZipFile(packed_now, "w") as archive:
-            for file in sorted(folder.rglob("*")):
-                archive.write(file, file.relative_to(folder))
-        cache.put(KIND, {key: packed_now.getvalue()})
+    key = str(VERSION).encode()
+    if kept := unpacked(cache, KIND, key):
+        return kept
+    note(f"distilling a static encoder from {PACKAGED}, which takes some ten seconds; it is kept for later runs")
+    folder = new_folder()
+    with writing(folder):
+        distil(folder)
+    keep(cache, KIND, key, folder)
     return folder
 
 

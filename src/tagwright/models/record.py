@@ -19,6 +19,9 @@ from tagwright.text.language import main_languages, recognise, vocabulary_texts
 SHOWN = ("P@1", "P@5", "R@10", "nDCG@5", "nDCG@10")
 "The measures on the card; the record has all."
 
+BLIND = "blind"
+"The entry of a training's combiner with what was measured on documents that were reviewed blind."
+
 
 def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
     """The record of a tagger that is added now. folder: where it is saved; origin: where it comes from."""
@@ -95,7 +98,9 @@ def _learned(record: Mapping[str, Any]) -> Iterator[str]:
 def _scores(record: Mapping[str, Any]) -> Iterator[str]:
     for each in record["trainings"]:
         for measure, value in each.get("combined", {}).items():
-            if isinstance(value, Mapping):
+            if measure == BLIND:
+                yield from _blind(value)
+            elif isinstance(value, Mapping):
                 before, after = (f"{100 * value[when]:.1f}" for when in ("before", "after"))
                 yield f"- cross-validated while it was trained: {measure} {after}, before the training {before}"
     for each in record["scores"]:
@@ -107,8 +112,19 @@ def _scores(record: Mapping[str, Any]) -> Iterator[str]:
                 value, low, high = (f"{100 * score[part]:.1f}" for part in ("value", "low", "high"))
                 yield f"| {name} | {value} | {low} to {high} |"
         yield ""
-    if not record["scores"]:
+    blind = [each["combined"][BLIND] for each in record["trainings"] if BLIND in each.get("combined", {})]
+    if not record["scores"] and not any("difference" in each for each in blind):
         yield "It was not measured on documents that it has not learned from."
+
+
+def _blind(measured: Mapping[str, Any]) -> Iterator[str]:
+    if "difference" in measured:
+        after, before = (f"{100 * measured[when]:.1f}" for when in ("after", "before"))
+        value, low, high = (f"{100 * measured['difference'][part]:+.1f}" for part in ("value", "low", "high"))
+        yield (
+            f"- on {many(measured['documents'], 'document')} reviewed blind, which it has not learned from: nDCG@5 "
+            f"{after}, {before} with version {measured['besides']}: {value} points, 95% interval {low} to {high}"
+        )
 
 
 def _limits(name: str, record: Mapping[str, Any]) -> Iterator[str]:

@@ -99,7 +99,8 @@ class Config(EncoderOptions):
     "|S_b|, labels of a batch; None: 500 for a transformer, the paper's for many labels, or 3072 for a static one."
     unit_vectors: bool = True
     """Whether the encoder's vectors are scaled to length 1 before the linear poolers, which then start as a multiple of
-    the identity. False is 3.3 as printed: vectors as they are, and poolers and label vectors that are drawn."""
+    the identity, and the label pooler's bias as the mean of a trained classifier's vectors; the loss is a sum over
+    labels. False is 3.3 as printed: vectors as they are, poolers and label vectors that are drawn, a mean."""
     candidates: AtLeastOne = 100
     "The number of labels to find for a document."
     hard_negatives: AtLeastZero = 10
@@ -163,7 +164,7 @@ def paper() -> Config:
         unit_vectors=False,
         svm=SvmOptions(loss="hinge", prune=0.0),
         apart=False,
-        training=TrainingConfig(batch=16, dropout="all", validation=0.0),
+        training=TrainingConfig(batch=16, clip=0.0, dropout="all", validation=0.0),
     )
 
 

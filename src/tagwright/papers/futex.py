@@ -39,7 +39,7 @@ from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.types import Document, Retriever, Run, Stage, TextField
 
 RetrieverName: TypeAlias = Literal["exact_match", "bm25", "dense"]
-Network: TypeAlias = Literal["auto", "cross", "bi", "both", "none"]
+Network: TypeAlias = Literal["auto", "cross", "shared", "bi", "both", "none"]
 Ranking: TypeAlias = Literal["abstract", "fulltext", "mentions", "all_mentions"]
 
 CROSS = TrainingPlan(batch=8, epochs=1, learning_rate=5e-5, dropout="all")
@@ -67,9 +67,10 @@ class Config(FullTextOptions, VectorOptions):
     or a Hugging Face id; or "static", much faster, with the cross-encoder initialised from minilm."""
     network: Network = "auto"
     """Which encoders learn from the network (3.1): the cross-encoder, which reads abstract and label together, the
-    bi-encoder, which reads each alone, or both. Without a cross-encoder, the bi-encoder reads the abstract too; "none"
-    is NoNetwork of Table 3. "auto" is cross, as in the paper, with a GPU, and none without, where a cross-encoder takes
-    long and a bi-encoder learns nothing from a few minutes of pairs (page "Full papers")."""
+    bi-encoder, which reads each alone, or both. "shared" is the paper's: one transformer learns as cross-encoder, and
+    reads paragraphs and labels alone too (Eq. 5; a static one stays as it is). Without a cross-encoder, the bi-encoder
+    reads the abstract too; "none" is NoNetwork of Table 3. "auto" is cross with a GPU, and none without, where a
+    cross-encoder takes long and a bi-encoder learns nothing from a few minutes of pairs (page "Full papers")."""
     meta_path: str = "P->P<-P"
     "The meta-path that makes documents similar; the paper's (4.1)."
     count: AtLeastOne | None = None
@@ -123,7 +124,7 @@ class Config(FullTextOptions, VectorOptions):
         FullTextOptions.__post_init__(self)
         VectorOptions.__post_init__(self)
         check(self.language)
-        if self.network in ("cross", "both") and "abstract" not in self.rankings:
+        if self.network in ("cross", "shared", "both") and "abstract" not in self.rankings:
             raise ConfigError(f'network is "{self.network}", which only the ranking "abstract" reads; add that ranking')
 
     @property
@@ -166,7 +167,7 @@ def paper() -> Config:
         encoder="allenai/specter",
         pooling="cls",
         max_length=512,
-        network="cross",
+        network="shared",
         meta_path="P->P<-P",
         count=45_000,
         abstract_chance=0.0,
@@ -188,6 +189,7 @@ def paper() -> Config:
             learning_rate=5e-5,
             warmup_steps=100,
             weight_decay=0.01,
+            clip=0.0,
             dropout="all",
             validation=0.0,
         ),
@@ -229,13 +231,13 @@ def fine_tune(
     count = config.count or _usual_count()
     validation = config.training.over(CROSS).validation  # the same for every kind of encoder
     options: dict[str, Any] = {"validation": validation, "seed": config.training.seed, "view": view}
-    if config.learning in ("cross", "both"):
+    if config.learning in ("cross", "shared", "both"):
         triples = metadata_triples(documents, neighbours, count, **options)  # Eq. 1
         name = PACKAGED if config.is_static else config.encoder_name
         start = CrossEncoder.load(name, max_length=config.max_length, seed=config.training.seed)
         cross = train_cross_encoder(start, triples, config.training.over(CROSS), steps.within("cross"))  # Eq. 3
-    if config.learning == "cross":
-        return cross, _as_it_comes(config)
+    if config.learning in ("cross", "shared"):
+        return cross, _shared(cross, config) if config.learning == "shared" else _as_it_comes(config)
     pairs = metadata_pairs(documents, neighbours, count, **options)
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
     bi = train_encoder(config, pairs, in_batch(config.temperature), plan, steps.within("bi"))
@@ -338,6 +340,22 @@ def _mentions(labels: Vocabulary, config: Config, text_field: TextField) -> Exac
 
 def _usual_count() -> int:
     return COUNT if uses_gpu() else COUNT_WITHOUT_GPU
+
+
+def _shared(cross: CrossEncoder | None, config: Config) -> BiEncoder:
+    """The transformer of the cross-encoder, pooled to vectors (Eq. 5)."""
+    assert cross
+    if config.is_static:
+        return _as_it_comes(config)
+    model, source = untrained(config).model, cross.model
+    if len(source) == 1:
+        raise ConfigError(
+            f'{config.encoder} is a cross-encoder already, which network="shared" cannot pool; take cross'
+        )
+    model[0].load_state_dict(source[0].state_dict())
+    encoder = BiEncoder.of(model)
+    encoder.cached = True  # the paragraphs are read more than once
+    return encoder
 
 
 def _as_it_comes(config: Config) -> BiEncoder:

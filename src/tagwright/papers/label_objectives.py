@@ -143,7 +143,7 @@ class Heads:
     def init_from(self, document: torch.nn.Linear, classifiers: Floats) -> None:
         """Take the document pooler of a trained classifier (A.1.5), and its label vectors if this model has any.
 
-        The bias of the label pooler becomes the mean of those vectors, the start of an unknown label.
+        With unit, the bias of the label pooler becomes the mean of those vectors, the start of an unknown label.
         """
         import torch
 
@@ -152,7 +152,7 @@ class Heads:
             self.document.load_state_dict(document.state_dict())
             if self.classifiers is not None:
                 self.classifiers.copy_(vectors)
-            if self.label is not None:
+            if self.label is not None and self.unit:
                 self.label.bias.copy_(vectors.mean(0))
 
     def weights(self, poolers: float, classifiers: float) -> dict[str, OwnWeight]:
@@ -193,11 +193,11 @@ class DualEncoder(Objective):
         return "document" if view else "query"
 
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
-        """3.3 or Eq. 4, as a sum over labels: the paper's mean, times |S_b|.
+        """3.3 or Eq. 4: the mean over the labels as printed or, with heads.unit, times |S_b|.
 
-        This only changes Adam relative to its epsilon, which would swamp gradients of a mean over a million cells. With
-        `apart`, the mean of the losses of both heads: in the loss of averaged probabilities, a head that is confident
-        and wrong gets no gradient.
+        The sum only changes Adam relative to its epsilon, which would swamp gradients of a mean over a million cells.
+        With `apart`, the mean of the losses of both heads: in the loss of averaged probabilities, a head that is
+        confident and wrong gets no gradient.
         """
         import torch
 
@@ -210,8 +210,10 @@ class DualEncoder(Objective):
         queries, *targets = self._vectors(documents, texts, labels)
         if self.apart or len(targets) == 1:
             losses = [dual_encoder_bce(queries, target, relevant) for target in targets]
-            return torch.stack(losses).mean() * len(labels)
-        return dual_encoder_classifier_bce(queries, targets[0], targets[1], relevant) * len(labels)
+            loss = torch.stack(losses).mean()
+        else:
+            loss = dual_encoder_classifier_bce(queries, targets[0], targets[1], relevant)
+        return loss * len(labels) if self.heads.unit else loss
 
     def validation_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[str], Sequence[str]]:
         """The documents, and the texts of thousands of labels, the right ones and hard negatives among them."""

@@ -20,10 +20,11 @@ from tagwright.encoders.prompts import Role
 from tagwright.training.config import TrainingPlan
 from tagwright.training.encoder import check_batch
 from tagwright.training.loop import train
-from tagwright.training.objectives import Contrastive, Text
+from tagwright.training.objectives import Contrastive, Loss, Text
 from tagwright.types import Pair, PairSource
 
 Similarity: TypeAlias = Literal["cosine", "dot"]
+LossName: TypeAlias = Literal["info_nce", "symmetric"]
 
 
 def info_nce(
@@ -59,6 +60,22 @@ def info_nce(
         others_of_group = _same_group(groups, own).scatter(1, own[:, None], value=False)
         logits = logits.masked_fill(others_of_group, -torch.inf)
     return functional.cross_entropy(logits, own)
+
+
+def symmetric_info_nce(
+    anchors: Tensor, positives: Tensor, temperature: float = 0.05, *, groups: Tensor | None = None
+) -> Tensor:
+    """The mean of `info_nce` in both directions, where each positive also seeks its anchor (Radford et al., 2021).
+
+    Two orthogonal anchors with the same positive, that of the first: log 2 from anchors to positives, and back
+    (log(1 + e^-1) + log(1 + e)) / 2.
+
+    >>> eye = torch.eye(2)
+    >>> round(symmetric_info_nce(eye, eye[[0, 0]], temperature=1.0).item(), 4)
+    0.7532
+    """
+    there = info_nce(anchors, positives, temperature, groups=groups)
+    return (there + info_nce(positives, anchors, temperature, groups=groups)) / 2
 
 
 def cluster_loss(
@@ -166,17 +183,23 @@ def missed_ndcg(scores: Tensor, relevant: Tensor, k: int) -> Tensor:
 
 
 def in_batch(
-    temperature: float, *, groups: bool = True, roles: tuple[Role, Role] = ("query", "document")
+    temperature: float,
+    *,
+    groups: bool = True,
+    roles: tuple[Role, Role] = ("query", "document"),
+    loss: LossName | Loss = "info_nce",
 ) -> Contrastive:
     """RTS Eq. 1, MACLR Eq. 1: pairs of one batch are each other's negatives.
 
-    groups: false-negative masking, pairs of one group are not. roles: which prompts anchors and positives get.
+    groups: false-negative masking, pairs of one group are not. roles: which prompts anchors and positives get. loss:
+    another one by name; or a function, to which temperature and groups are left.
     """
+    formulas = {"info_nce": info_nce, "symmetric": symmetric_info_nce}
 
-    def loss(anchors: Tensor, positives: Tensor, group: Tensor) -> Tensor:
-        return info_nce(anchors, positives, temperature, groups=group if groups else None)
+    def named(anchors: Tensor, positives: Tensor, group: Tensor) -> Tensor:
+        return formulas[str(loss)](anchors, positives, temperature, groups=group if groups else None)
 
-    return Contrastive(loss, roles)
+    return Contrastive(loss if callable(loss) else named, roles)
 
 
 def in_clusters(temperature: float) -> Contrastive:

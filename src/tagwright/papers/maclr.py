@@ -22,6 +22,7 @@ from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger
 from tagwright.tagger.fuse import TRAINED
+from tagwright.text.language import AUTO, NONE, check
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import (
     RetrievalOptions,
@@ -65,6 +66,16 @@ class Config(RetrievalOptions):
     "Stage II with TF-IDF's first labels as pseudo labels."
     pseudo_labels: AtLeastOne = 3
     "k, the pseudo labels of each kind (Table 10)."
+    sampled_labels: AtLeastOne | None = None
+    "M of Eq. 3, the random labels of a step; None: as many as the batch has pairs. The paper does not state it."
+    groups: bool = True
+    """Whether documents of one title share a cluster, and pairs of one label are not each other's negatives in Eq. 1.
+    False is the paper's: every instance is its own."""
+    full_shuffle: bool = False
+    "As for RTS: whether all pairs of an epoch are shuffled together, in memory, as in the paper."
+    language: str = AUTO
+    """The language of the names, for stemming and stop words in the TF-IDF view: a code or a name ("fi", "finnish"),
+    several as "de+en"; "auto" recognises it in the names, "none" turns both off."""
     temperature: Positive = 0.05
     """Cosines over 0.05, as in RTS, for the paper's plain inner products: labels are searched by cosine, and the
     vectors of an encoder like MiniLM have length 1, on which inner products are too flat to learn from."""
@@ -73,6 +84,10 @@ class Config(RetrievalOptions):
     labels."""
     training: TrainingConfig = TrainingConfig()
     "How to train in both stages; unset values are those of `TRANSFORMER` or `STATIC`."
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check(self.language)
 
     @property
     def is_ict(self) -> bool:
@@ -100,12 +115,17 @@ def paper() -> Config:
         max_length=288,
         label_text="text",
         clusters=2048,
+        groups=False,
+        full_shuffle=True,
+        language=NONE,
+        exclude_self=False,
         training=TrainingConfig(
             batch=256,
             steps=100_000,
             learning_rate=1e-5,
             warmup=0.1,
             weight_decay=0.0,
+            clip=0.0,
             dropout="all",
             validation=0.0,
         ),
@@ -115,7 +135,11 @@ def paper() -> Config:
 def few_shot_paper() -> "FewShot":
     """The settings of Appendix A for fine-tuning with 1% of the labels; with 5% it has 10,000 steps."""
     return FewShot(
-        training=TrainingConfig(steps=2_000, learning_rate=5e-6, weight_decay=0.0, dropout="all", validation=0.0)
+        groups=False,
+        full_shuffle=True,
+        training=TrainingConfig(
+            steps=2_000, learning_rate=5e-6, weight_decay=0.0, clip=0.0, dropout="all", validation=0.0
+        ),
     )
 
 
@@ -135,17 +159,19 @@ def fit(
 
     if config.exclude_self is None:
         config = replace(config, exclude_self=excludes_self(labels.own(documents)))
-    pairs = pairs_of(documents, seed=config.training.seed)  # Algorithm 1, line 1
+    pairs = pairs_of(documents, by_title=config.groups, seed=config.training.seed)  # Algorithm 1, line 1
+    pairs = replace(pairs, full_shuffle=config.full_shuffle)
     plan = settle(config.training, config.plan, pairs)
     if config.is_ict:
-        encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, steps)
+        loss = in_batch(config.temperature, groups=config.groups)
+        encoder = train_encoder(config, pairs, loss, plan, steps)
         return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})
     plan = count_steps(pairs, plan)
     objective = _eq_4(pairs, len(documents), labels, config, plan)
     encoder = train_encoder(config, pairs, objective, plan, steps.within("stage-1"))  # lines 2 to 16
     guesses = list(_guesses(documents, labels, encoder, config))
     if guesses:
-        pseudo = sum(guesses[1:], guesses[0])  # line 17; grouped by label, not by document
+        pseudo = sum(guesses[1:], replace(guesses[0], full_shuffle=config.full_shuffle))  # line 17; grouped by label
         second = replace(settle(config.training, config.plan, pseudo), steps=plan.steps)
         loss = in_clusters(config.temperature)
         encoder = train_model(encoder.trainable(), pseudo, loss, second, steps.within("stage-2"))  # line 18
@@ -157,6 +183,10 @@ class FewShot(Checked):
     """How `fine_tune` trains. Raises ConfigError for invalid values."""
 
     temperature: Positive = 0.05
+    "As in `Config`."
+    groups: bool = True
+    "Whether pairs of one label are not each other's negatives; in Eq. 1 (False) they are."
+    full_shuffle: bool = False
     "As in `Config`."
     training: TrainingConfig = TrainingConfig()
     "How to train; unset values are those of `FEW_TRANSFORMER` or `FEW_STATIC`."
@@ -191,12 +221,13 @@ def fine_tune(
     if not isinstance(dense, Dense) or not isinstance(dense.encoder, BiEncoder):
         raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; fine-tuning needs one called dense")
     pairs = labelled_pairs(documents, tagger.vocabulary, gold, seed=config.training.seed)
+    pairs = replace(pairs, full_shuffle=config.full_shuffle)
     model = copy.deepcopy(dense.encoder.trainable())
     plan = config.training.over(FEW_STATIC if is_static(model) else FEW_TRANSFORMER)
     if config.training.batch is None:  # half of the pairs where they are fewer
         plan = replace(plan, batch=max(2, min(plan.batch, len(gold.labels) // 2)))
     check_batch(pairs, plan)
-    encoder = train_model(model, pairs, in_batch(config.temperature), plan, steps)
+    encoder = train_model(model, pairs, in_batch(config.temperature, groups=config.groups), plan, steps)
     trained = shared_dense(tagger.vocabulary, encoder, dense.options)
     return replace(tagger, retrievers={**tagger.retrievers, name: trained})
 
@@ -225,6 +256,7 @@ def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, pla
         schedule=schedule if config.clustering else None,
         labels=labels if config.label_regularisation else (),
         temperature=config.temperature,
+        sampled=config.sampled_labels,
         dropout=plan.dropout == "all",
         seed=config.training.seed,
     )
@@ -236,7 +268,8 @@ def _guesses(documents: Sequence[Document], labels: Vocabulary, encoder: BiEncod
     if config.encoder_pairs:
         yield _pseudo_pairs(shared_dense(labels, encoder, replace(config.dense, k=k)), documents, labels, config)
     if config.tfidf_pairs:
-        yield _pseudo_pairs(Lexical(labels, LexicalOptions(weighting="tfidf", k=k)), documents, labels, config)
+        options = LexicalOptions(weighting="tfidf", k=k, stem=config.language)
+        yield _pseudo_pairs(Lexical(labels, options), documents, labels, config)
 
 
 def _pseudo_pairs(view: Retriever, documents: Sequence[Document], labels: Vocabulary, config: Config) -> Source:

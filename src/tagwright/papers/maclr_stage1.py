@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tagwright.encoders.device import best_device, uses_gpu
+from tagwright.encoders.layers import unit
 from tagwright.encoders.prompts import Role
+from tagwright.training.k_means import k_means
 from tagwright.training.objectives import Arrays, Contrastive, Encode, Text
 from tagwright.types import Floats, Label, Longs, Pair, PairSource
 
@@ -29,8 +32,8 @@ class MaclrStage1(Contrastive):
     """MACLR Eq. 4 on the pairs (context, title) of `pairs.ict_pairs`.
 
     pair_loss: of the validation pairs. pairs: the instances to cluster. schedule: None without clustering; every
-    instance is then its own cluster, except that instances with the same title share one. labels: empty without label
-    regularisation. Each step draws as many of them as there are pairs in its batch (the paper does not say how many).
+    group of pairs is then its own cluster. labels: empty without label regularisation. sampled: how many of them a step
+    draws, M; None: as many as there are pairs in its batch (the paper does not say how many).
     dropout: whether the encoder has any. Without it, both views of an instance are the same.
     """
 
@@ -39,6 +42,7 @@ class MaclrStage1(Contrastive):
     labels: Sequence[Label]
     temperature: float
     dropout: bool
+    sampled: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -48,7 +52,7 @@ class MaclrStage1(Contrastive):
         """Contexts, titles; contexts again if dropout makes them differ; random labels."""
         contexts, titles = super().views(batch, step)
         again = [contexts] if self.labels and self.dropout else []
-        return [contexts, titles, *again, *([self._drawn(len(batch), step)] if self.labels else [])]
+        return [contexts, titles, *again, *([self._drawn(self.sampled or len(batch), step)] if self.labels else [])]
 
     def role(self, view: int) -> Role:
         """Contexts are searched with; titles and labels are searched."""
@@ -176,11 +180,13 @@ def assign(embeddings: Floats, clusters: int, *, iterations: int = 20, seed: int
 
     The same seed gives the same clusters on the same machine. With no fewer clusters than instances, each is its own.
     """
-    import faiss
-
     if clusters >= len(embeddings):
         return np.arange(len(embeddings), dtype=np.int64)
     vectors = np.array(embeddings, np.float32, order="C")
+    if uses_gpu():
+        return k_means(unit(vectors), clusters, best_device(), iterations=iterations, seed=seed)
+    import faiss
+
     faiss.normalize_L2(vectors)
     # min_points_per_centroid: small clusters are intended, and FAISS would warn of them on stderr
     kmeans = faiss.Kmeans(

@@ -37,19 +37,21 @@ class Source:
     """A PairSource: visits blocks of its items in an order drawn for the epoch, draws their pairs, and mixes them.
 
     items: the number of documents, labels or suggestions. draw: from a range of them and the key of the epoch to their
-    pairs. `a + b` is the source of the pairs of both, mixed.
+    pairs. full_shuffle: whether all pairs of an epoch are shuffled together, in memory. `a + b` is the source of the
+    pairs of both, mixed.
     """
 
     items: int
     draw: Callable[[range, Key], Iterable[Pair]]
     seed: int = 0
+    full_shuffle: bool = False
 
     def __call__(self, epoch: int) -> Iterator[Pair]:
         """The pairs of an epoch, the same for the same seed and epoch."""
         rng = np.random.default_rng((self.seed, epoch))
         blocks = self._blocks()
         pairs = self._draw((blocks[i] for i in rng.permutation(len(blocks)).tolist()), epoch)
-        for window in _windows(pairs):
+        for window in [list(pairs)] if self.full_shuffle else _windows(pairs):
             yield from map(window.__getitem__, rng.permutation(len(window)).tolist())
 
     def __add__(self, other: "Source") -> "Source":
@@ -59,7 +61,7 @@ class Source:
             yield from self.draw(range(block.start, min(block.stop, self.items)), key)
             yield from other.draw(range(max(block.start - self.items, 0), max(block.stop - self.items, 0)), key)
 
-        return Source(self.items + other.items, draw, self.seed)
+        return replace(self, items=self.items + other.items, draw=draw)
 
     def checked(self, reason: str) -> Self:
         """This source. Raises ConfigError with the reason when it has no pairs; reads no further than the first."""
@@ -102,6 +104,9 @@ class RtsOptions(Checked):
     "(segment, segment)."
     label_pairs: bool = True
     "A label's name and description paired like title and text, or its text with itself."
+    full_shuffle: bool = False
+    """Whether all pairs of an epoch are shuffled together, as in the paper. They are all in memory then; otherwise
+    neighbouring documents are read together, and shuffled in windows of tens of thousands of pairs."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,7 +147,7 @@ def rts_pairs(
             own = _structural_pairs(label.name, label.description, group, options, (*key, 2, item))
             yield from own or [Pair(label.text, label.text, group)]
 
-    pairs_of_labels = Source(len(labels) if options.label_pairs else 0, of_labels, seed)
+    pairs_of_labels = Source(len(labels) if options.label_pairs else 0, of_labels, seed, options.full_shuffle)
     if not (options.title_pairs or options.segment_pairs):
         return pairs_of_labels.checked("only label_pairs is on, and there are no labels")
     _check_texts(documents, options)
@@ -152,32 +157,33 @@ def rts_pairs(
     )
 
 
-def ict_pairs(documents: Sequence[Document], *, seed: int = 0) -> Source:
+def ict_pairs(documents: Sequence[Document], *, by_title: bool = True, seed: int = 0) -> Source:
     """Inverse cloze task as MACLR has it (4.2): (context, title), the context being all text below the title.
 
-    Raises ConfigError when no document has both title and context.
+    by_title: whether documents of one title are one group. Raises ConfigError when no document has both title and
+    context.
     """
 
-    def of_document(document: Document, *_: object) -> Iterator[Pair]:
+    def of_document(document: Document, place: int, _: Key) -> Iterator[Pair]:
         title, context = document.title.strip(), _contents(document)
         if title and context.strip():
-            yield Pair(context, title, group_of_document(document))
+            yield Pair(context, title, group_of_document(document) if by_title else place)
 
     return of_documents(documents, of_document, seed).checked(
         f"none of {len(documents)} documents has both a title and text below it; ICT pairs these"
     )
 
 
-def simcse_pairs(documents: Sequence[Document], *, seed: int = 0) -> Source:
+def simcse_pairs(documents: Sequence[Document], *, by_title: bool = True, seed: int = 0) -> Source:
     """SimCSE, a baseline of both papers: every document's text with itself, distinguished by dropout alone.
 
-    Raises ConfigError when no document has text.
+    by_title: as for `ict_pairs`. Raises ConfigError when no document has text.
     """
 
-    def of_document(document: Document, *_: object) -> Iterator[Pair]:
+    def of_document(document: Document, place: int, _: Key) -> Iterator[Pair]:
         text = document.text
         if text.strip():
-            yield Pair(text, text, group_of_document(document))
+            yield Pair(text, text, group_of_document(document) if by_title else place)
 
     return of_documents(documents, of_document, seed).checked(f"none of {len(documents)} documents has any text")
 

@@ -4,8 +4,11 @@
 is read, and no stage but the encoder is trained.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from tagwright.core.checked import Positive
 from tagwright.core.steps import Steps
@@ -14,6 +17,7 @@ from tagwright.papers.pairs import RtsOptions, rts_pairs
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import RetrievalOptions, settle, train_encoder
+from tagwright.training.objectives import Loss
 from tagwright.training.shared_work import shared_dense
 from tagwright.types import Document
 
@@ -38,6 +42,8 @@ class Config(RtsOptions, RetrievalOptions):
     groups: bool = True
     """False-negative masking: two segments of one document are not each other's negatives. Eq. 1 does not mask them:
     False is the paper's loss, and measures worse (page "RTS")."""
+    loss: Literal["info_nce", "symmetric"] = "info_nce"
+    """Eq. 1; or the mean of it and of its counterpart from positives to anchors. `fit` also takes a function."""
     training: TrainingConfig = TrainingConfig()
     "How to train; unset values are those of `TRANSFORMER` or `STATIC`."
 
@@ -52,23 +58,35 @@ def paper() -> Config:
         encoder="microsoft/mpnet-base",
         pooling="cls",
         groups=False,
+        full_shuffle=True,
         label_text="text",
         training=TrainingConfig(
-            batch=384, epochs=10, learning_rate=5e-5, warmup=0.0, decay=0.9, dropout="all", validation=0.0
+            batch=384, epochs=10, learning_rate=5e-5, warmup=0.0, decay=0.9, clip=0.0, dropout="all", validation=0.0
         ),
     )
 
 
-def fit(documents: Sequence[Document], labels: Vocabulary, config: Config = Config(), steps: Steps = Steps()) -> Tagger:
+def fit(
+    documents: Sequence[Document],
+    labels: Vocabulary,
+    config: Config = Config(),
+    steps: Steps = Steps(),
+    *,
+    loss: Loss | None = None,
+) -> Tagger:
     """Train on the text of documents and labels. steps: the store of the training.
 
-    Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.
+    loss: in place of that of config, a function of anchors (batch, dim), positives (batch, dim) and the groups of the
+    pairs (batch,), which returns a scalar: see `papers.losses`. Raises ConfigError when documents and config do not
+    fit, before anything is loaded; ModelError without encoder.
     """
     from tagwright.papers.losses import in_batch
 
     pairs = rts_pairs(documents, labels, config, seed=config.training.seed)  # 3.2.1, 3.2.2
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
     # A title is paired with the text below it: it stands for a label, which is searched.
-    loss = in_batch(config.temperature, groups=config.groups, roles=("document", "query"))
-    encoder = train_encoder(config, pairs, loss, plan, steps)
+    objective = in_batch(
+        config.temperature, groups=config.groups, roles=("document", "query"), loss=loss or config.loss
+    )
+    encoder = train_encoder(config, pairs, objective, plan, steps)
     return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})  # 3.2.4

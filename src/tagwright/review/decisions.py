@@ -153,6 +153,25 @@ class Decisions:
                     judged[document] = labels
         return judged
 
+    def blind(self) -> dict[str, list[str]]:
+        """Return document -> the labels that reviewers gave it without seeing suggestions, for all reviewed blind.
+
+        A document has none before one of these reviewers has finished it.
+        """
+        found = dict[str, list[str]]()
+        with self._up_to_date() as current:
+            for document, state in current.states.items():
+                if by_reviewer := current.blind(document):
+                    finished = (labels for reviewer, labels in by_reviewer.items() if reviewer in state.done_by)
+                    found[document] = list(dict.fromkeys(label for labels in finished for label in labels))
+        return found
+
+    def can_be_blind(self, document: str, reviewer: str) -> bool:
+        """Whether a reviewer has not seen suggestions of a document, nor anybody who had not given labels before."""
+        with self._up_to_date() as current:
+            seen, blind = {name for name, _ in current.shown(document)}, current.blind(document)
+            return reviewer not in {*seen, *blind} and seen <= blind.keys()
+
     def recall(self) -> Recall | None:
         """Estimate the share of right candidates that are suggested; None if nothing allows an estimate.
 

@@ -13,7 +13,7 @@ from tagwright.errors import ConfigError
 Verdict = Literal["accept", "reject"]
 "A reviewer's judgement of one label of one document."
 
-ReviewerAction = Literal[Verdict, "undo", "skip", "done", "note"]
+ReviewerAction = Literal[Verdict, "undo", "skip", "done", "note", "blind"]
 "What a reviewer can do on the page."
 
 Action = Literal[ReviewerAction, "shown"]
@@ -30,8 +30,9 @@ class Decision:
         Id of the document; name of the reviewer, or of the client that sent the document with its labels.
     action : Action
         "accept" and "reject" are verdicts on a label. "undo" takes back the reviewer's last event on the document.
-        "skip" and "done" are about the document, "note" is a text about it. "shown" records a candidate that the
-        reviewer saw; it cannot be undone.
+        "skip" and "done" are about the document, "note" is a text about it. "blind" says that the reviewer has given
+        the labels of the document and sees suggestions from now on; "shown" records a candidate that the reviewer saw.
+        These two cannot be undone.
     label : str, optional
         Id of the label, for verdicts and "shown" only.
     rank : int, optional
@@ -111,13 +112,13 @@ class CurrentDecisions:
             stack = self._stacks.setdefault(event.document, {}).setdefault(event.reviewer, [])
             if event.action != "undo":
                 stack.append(event)
-            elif stack:
-                stack.pop()
+            elif undoable := [place for place, each in enumerate(stack) if each.action != "blind"]:
+                del stack[undoable[-1]]
             changed.append(event.document)
         for document in dict.fromkeys(changed):
             if document in self.states:
                 self._add_to_totals(self.states[document], -1)
-            self.states[document] = _state(self.events_of(document))
+            self.states[document] = _state(self.events_of(document), self._verdicts_on_suggestions(document))
             self._add_to_totals(self.states[document], 1)
 
     def events_of(self, document: str) -> list[Decision]:
@@ -133,9 +134,33 @@ class CurrentDecisions:
         """Return (reviewer, label) -> the event that last showed the label to the reviewer."""
         return self._shown.get(document, {})
 
+    def blind(self, document: str) -> dict[str, list[str]]:
+        """Return reviewer -> the labels that were given blind and still hold, for reviewers who did so.
+
+        Nobody did where any reviewer saw suggestions from the beginning: the tagger may have learned from that.
+        """
+        stacks = self._stacks.get(document, {})
+        found = {
+            reviewer: list(_accepted_before(stack, [event.action for event in stack].index("blind")))
+            for reviewer, stack in stacks.items()
+            if any(event.action == "blind" for event in stack)
+        }
+        return found if {reviewer for reviewer, _ in self.shown(document)} <= found.keys() else {}
+
     def events(self) -> Iterator[Decision]:
         """Iterate over the current events, document by document."""
         return (event for document in self._stacks for event in self.events_of(document))
+
+    def _verdicts_on_suggestions(self, document: str) -> list[Verdict]:
+        """The verdicts on suggestions, also on those that the reviewer had accepted before seeing them."""
+        blind, shown, found = self.blind(document), self.shown(document), list[Verdict]()
+        for event in self.events_of(document):
+            if event.label is not None and event.action in ("accept", "reject"):
+                named = event.label in blind.get(event.reviewer, ())
+                seen = shown.get((event.reviewer, event.label)) if named else event
+                if seen and seen.rank is not None and seen.drawn_from is None:
+                    found.append(event.action)
+        return found
 
     def _add_to_totals(self, state: DocumentState, sign: Literal[1, -1]) -> None:
         self.done += sign * bool(state.done_by)
@@ -163,12 +188,14 @@ def balance(verdicts: Mapping[str, Verdict]) -> int:
     return sum(1 if verdict == "accept" else -1 for verdict in verdicts.values())
 
 
-def _state(events: Sequence[Decision]) -> DocumentState:
-    on_suggestions = [
-        event.action
-        for event in events
-        if event.label is not None and event.rank is not None and event.drawn_from is None
-    ]
+def _accepted_before(stack: Sequence[Decision], place: int) -> dict[str, None]:
+    """The labels that were accepted before a place in the events of a reviewer, and are still accepted at the end."""
+    last = {event.label: event.action for event in stack if event.label is not None}
+    named = (event.label for event in stack[:place] if event.label is not None)
+    return {label: None for label in named if last[label] == "accept"}
+
+
+def _state(events: Sequence[Decision], on_suggestions: Sequence[Verdict]) -> DocumentState:
     return DocumentState(
         done_by=frozenset(event.reviewer for event in events if event.action == "done"),
         skipped_by=frozenset(event.reviewer for event in events if event.action == "skip"),

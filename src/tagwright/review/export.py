@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
 from tagwright.readers.lines import escape_formula, table_lines
+from tagwright.readers.workbooks import write_workbook
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import Decision, DocumentState
@@ -28,16 +30,38 @@ from tagwright.types import Document, Run
 
 _log = logging.getLogger(__name__)
 
-ExportFormat: TypeAlias = Literal["jsonl", "verdicts", "tsv", "csv"]
+ExportFormat: TypeAlias = Literal["jsonl", "blind", "verdicts", "tsv", "annif", "uris", "csv"]
 "The formats of text; `table` is a workbook's."
 
 
-def labelled_documents(file: ReviewFile) -> Iterator[Document]:
-    """Yield the reviewed documents in order, with their labels.
+class Download(NamedTuple):
+    """A format as the page offers it. title: for people. name: of the file. media: its type."""
+
+    title: str
+    name: str
+    media: str
+
+
+DOWNLOADS: Mapping[str, Download] = {
+    "csv": Download("CSV, a row a document", "reviewed.csv", "text/csv"),
+    "xlsx": Download("Excel", "reviewed.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    "uris": Download("URIs, a line a label", "reviewed-uris.tsv", "text/tab-separated-values"),
+    "tsv": Download("Annif, TSV", "reviewed.tsv", "text/tab-separated-values"),
+    "annif": Download("Annif, JSON lines", "reviewed-annif.jsonl", "application/x-ndjson"),
+    "jsonl": Download("JSON lines, to train on", "reviewed.jsonl", "application/x-ndjson"),
+    "blind": Download("JSON lines, reviewed blind", "reviewed-blind.jsonl", "application/x-ndjson"),
+    "verdicts": Download("All verdicts and notes", "verdicts.jsonl", "application/x-ndjson"),
+}
+"The formats of the page's exports, in its order."
+
+
+def labelled_documents(file: ReviewFile, *, blind: bool = False) -> Iterator[Document]:
+    """Yield the reviewed documents in order, with their labels; blind: those given without seeing suggestions.
 
     Left out are unfinished documents without labels, and decisions on documents whose texts the file does not hold.
     """
-    labels, documents = Decisions(file).labels(), ReviewedDocuments(file)
+    decisions, documents = Decisions(file), ReviewedDocuments(file)
+    labels = {id_: given for id_, given in decisions.blind().items() if given} if blind else decisions.labels()
     for entry in documents.entries():
         if entry.id in labels:
             yield replace(documents[entry.number], labels=tuple(labels[entry.id]))
@@ -48,22 +72,51 @@ def export_lines(
 ) -> Iterator[str]:
     """Return the lines of an export, without line ends.
 
-    jsonl: labelled documents, as `train` and `evaluate` read them. verdicts: each current verdict with reviewer,
-    time, rank, confidence, model and, for a candidate drawn at random, the number to draw from; and the notes. tsv:
-    text and `<id>` of each label, as Annif reads it. csv: id, title, text, labels, with an apostrophe, which our reader
-    removes, before cells that a spreadsheet would compute.
+    jsonl: labelled documents, as `train` and `evaluate` read them. blind: those reviewed blind, with the labels that
+    were given before any suggestion was seen, to evaluate on. verdicts: each current verdict with reviewer, time, rank,
+    confidence, model, whether it was given blind and, for a candidate drawn at random, the number to draw from; and the
+    notes. tsv: text and `<id>` of each label, annif: JSON lines, as Annif reads them. uris: document and label. csv:
+    id, title, text, labels, with an apostrophe, which our reader removes, before cells that a spreadsheet would
+    compute.
 
-    labels: for csv, a vocabulary whose names fill a column label_names beside the ids. columns: for csv, column -> the
-    header to write for it. Raises InputError for a label that the format cannot hold, ConfigError for a column that
-    the csv does not have.
+    labels: a vocabulary whose names fill, of csv, a column label_names beside the ids, and stand in annif. columns: for
+    csv, column -> the header to write for it. Raises InputError for a label that the format cannot hold, ConfigError
+    for a column that the csv does not have.
     """
     if output == "csv":
         return _csv(file, labels, columns or {})
-    return {"jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv}[output](file)
+    if output == "annif":
+        return _annif(file, labels)
+    if output == "blind":
+        return _jsonl(file, blind=True)
+    return {"jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv, "uris": _uris}[output](file)
 
 
-def _jsonl(file: ReviewFile) -> Iterator[str]:
-    return (_json(to_record(document)) for document in labelled_documents(file))
+def exported(file: ReviewFile, output: str, labels: Vocabulary | None = None) -> bytes:
+    """Return an export in any format of `DOWNLOADS`, as the bytes of a file, see `export_lines`."""
+    if output == "xlsx":
+        content = BytesIO()
+        write_workbook(table(file, labels, {}), content, "documents")
+        return content.getvalue()
+    lines = export_lines(file, cast("ExportFormat", output), labels)
+    return "".join(f"{line}\n" for line in lines).encode(errors="replace")
+
+
+def _jsonl(file: ReviewFile, *, blind: bool = False) -> Iterator[str]:
+    return (_json(to_record(document)) for document in labelled_documents(file, blind=blind))
+
+
+def _annif(file: ReviewFile, labels: Vocabulary | None) -> Iterator[str]:
+    names = {label.id: label.name for label in labels or ()}
+    for document in labelled_documents(file):
+        subjects = [{"uri": label, "label": names.get(label, "")} for label in document.labels]
+        yield _json({"document_id": document.id, "text": document.text, "subjects": subjects})
+
+
+def _uris(file: ReviewFile) -> Iterator[str]:
+    for document in labelled_documents(file):
+        for label in document.labels:
+            yield f"{' '.join(document.id.split())}\t{' '.join(label.split())}"
 
 
 def table(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[list[str]]:
@@ -82,9 +135,12 @@ def table(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str
 
 def _verdicts(file: ReviewFile) -> Iterator[str]:
     fields = ("document", "label", "reviewer", "time", "rank", "confidence", "drawn_from", "model")
-    for event in Decisions(file).current():
+    decisions = Decisions(file)
+    named = {(document, label) for document, given in decisions.blind().items() for label in given}
+    for event in decisions.current():
         if event.label is not None:  # among current events, only verdicts have a label
-            yield _json({"verdict": event.action, **{field: getattr(event, field) for field in fields}})
+            content = {field: getattr(event, field) for field in fields}
+            yield _json({"verdict": event.action, **content, "blind": (event.document, event.label) in named})
         elif event.note:
             yield _json({field: getattr(event, field) for field in ("note", "document", "reviewer", "time")})
 
@@ -114,17 +170,19 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
     right or wrong, see `Decisions.judged`; a row without any is learned from as if it had not been reviewed.
 
     Left out are decisions on other documents, on documents with nothing but labels added by search, on other texts of
-    these documents, and on labels that the vocabulary lacks; the log counts the last two. Raises InputError if no
-    decision is left.
+    these documents, and on labels that the vocabulary lacks; the log counts the last two. Nothing is learned from
+    documents that were reviewed blind: they measure a tagger. Raises InputError if no decision is left.
     """
     if not file.is_file():
         raise InputError("no such file", file)
     with closing(ReviewFile.open_existing(file)) as review:
         decisions = Decisions(review)
-        verdicts, examples = decisions.verdicts(), decisions.judged()
+        verdicts, examples, blind = decisions.verdicts(), decisions.judged(), decisions.blind()
         decided = {**dict.fromkeys(examples, 0), **Counter(document for document, _ in verdicts)}
         rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(review))
     right, judged = [set(positions.tolist()) for positions, _ in gold], [set[int]() for _ in documents]
+    for document in blind.keys() & rows.keys():
+        right[rows.pop(document)].clear()
     for document, row in rows.items():
         judged[row] |= {labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index}
     has_any = False

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tagwright import __version__
+from tagwright.core.checked import shown
 from tagwright.data.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, Holder, check_origin
 from tagwright.server.current_request import current
@@ -145,7 +146,7 @@ class AnnifApi:
     async def learn_from_documents(self, request: Request) -> Response:
         """Store documents with their subjects, to learn from.
 
-        The answer lists those that cannot be stored, if there are any.
+        The answer lists those that are left out, if there are any.
         """
         model = self._model(request)
         if not model.learns:
@@ -156,10 +157,14 @@ class AnnifApi:
         holder.check("admin")
         if holder is EVERYBODY:
             check_origin(request)  # otherwise any web page could send documents to the model of its visitors
-        sent = await read_json(request, _to_learn)
+        sent = {
+            number: each if isinstance(each, Problem) else _known(each, model)
+            for number, each in (await read_json(request, _to_learn)).items()
+        }
         if self.store is not None:
             labelled = [each for each in sent.values() if not isinstance(each, Problem)]
-            await self.store(model, labelled, current().who or "client")
+            if labelled:
+                await self.store(model, labelled, current().who or "client")
         if left_out := [{"index": i, "problem": each.detail} for i, each in sent.items() if isinstance(each, Problem)]:
             return JSONResponse({"left_out": left_out})
         return Response(status_code=204, media_type="application/json")
@@ -282,6 +287,14 @@ def _to_learn(content: Any) -> dict[int, dict[str, Any] | Problem]:
         return dict(each)
 
     return read_each(enumerate(content), read)
+
+
+def _known(sent: Mapping[str, Any], model: ServedModel) -> Mapping[str, Any] | Problem:
+    """A document to learn from; a Problem where its vocabulary has none of its subjects, so that nothing is learned."""
+    uris = [subject["uri"] for subject in sent.get("subjects", ())]
+    if uris and not any(uri in model.tagger.vocabulary.index for uri in uris):
+        return bad_request(f"none of its subjects is in the vocabulary (first: {shown(uris[0])})")
+    return sent
 
 
 def _options(model: ServedModel, fields: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:

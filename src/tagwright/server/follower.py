@@ -1,7 +1,6 @@
 """Serve the promoted version of a model: load it while the old one answers, then swap the two."""
 
 import asyncio
-import contextlib
 import logging
 import threading
 from collections.abc import Sequence
@@ -22,27 +21,27 @@ _log = logging.getLogger(__name__)
 class Follower:
     """Looks for promoted versions of models, and serves them.
 
-    models: with a history. labels: the vocabulary to suggest from; None: that of each version. seconds: between two
-    looks; None: look only when `ask` is called.
+    models: those whose versions may change. labels: the vocabulary to suggest from; None: that of each version.
+    seconds: between two looks; None: look only when `ask` is called, within a second.
     """
 
     models: Sequence[ServedModel]
     labels: Vocabulary | None = None
     seconds: float | None = None
-    _asked: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _asked: bool = field(default=False, init=False)
     _checking: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     async def run(self) -> None:
         """Look again and again until cancelled."""
         while True:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._asked.wait(), self.seconds)
-            self._asked.clear()
-            await asyncio.to_thread(self.check)
+            await asyncio.sleep(self.seconds or 1.0)
+            if self._asked or self.seconds is not None:
+                self._asked = False
+                await asyncio.to_thread(self.check)
 
     def ask(self) -> None:
-        """Look soon."""
-        self._asked.set()
+        """Look soon. A handler of signals may call it: it touches nothing of the event loop."""
+        self._asked = True
 
     def check(self) -> None:
         """Serve the versions in use. For one that cannot be loaded, the old one goes on, and the log says why."""
@@ -54,7 +53,8 @@ class Follower:
                     _log.warning("%s goes on answering: %s", model.version, error)
 
     def _follow(self, model: ServedModel) -> None:
-        assert model.history is not None
+        if model.history is None:  # nothing was trained so far
+            return
         place = in_use(model.history)
         if place.name == model.number:
             return

@@ -47,17 +47,19 @@ ID_HEADER = "X-Request-ID"
 
 @contextmanager
 def logged(form: LogFormat) -> Iterator[None]:
-    """Write all messages to stderr, from warnings on; as JSON, also a line for each answered request."""
-    handler, root = logging.StreamHandler(), logging.getLogger()
+    """Write notes and all messages from warnings on to stderr; as JSON, also a line for each answered request."""
+    handler, root, notes = logging.StreamHandler(), logging.getLogger(), logging.getLogger("tagwright")
     handler.setFormatter(_Formatter(form))
     level = _answered.level
     _answered.setLevel(logging.INFO if form == "json" else logging.WARNING)
+    notes.setLevel(logging.INFO)
     logging.captureWarnings(True)
     root.addHandler(handler)
     try:
         yield
     finally:
         root.removeHandler(handler)
+        notes.setLevel(logging.NOTSET)
         logging.captureWarnings(False)
         _answered.setLevel(level)
 

@@ -12,6 +12,7 @@ from tagwright.core.extras import require
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 from tagwright.review import Order
+from tagwright.review.blind import SHARE
 from tagwright.review.recall import RANDOM_SHARE
 
 if TYPE_CHECKING:  # the command line starts without a web server
@@ -54,6 +55,10 @@ class ServerOptions:
     random_share: Annotated[
         float, typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall.")
     ] = RANDOM_SHARE
+    blind_share: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of documents whose suggestions are hidden until labels are given."),
+    ] = SHARE
     workers: Annotated[
         int, typer.Option(min=0, help="Worker processes per model; 0: compute in the server process.")
     ] = 0
@@ -61,8 +66,8 @@ class ServerOptions:
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Save the first model here when reviewers have trained it, and serve it from here the next time. By "
-            "default, it replaces what --model names; what is made of --labels is not kept.",
+            help="The folder of the versions that reviewers train of the first model, served from here the next time. "
+            "By default that of --model if it holds versions, or else FILE-versions beside --reviews.",
         ),
     ] = None
     watch: Annotated[

@@ -323,7 +323,7 @@ def _reading_error(said: str, path: Path, shown: str) -> InputError:
     """The error of the command, under the client's name for the file. said: the end of its standard error."""
     last = said.rpartition("\n")[2]
     if match := re.fullmatch(rf"tagwright: (?:{re.escape(str(path))}(?::(\d+))?: )?(.*)", last):
-        problem = match[2].partition("; name it:")[0]  # an upload has no option to name the format
+        problem = re.sub(r"(?:; |, or )(?:(?!, or )[^;])*--[a-z][^;]*", "", match[2])  # an upload has no options
         return InputError(problem, shown, int(match[1]) if match[1] else None)
     if match := re.match(r"(?:\w+\.)*(\w+(?:Error|Exception))\b", last):
         return InputError(Text("cannot be read (%(reason)s)", reason=match[1]), shown)

@@ -190,6 +190,11 @@ class ServedModel:
         self.workers, self.queue.at_once = workers, workers.count
         self.slots.count = self.slots.each = (1 + workers.count) * self.queue.largest
 
+    def keep_versions(self, history: Path, number: str) -> None:
+        """Say in which folder the versions are from now on, and which of them this one is."""
+        with self._swapping:
+            self.history, self.number = history, number
+
     def swap(self, tagger: Tagger, modified: datetime, **others: Any) -> None:
         """Answer later requests with another tagger. others: fields that change with it, such as `number`.
 

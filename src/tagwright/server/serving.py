@@ -25,6 +25,7 @@ from tagwright.core.display import many
 from tagwright.core.versions import FILE, Versions, in_use, saved_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
+from tagwright.models import Models
 from tagwright.monitoring import Watch
 from tagwright.readers.documents.files import open_sources
 from tagwright.review.decisions import Decisions
@@ -80,27 +81,33 @@ def saved_models(
     return list(served.values())
 
 
-def place_to_save(models: Sequence[str], options: ServerOptions, labels: Path | None) -> Path | None:
-    """Return where the first model is saved after a training: --save-to, or else its own folder; None: nowhere.
+def versions_folder(models: Sequence[str], options: ServerOptions, labels: Path | None) -> Path | None:
+    """Return the folder of the versions that reviewers train: --save-to, that of --model, or one beside --reviews.
 
-    Raises TagwrightError if --save-to names a folder of anything else.
+    None without --reviews. A tagger that 0.9 saved at --save-to stays as it is. Raises TagwrightError if --save-to
+    names a folder of anything else.
     """
+    if options.reviews is None:
+        return None
+    beside = options.reviews.with_name(f"{options.reviews.stem}-versions")
     if options.save_to is not None:
         _check_saving(options.save_to)
-        return options.save_to
-    if not models or labels or options.reviews is None:  # other labels would replace those of the model
-        return None
-    folder = _name_and_folder(models[0])[1]
-    try:
-        _check_saving(folder)
-    except TagwrightError as error:
-        _log.warning("what reviewers train is gone when the server ends, without --save-to DIR: %s", error)
-        return None
-    return folder
+        if not exists(options.save_to, options.save_to / "manifest.json"):
+            return options.save_to
+        _log.warning("%s: holds a tagger, which stays; what reviewers train is saved in %s", options.save_to, beside)
+    elif models and not labels:  # other labels would replace those of the versions
+        folder = _name_and_folder(models[0])[1]
+        try:
+            if Versions(folder).exist:
+                _check_saving(folder)
+                return folder
+        except TagwrightError as error:
+            _log.warning("%s; what reviewers train is saved in %s", error, beside)
+    return beside
 
 
 def _check_saving(folder: Path) -> None:
-    """Raise TagwrightError unless a trained model can be saved in a folder; in one of versions, as a new one."""
+    """Raise TagwrightError unless a version can be saved in a folder; where 0.9 saved a tagger, nothing is."""
     if not Versions(folder).exist:
         check_replaceable(folder, KIND)
         return
@@ -109,18 +116,23 @@ def _check_saving(folder: Path) -> None:
 
 
 def use_trained(model: ServedModel, folder: Path) -> None:
-    """Serve the tagger that an earlier server trained on decisions and saved, if it was trained from this model.
+    """Serve what an earlier server trained on decisions and saved, if it was trained from this model.
 
-    Raises ModelError for a damaged folder.
+    folder: of versions, or where 0.9 saved a tagger. If its version in use comes from another model, this one is added
+    as a version in use. Raises ModelError for a damaged folder.
     """
-    place = in_use(folder)
+    if model.history == folder:
+        return
+    place, models = in_use(folder), Models(folder)
     if not exists(place, place / "manifest.json"):
         return
-    tagger = Tagger.load(place)
-    if tagger.training.get("before", {}) != json.loads(json.dumps(model.tagger.training)):
-        _log.warning("%s: was trained from another model, and is not used; the next training replaces it", folder)
+    tagger, versions = Tagger.load(place), {"history": folder, "number": place.name} if models.exist else {}
+    if json.loads(json.dumps(model.tagger.training)) in (tagger.training, tagger.training.get("before")):
+        model.swap(tagger.with_labels(model.tagger.vocabulary), saved_at(place), **versions)
         return
-    model.swap(tagger.with_labels(model.tagger.vocabulary), saved_at(place))
+    _log.warning("%s: was trained from another model, and is not used", place)
+    if versions and model.history is None:
+        model.keep_versions(folder, models.add(model.tagger, after=place.name).name)
 
 
 def zero_shot_model(tagger: Tagger, *, learns: bool, settings: SuggestOptions) -> ServedModel:
@@ -135,14 +147,14 @@ def serve(
     refit: Refit | None = None,
     labels: Vocabulary | None = None,
     monitor: Path | None = None,
-    saved: str | None = None,
+    versions: Path | None = None,
 ) -> None:
     """Answer requests until interrupted; requests under way are then finished.
 
     models: the suggestions of the first one are reviewed. refit: trains it on decisions; None: nothing does. labels:
-    the vocabulary of the models, if it is not their own. monitor: the log of tagged documents, which is watched. saved:
-    what `tagger_in` returned for `options.save_to` before the models were loaded. Raises ConfigError for a port in use,
-    InputError for documents that cannot be read.
+    the vocabulary of the models, if it is not their own. monitor: the log of tagged documents, which is watched.
+    versions: the folder of what is trained, see `versions_folder`. Raises ConfigError for a port in use, InputError for
+    documents that cannot be read.
     """
     follower = follower_of(models, options, labels)
     for model in models if options.workers else ():
@@ -157,13 +169,13 @@ def serve(
         except ConfigError as error:
             _log.warning("what reviewers decide is stored, and not learned from: %s", error)
             refit = None
-    refitter = Refitter(review, refit, options.save_to, saved) if review and refit else None
+    refitter = Refitter(review, refit, versions) if review and refit and versions else None
 
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], client: str) -> None:
         if review is not None:
             await asyncio.to_thread(store_learnt, review.file, model, documents, client)
             if refitter is not None and model.id == review.model.id:
-                refitter.start()
+                await refitter.start_if_due()
 
     pages = ReviewPages(review, options.access, refitter, follower) if review else None
     audit = Audit(options.audit) if options.audit else None
@@ -185,8 +197,12 @@ def serve(
 
 
 def follower_of(models: Sequence[ServedModel], options: ServerOptions, labels: Vocabulary | None) -> Follower | None:
-    """Return the follower of the models that have versions; None if none has. Raises ConfigError for --watch then."""
-    if followed := [model for model in models if model.history is not None]:
+    """Return the follower of the models that have versions, and of the one that reviewers train; None without any.
+
+    Raises ConfigError for --watch then.
+    """
+    trained = models[:1] if options.reviews else ()
+    if followed := [model for model in models if model.history is not None or model in trained]:
         return Follower(followed, labels, 1.0 if options.watch else None)
     if options.watch:
         raise ConfigError("--watch follows the promotions of `tagwright models FOLDER`; give such a FOLDER as --model")
@@ -197,7 +213,8 @@ def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
     """Return the review, with the documents of --documents; None without --reviews. Raises InputError."""
     if options.reviews is None:
         return None
-    review = Review(model, ReviewFile(options.reviews), options.random_share, options.order)
+    file = ReviewFile(options.reviews)
+    review = Review(model, file, options.random_share, options.order, options.blind_share)
     sources = open_sources(*options.documents) if options.documents else ()
     added = review.documents.add(document for _, documents in sources for _, document in documents)
     if added.changed:

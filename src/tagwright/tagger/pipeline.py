@@ -1,6 +1,6 @@
 """The tagger: retrieve, pool, score, combine, cut."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -383,11 +383,18 @@ class Tagger:
         with replace_folder(folder, KIND, overwrite=overwrite) as target:
             self.write(target)
 
+    def write_as_is(self, folder: Path) -> None:
+        """Write into an existing folder what was made so far: labels that are not encoded yet stay so."""
+        self._write(folder, lambda part: getattr(part, "save_as_is", part.save))
+
     def write(self, folder: Path) -> None:
         """Write into an existing folder, which the caller puts in place atomically.
 
         Files that are there already are logs: they are listed as parts of the tagger, but may change or be removed.
         """
+        self._write(folder, lambda part: part.save)
+
+    def _write(self, folder: Path, save: Callable[[Stage | Combiner], Callable[[Path], None]]) -> None:
         logs = digests(folder)
         content = {
             "retrievers": {name: saved_kind(stage, "stages") for name, stage in self.retrievers.items()},
@@ -402,7 +409,7 @@ class Tagger:
         parts: dict[str, Stage | Combiner] = {**self.stages, "combiner": self.combiner}
         for name, part in parts.items():
             (folder / name).mkdir()
-            part.save(folder / name)
+            save(part)(folder / name)
         save_score_map(self.parents, folder / _PARENTS)
         files = {name: known for name, known in digests(folder).items() if name not in logs}
         write_manifest(folder, KIND, {**content, "files": files, "logs": list(logs)})

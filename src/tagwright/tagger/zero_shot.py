@@ -3,7 +3,7 @@
 Names, words and meaning suggest labels, and all score the candidates of each other.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Annotated, Any, Literal, TypeAlias, cast
@@ -21,7 +21,7 @@ from tagwright.encoders.precision import Precision
 from tagwright.encoders.prompts import check_prompts
 from tagwright.errors import ConfigError
 from tagwright.llm.options import LlmOptions
-from tagwright.readers.labels.languages import frequent_languages, with_names_in
+from tagwright.readers.labels.languages import with_names_in
 from tagwright.registry import find, made_by_name
 from tagwright.stages.by_language import ByLanguage
 from tagwright.stages.dense import Dense, DenseOptions
@@ -200,33 +200,42 @@ def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _st
     return fit(labels, config, documents)
 
 
-def fit_by_language(labels: Vocabulary, config: Config, first: Document) -> Tagger:
+Make: TypeAlias = Callable[[], Tagger]
+"Makes a tagger, which may take a while."
+
+
+def fit_by_language(
+    labels: Vocabulary, config: Config, first: Document, kept: Callable[[str, Make], Tagger] = lambda _, make: make()
+) -> Tagger:
     """A tagger that treats each document in its own language, whatever others are tagged with it; it is not saved.
 
     labels: with their names in all languages. Of names in several, a document is searched for those in its language,
     and for English ones, which texts in any language quote; for all where its language is not clear, or its paragraphs
-    are in several. Where names are
-    too few to tell their language, and nothing says it, the document helps. first: a document to be tagged, for whose
-    language stages are made now; for others they are made when these come. Raises as `fit` does.
+    are in several. Where names are too few to tell their language, and nothing says it, the document helps. first: a
+    document to be tagged, for whose language stages are made now; for others they are made when these come. kept: gets
+    a language, empty for all, and what makes the tagger for it; it may have one already. Raises as `fit` does.
     """
-    languages = frequent_languages(labels)
+    languages = labels.frequent_languages
     several = len(languages) > 1
     if config.language != AUTO or config.llm.model or not (several or depends_on_documents(labels)):
-        return fit(labels, config)
+        return kept("", partial(fit, labels, config))
 
     def language(document: Document) -> str:
         if several:
             return "" if is_mixed(document, languages) else language_of_document(document, languages)
         return spelled(languages_of_names(labels, [document]))
 
-    @cache
-    def made_for(code: str) -> Tagger:
+    def make(code: str) -> Tagger:
         if not several:
             return fit(labels, replace(config, language=code))
         wanted = sorted(
             (each for each in languages if code in (each, "") or each == "en"), key=lambda each: each != code
         )
         return fit(Vocabulary(with_names_in(label, wanted) for label in labels), config)
+
+    @cache
+    def made_for(code: str) -> Tagger:
+        return kept(code, partial(make, code))
 
     def stage(name: str, code: str) -> Retriever:
         return cast("Retriever", made_for(code).stages[name])

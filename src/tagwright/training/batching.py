@@ -1,14 +1,15 @@
-"""Batch the pairs of a source: without validation pairs, prefetched."""
+"""Batch the pairs of a source: without validation pairs, prepared ahead by a thread or by processes."""
 
+import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from tagwright.errors import ConfigError, setting
+from tagwright.errors import ConfigError, TagwrightError, setting
 from tagwright.types import Pair, PairSource
 
 T = TypeVar("T")
@@ -87,6 +88,43 @@ def is_validation(group: int, share: float, seed: int) -> bool:
     """
     # Multiplying by the golden ratio spreads any groups evenly over 64 bits, hashes as well as small numbers.
     return ((group + seed) * 0x9E3779B97F4A7C15) % 2**64 < share * 2**64
+
+
+@contextmanager
+def prepared(make: Callable[[int, int], Iterable[T]], workers: int) -> Iterator[Iterator[T]]:
+    """Yield an iterator over items that `workers` processes prepare ahead, or a thread of this one if they are 0.
+
+    make: called with the number of a worker and how many there are, gives every so many-th item, from its number on.
+    The items and their order do not depend on the number of workers. The processes are forked: what they work with
+    need not be sent to them, and where a system cannot fork, a thread does their work.
+    """
+    if not workers or not hasattr(os, "fork"):
+        with ahead(make(0, 1)) as items:
+            yield items
+        return
+    from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+
+    class Share(IterableDataset[T | TagwrightError]):
+        def __iter__(self) -> Iterator[T | TagwrightError]:
+            os.environ["TOKENIZERS_PARALLELISM"] = "false"  # its threads are not in a forked process
+            worker = get_worker_info()
+            assert worker is not None
+            try:
+                yield from make(worker.id, worker.num_workers)
+            except TagwrightError as error:  # in one line; the loader would put a traceback into it
+                yield error
+
+    unchanged: Callable[[Any], Any] = lambda item: item  # noqa: E731
+    loader = DataLoader(Share(), None, num_workers=workers, collate_fn=unchanged, multiprocessing_context="fork")
+    with closing(_unless_error(loader)) as items:
+        yield items
+
+
+def _unless_error(items: Iterable[T | TagwrightError]) -> Generator[T]:
+    for item in items:
+        if isinstance(item, TagwrightError):
+            raise item
+        yield item
 
 
 @contextmanager

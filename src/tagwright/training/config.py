@@ -50,8 +50,8 @@ class TrainingConfig(Checked):
     "Share of the learning rate that is lost linearly after warm-up: 1 is all, 0 is a constant rate. None: 1."
     weight_decay: NotNegative | None = None
     "AdamW's; biases and the weights of norms have none. 0 is Adam."
-    clip: Positive | None = None
-    "Largest norm of the gradient over all weights; larger ones are clipped."
+    clip: NotNegative | None = None
+    "Largest norm of the gradient over all weights; larger ones are clipped. 0 is no limit. None: mostly 1."
     dropout: Dropout | None = None
     """The texts with dropout in the transformer: "all", as in RTS and MACLR, those of pairs of equal texts ("same"),
     which nothing else distinguishes, or none ("off"). None: "same" for most, as more costs a third of the time."""
@@ -80,7 +80,7 @@ class TrainingPlan(TrainingConfig):
     warmup: PartialShare = 0.1
     decay: Probability = 1.0
     weight_decay: NotNegative = 0.01
-    clip: Positive = 1.0
+    clip: NotNegative = 1.0
     dropout: Dropout = "same"
     validation: PartialShare = 0.02
     evaluations: AtLeastOne = 10

@@ -8,13 +8,15 @@ then the chunks are encoded again, one by one, with a graph to carry these gradi
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tagwright.encoders.tokens import Tokens
-from tagwright.training.trainable_encoder import TrainableEncoder
+from tagwright.training.trainable_encoder import TrainableEncoder, sent
 from tagwright.types import Longs, Mask
 
 if TYPE_CHECKING:
@@ -26,10 +28,10 @@ if TYPE_CHECKING:
 class GradientCache:
     """Encodes the texts of a step and propagates the gradients of a loss to the weights.
 
-    Each process encodes its share of the texts, all have the vectors of all and compute the whole loss, and the
-    gradients of the weights are summed: so the loss is that of a single process. activation_token_budget: tokens of a
-    step, padding included, that are encoded once, keeping their activations, 0.1 MB each in MiniLM; the others are
-    encoded twice. None: 8,192 on a processor, 262,144 on a GPU.
+    Each process encodes its share of the texts, all have the vectors of all and compute the whole loss, and torch's
+    distributed data parallel sums the gradients of the weights: so the loss is that of a single process.
+    activation_token_budget: tokens of a step, padding included, that are encoded once, keeping their activations,
+    0.1 MB each in MiniLM; the others are encoded twice. None: 8,192 on a processor, as many as fit in a GPU.
     """
 
     encoder: TrainableEncoder
@@ -37,41 +39,41 @@ class GradientCache:
     activation_token_budget: int | None = None
     seed: int = 0
 
-    def backward(self, tokens: Tokens, dropout: Mask, step: int, loss: Callable[[torch.Tensor], torch.Tensor]) -> float:
+    def backward(
+        self, tokens: Tokens, dropout: Mask, step: int, loss: Callable[[torch.Tensor], torch.Tensor]
+    ) -> torch.Tensor:
         """The loss of the vectors (texts, dim) of all texts; its gradients are added to those of the weights.
+
+        It stays on the device, so that nothing waits for it.
 
         dropout: (texts,) whether each is encoded with dropout. Weights of the loss itself have the whole gradient on
         each process, as each computes the whole loss.
         """
         import torch
 
-        chunks, room = self._chunks(tokens, dropout), self.activation_token_budget
-        if room is None:
-            room = 262_144 if self.accelerator.device.type == "cuda" else 8192
-        parts = []
-        for rows in chunks:
-            size = int(tokens.lengths[rows].max()) * len(rows)
-            keep = len(chunks) == 1 or size <= room
+        chunks, room, parts = self._chunks(tokens, dropout), self._room, []
+        processes, last = self.accelerator.num_processes, len(chunks) - 1
+        for i, rows in enumerate(chunks):
+            size = self.encoder.size(tokens.lengths[rows])
+            keep = last == 0 or (size <= room and (processes == 1 or i < last))
             room -= size if keep else 0
-            with torch.set_grad_enabled(keep):
+            with torch.set_grad_enabled(keep), self._exchange(last == 0):
                 parts.append(self._embed(tokens, dropout, rows, step))
-        if self.accelerator.num_processes == 1 and all(part.requires_grad for part in parts):
+        if processes == 1 and all(part.requires_grad for part in parts):
             value = loss(self._gather(parts, chunks, len(tokens)))
             torch.autograd.backward(value)
-            return value.item()
+            return value.detach()
         vectors = self._gather([part.detach() for part in parts], chunks, len(tokens)).requires_grad_()
         value = loss(vectors)
         torch.autograd.backward(value)
-        gradients = vectors.grad
-        assert gradients is not None
+        assert vectors.grad is not None
+        gradients = vectors.grad * processes  # of which the processes exchange the mean
         for i, rows in enumerate(chunks):
-            part = parts[i] if parts[i].requires_grad else self._embed(tokens, dropout, rows, step)
-            torch.autograd.backward(part, gradients[torch.from_numpy(rows).to(gradients.device)])
+            with self._exchange(i == last):
+                part = parts[i] if parts[i].requires_grad else self._embed(tokens, dropout, rows, step)
+                torch.autograd.backward(part, gradients[sent(rows, gradients.device)])
             parts[i] = part.detach()
-        for weight in self.encoder.model.parameters():
-            if weight.grad is not None:
-                weight.grad = self._sum(weight.grad)
-        return value.item()
+        return value.detach()
 
     def encode(self, tokens: Tokens) -> torch.Tensor:
         """(texts, dim) vectors of all texts, no graph, no dropout."""
@@ -82,12 +84,25 @@ class GradientCache:
         with torch.no_grad():
             return self._gather([self._embed(tokens, plain, rows, 0) for rows in chunks], chunks, len(tokens))
 
+    @cached_property
+    def _room(self) -> int:
+        return self.encoder.room if self.activation_token_budget is None else self.activation_token_budget
+
     def _chunks(self, tokens: Tokens, dropout: Mask) -> list[Longs]:
-        """This process's share of the texts in chunks: every n-th by length, so that all have equal work."""
-        mine = np.argsort(tokens.lengths, kind="stable")
-        mine = mine[self.accelerator.process_index :: self.accelerator.num_processes]
+        """This process's share of the texts in chunks."""
+        mine = share_of(len(tokens), self.accelerator)
         kinds = [mine[~dropout[mine]], mine[dropout[mine]]]
-        return [rows[chunk] for rows in kinds if len(rows) for chunk in self.encoder.chunks(tokens.lengths[rows])]
+        lengths = [tokens.lengths[rows] for rows in kinds]
+        return [
+            rows[chunk]
+            for rows, own in zip(kinds, lengths, strict=True)
+            if len(rows)
+            for chunk in self.encoder.chunks(own, self._room)
+        ]
+
+    def _exchange(self, wanted: bool) -> AbstractContextManager[object]:
+        """Whether the backward pass of what is encoded inside exchanges gradients: only that of the last chunk does."""
+        return nullcontext() if wanted else self.accelerator.no_sync(self.encoder.forward)
 
     def _embed(self, tokens: Tokens, dropout: Mask, rows: Longs, step: int) -> torch.Tensor:
         import torch
@@ -105,7 +120,7 @@ class GradientCache:
         import torch
 
         vectors = parts[0].new_zeros(texts, parts[0].shape[1])
-        vectors[torch.from_numpy(np.concatenate(chunks)).to(vectors.device)] = torch.cat(parts)
+        vectors[sent(np.concatenate(chunks), vectors.device)] = torch.cat(parts)
         return self._sum(vectors)
 
     def _sum(self, values: torch.Tensor) -> torch.Tensor:
@@ -113,3 +128,8 @@ class GradientCache:
             return values
         total: torch.Tensor = self.accelerator.reduce(values, "sum")
         return total
+
+
+def share_of(texts: int, accelerator: Accelerator) -> Longs:
+    """The texts of a step that this process encodes: every n-th, so that all processes have about equal work."""
+    return np.arange(accelerator.process_index, texts, accelerator.num_processes)

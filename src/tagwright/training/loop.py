@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
+import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -16,15 +19,18 @@ from numpy.typing import NDArray
 from tagwright.core.atomic import replace_file, writing
 from tagwright.core.progress import bar, note, silence
 from tagwright.core.steps import LOG, State, Steps
+from tagwright.core.workers import usable_cores
 from tagwright.encoders.bi_encoder import BiEncoder, EncoderModel
+from tagwright.encoders.device import feed
 from tagwright.encoders.tokens import Tokens
-from tagwright.errors import TagwrightError
-from tagwright.training.batching import Batches, SamplerState, ahead
+from tagwright.errors import ConfigError, TagwrightError
+from tagwright.training.batching import Batches, SamplerState, prepared
+from tagwright.training.callbacks import Row, watching
 from tagwright.training.config import TrainingPlan, lasting_options
-from tagwright.training.gradient_caching import GradientCache
+from tagwright.training.gradient_caching import GradientCache, share_of
 from tagwright.training.objectives import Objective, Text
 from tagwright.training.shared_work import join_processes
-from tagwright.training.trainable_encoder import TrainableEncoder, trainable_encoder
+from tagwright.training.trainable_encoder import TrainableEncoder, sent, trainable_encoder
 from tagwright.types import Floats, Longs, Mask, Pair, PairSource
 
 if TYPE_CHECKING:
@@ -33,14 +39,13 @@ if TYPE_CHECKING:
 
 _Step: TypeAlias = tuple[SamplerState, Longs, list[int], Tokens, Mask]
 """A batch, ready to be encoded: the state of the sampler after it; groups (pairs,), or (pairs, 2) where pairs have two;
-the number of texts in each view; their tokens; (texts,) whether each is encoded with dropout."""
-
-Row: TypeAlias = Mapping[str, float]
-"step (how many are done), epoch, seconds, and either loss, learning_rate and gradient_norm, or validation_loss."
-
+the number of texts in each view; their tokens, none for those of other processes; (texts,) whether each has dropout."""
 
 History: TypeAlias = tuple[Sequence[Row], int, float | None]
 "The logged rows, the steps done when the weights that were kept were reached, and their validation loss."
+
+
+_log = logging.getLogger(__name__)
 
 
 def train(
@@ -67,6 +72,7 @@ def train(
     state = steps.latest(run.config)
     with torch.random.fork_rng(), run.encoder.ready(), silence(not run.accelerator.is_main_process):
         run.resume(state) if state else run.begin()
+        _log.info("training on %s in %s", run.accelerator.device, run.encoder.precision)
         run.accelerator.wait_for_everyone()  # no process writes a state while another still reads it
         if run.step < run.length and not sys.stderr.isatty():  # no bar is shown there
             note(f"training: {run.length - run.step:,} steps{f', logged in {log}' if log else ''}")
@@ -78,6 +84,8 @@ def train(
         if steps.writes:
             steps.keep(run.checkpoint(), run.config)
     run.take_best()
+    for callback in run.callbacks:
+        callback.on_end(run.rows)
     return run.rows, run.best_step, run.best_loss
 
 
@@ -99,8 +107,19 @@ class _Run:
 
         self.encoder, self.objective, self.training, self.log = encoder, objective, training, log
         self.rows: list[Row] = []
+        self.unread: list[torch.Tensor] = []
         self.accelerator = join_processes()
+        self.callbacks = watching() if self.accelerator.is_main_process else ()
         self.encoder.model.to(self.accelerator.device)
+        if self.accelerator.num_processes > 1:
+            if training.batch < self.accelerator.num_processes:
+                raise ConfigError(
+                    f"a batch is {training.batch} pairs, expected at least one for each of "
+                    f"{self.accelerator.num_processes} processes; raise batch or start fewer processes"
+                )
+            self.encoder.forward = self.accelerator.prepare(self.encoder.forward)
+        cores = usable_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        self.workers = max(0, min(feed(self.accelerator.device).workers, cores - 1))
         self.batches = Batches(pairs, training.batch, training.validation, training.seed)
         self.length = training.steps or max(1, round(training.epochs * self.batches.count()))
         self.cache = GradientCache(encoder, self.accelerator, training.activation_token_budget, training.seed)
@@ -128,10 +147,10 @@ class _Run:
 
     def steps_from_here(self) -> Iterator[int]:
         """Do the remaining steps. After each, a checkpoint can be taken when it is yielded."""
-        with bar("training", (self.length - self.step) * self.training.batch) as done:
+        with bar("training (pairs)", (self.length - self.step) * self.training.batch) as done:
             self._redraws()
             while self.step < self.length:
-                with ahead(self._prepared()) as upcoming:
+                with prepared(self._prepared, self.workers) as upcoming:
                     for step in upcoming:
                         self._take(step)
                         done(self.training.batch)
@@ -141,6 +160,8 @@ class _Run:
 
     def checkpoint(self) -> State:
         """The current state: the progress, and what is learnt so far."""
+        if self.unread:
+            self._read_losses()
         tensors: dict[str, torch.Tensor] = {f"weights/{name}": weight for name, weight in self.weights.items()}
         tensors |= {f"best/{name}": weight for name, weight in self.best.items()}
         for name, means in self.optimiser.state.items():
@@ -193,8 +214,10 @@ class _Run:
             self.state = epoch + 1, 0
         return True
 
-    def _prepared(self) -> Iterator[_Step]:
-        for step, (state, batch) in enumerate(self.batches(self.state), self.step):
+    def _prepared(self, worker: int, workers: int) -> Iterator[_Step]:
+        """Every `workers`-th of the steps from here on; each worker draws all pairs, which takes the least time."""
+        drawn = zip(range(self.step, self.length), self.batches(self.state), strict=False)
+        for step, (state, batch) in islice(drawn, worker, None, workers):
             yield self._prepare(state, batch, self.objective.views(batch, step))
 
     def _prepare(self, state: SamplerState, pairs: Sequence[Pair], views: Sequence[Sequence[Text]]) -> _Step:
@@ -209,8 +232,16 @@ class _Run:
         if any(pair.other is not None for pair in pairs):
             others = [pair.group if pair.other is None else pair.other for pair in pairs]
             groups = np.stack([groups, np.array(others, np.int64)], axis=1)
-        tokens, dropout = self.encoder.tokenize(texts), dropout & self.encoder.has_dropout
+        tokens, dropout = self._tokenize_share(texts), dropout & self.encoder.has_dropout
         return state, groups, [len(view) for view in views], tokens, dropout
+
+    def _tokenize_share(self, texts: Sequence[Any]) -> Tokens:
+        """The tokens of this process's share of the texts; the others have none."""
+        mine = share_of(len(texts), self.accelerator)
+        own = self.encoder.tokenize([texts[i] for i in mine.tolist()])
+        starts, lengths = np.zeros((2, len(texts)), np.int64)
+        starts[mine], lengths[mine] = own.starts, own.lengths
+        return Tokens(own.ids, starts, lengths)
 
     def _take(self, step: _Step) -> None:
         """Do a step: the loss and its gradients, the weights, the log, and the validation where it is its turn."""
@@ -218,27 +249,40 @@ class _Run:
 
         state, pair_groups, views, tokens, dropout = step
         rate = self.training.rate(self.step, self.length)
-        groups = _tensor(pair_groups).to(self.accelerator.device)
+        groups = sent(pair_groups, self.accelerator.device)
 
         def loss_of(vectors: torch.Tensor) -> torch.Tensor:
             return self.objective.loss(torch.split(vectors, views), groups)
 
-        loss = self.cache.backward(tokens, dropout, self.step, loss_of)
-        if not math.isfinite(loss):
-            raise TagwrightError(f"the loss of step {self.step + 1} is {loss}; lower learning_rate, now {rate:.2g}")
+        self.unread.append(self.cache.backward(tokens, dropout, self.step, loss_of))
         norm = self.optimiser.step(rate)
         self.step, self.state = self.step + 1, state
         if self.step % self.training.log_every == 0 or self.step == self.length:
-            self._log(loss=loss, learning_rate=rate, gradient_norm=norm.item())
+            self._log(loss=self._read_losses(), learning_rate=rate, gradient_norm=norm.item())
         if self.step % max(1, self.length // self.training.evaluations) == 0 or self.step == self.length:
             self._evaluate()
+
+    def _read_losses(self) -> float:
+        """The loss of the last step. Raises TagwrightError if one that was not read before is not a number.
+
+        Only here does the processor wait for a GPU.
+        """
+        import torch
+
+        losses = torch.stack(self.unread).tolist()
+        for step, loss in enumerate(losses, self.step - len(losses)):
+            if not math.isfinite(loss):
+                rate = self.training.rate(step, self.length)
+                raise TagwrightError(f"the loss of step {step + 1} is {loss}; lower learning_rate, now {rate:.2g}")
+        self.unread.clear()
+        return float(losses[-1])
 
     def _evaluate(self) -> None:
         """Measure the validation pairs, and keep the weights if they are the best so far."""
         import torch
 
         _, pair_groups, views, tokens, _ = self.validation
-        if len(pair_groups) < 2:
+        if len(pair_groups) < max(2, self.accelerator.num_processes):
             return
         groups = _tensor(pair_groups).to(self.accelerator.device)
         with torch.no_grad():
@@ -255,6 +299,8 @@ class _Run:
         if self.log:
             with writing(self.log), self.log.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self.rows[-1]) + "\n")
+        for callback in self.callbacks:
+            callback.on_step(self.rows[-1])
 
     def _go_back(self, *, to: int) -> None:
         """Continue the log on disk after this step; later rows of the interrupted run will be written again."""

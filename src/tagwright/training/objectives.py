@@ -39,7 +39,7 @@ class Objective(Protocol):
     def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:
         """The texts to be encoded for a batch, in groups. The first two groups are anchors and positives.
 
-        Must depend only on the batch and the step: it is called ahead of time, in another thread.
+        Must depend only on the batch and the step: it is called ahead of time, in another thread or process.
         """
         ...
 

@@ -1,5 +1,6 @@
 """AdamW by torch's own fused kernel, without torch's class for it, whose import of a compiler takes two seconds."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 
@@ -13,7 +14,7 @@ class AdamW:
     """AdamW (Loshchilov and Hutter, 2019) with the means and the epsilon of torch's defaults.
 
     weights: by name, each with its learning rate relative to that of a step. decay: the weight decay; biases and
-    weights of norms, which are vectors, have none. clip: the largest norm of the gradient over all weights.
+    weights of norms, which are vectors, have none. clip: the largest norm of the gradient over all weights; 0 for none.
 
     state: of each weight that had a gradient its step, and the means of its gradients (exp_avg) and of their squares
     (exp_avg_sq).
@@ -31,7 +32,7 @@ class AdamW:
 
         rate: the learning rate of weights whose own is 1.
         """
-        norm = torch.nn.utils.clip_grad_norm_(self.weights.values(), self.clip)
+        norm = torch.nn.utils.clip_grad_norm_(self.weights.values(), self.clip or math.inf)
         for (decay, own_rate), names in self._groups.items():
             moved = [name for name in names if self.weights[name].grad is not None]
             weights, states = [self.weights[name] for name in moved], [self._state_of(name) for name in moved]

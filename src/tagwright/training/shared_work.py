@@ -28,10 +28,12 @@ def join_processes() -> Accelerator:
     """Return the accelerator that connects this process to the others, if any, on the device of the encoders."""
     # Import this before there are connections: its functions keep existing ones alive for ever.
     import torch.distributed.nn.functional  # noqa: F401
-    from accelerate import Accelerator
+    from accelerate import Accelerator, DistributedDataParallelKwargs
 
     _leave_in_order()
-    return Accelerator(cpu=best_device().type == "cpu")
+    # A BERT has a pooler that most encoders do not use; no buffer changes.
+    options = DistributedDataParallelKwargs(find_unused_parameters=True, broadcast_buffers=False)
+    return Accelerator(cpu=best_device().type == "cpu", kwargs_handlers=[options])
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -11,21 +12,24 @@ import numpy as np
 from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.bi_encoder import EncoderModel
 from tagwright.encoders.cross_encoder import LONGEST
-from tagwright.encoders.device import best_dtype
+from tagwright.encoders.device import best_device, best_dtype, feed
 from tagwright.encoders.pair_tokenizer import PairTokenizer
 from tagwright.encoders.prompts import NONE, Prompts
 from tagwright.encoders.token_table import TokenTable
 from tagwright.encoders.tokens import TextCache, Tokens, tokenizer_of
 from tagwright.encoders.transformer import SECOND
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, one_line_of
+from tagwright.training import packing
 from tagwright.types import Longs
 
 if TYPE_CHECKING:
     import torch
     from sentence_transformers import CrossEncoder, SentenceTransformer
 
-CHUNK_TOKENS = {"cpu": 4096, "cuda": 65_536}
-"Tokens, padding included, that are encoded together; larger chunks are not faster."
+BYTES = 64
+"Memory of the activations of a token, for each layer and dimension: 0.15 MB in MiniLM, in bfloat16."
+
+_log = logging.getLogger(__name__)
 
 
 def trainable_encoder(model: EncoderModel | CrossEncoder) -> TrainableEncoder:
@@ -43,11 +47,12 @@ def trainable_encoder(model: EncoderModel | CrossEncoder) -> TrainableEncoder:
 class Static:
     """Token embeddings, averaged. All texts of a batch are one chunk: there is no padding and little to keep.
 
-    given: the encoder; model: its module to train. Of a table that is torch's own, without sentence-transformers, which
-    takes ten times as long to load as to train it; its weights have the same name, as checkpoints name them.
+    given: the encoder; model: its module to train; forward: what computes vectors, with several processes a wrapper
+    that exchanges their gradients. Of a table that is torch's own, without sentence-transformers, which takes ten times
+    as long to load as to train it; its weights have the same name, as checkpoints name them.
     """
 
-    has_dropout = False
+    has_dropout, room, precision = False, 0, "float32"
 
     def __init__(self, given: EncoderModel) -> None:
         import torch
@@ -61,6 +66,7 @@ class Static:
             self.prompts, tokenizer = given.prompts, given.tokenizer
         else:
             self.prompts, tokenizer = prompts_of(given), cast("Any", given[0]).tokenizer
+        self.forward: torch.nn.Module = self._bag or self.model
         self._tokenize = TextCache(tokenizer_of(tokenizer))
 
     def write_back(self) -> None:
@@ -72,20 +78,22 @@ class Static:
         """Without special tokens, however many there are."""
         return self._tokenize(texts)
 
-    def chunks(self, lengths: Longs) -> list[Longs]:
+    def chunks(self, lengths: Longs, room: int) -> list[Longs]:  # noqa: ARG002
         """All texts at once."""
         return [np.arange(len(lengths))]
 
+    def size(self, lengths: Longs) -> int:
+        """Tokens: there is no padding."""
+        return int(lengths.sum())
+
     def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
         """(rows, dim); a text without tokens is zero."""
-        import torch
-
         taken, device = tokens.take(rows), next(self.model.parameters()).device
-        ids, offsets = (torch.from_numpy(part).to(device) for part in (taken.ids, taken.starts))
+        ids, offsets = (sent(part, device) for part in (taken.ids, taken.starts))
         if self._bag is not None:
-            vectors: torch.Tensor = self._bag(ids, offsets)
+            vectors: torch.Tensor = self.forward(ids, offsets)
         else:
-            vectors = self.model({"input_ids": ids, "offsets": offsets})["sentence_embedding"]
+            vectors = self.forward({"input_ids": ids, "offsets": offsets})["sentence_embedding"]
         return vectors
 
     @contextmanager
@@ -108,6 +116,7 @@ class Transformer:
 
     def __init__(self, model: SentenceTransformer | CrossEncoder, prompts: Prompts | None = None) -> None:
         self.given, self.model = model, cast("Any", model)
+        self.feed, self.packed, self.forward = feed(best_device()), False, self.model
         self.prompts, self.padding = prompts or prompts_of(model), int(model.tokenizer.pad_token_id or 0)
         if any(self.prompts.by_role.values()) and not self.prompts.pooled:
             raise ConfigError(
@@ -127,44 +136,100 @@ class Transformer:
         )
         return Tokens.of(encoded["input_ids"])
 
-    def chunks(self, lengths: Longs) -> list[Longs]:
-        """Texts of about the same length, so that little is padded: the buckets of a batch."""
-        return chunks(lengths, CHUNK_TOKENS[self.model.device.type])
+    @property
+    def precision(self) -> str:
+        """The number format of its products; sums, losses and weights are in float32."""
+        return str(best_dtype(self.model.device)).removeprefix("torch.")
+
+    @property
+    def room(self) -> int:
+        """Tokens, padding included, whose activations have room in the memory."""
+        import torch
+
+        if self.feed.kept is not None:
+            return self.feed.kept
+        config = self.model.transformers_model.config
+        cuda, device = torch.cuda, self.model.device
+        free = cuda.mem_get_info(device)[0] + cuda.memory_reserved(device) - cuda.memory_allocated(device)
+        return int(0.6 * free / (BYTES * config.num_hidden_layers * config.hidden_size))
+
+    def chunks(self, lengths: Longs, room: int) -> list[Longs]:
+        """Texts of about the same length, so that little is padded: the buckets of a batch. On a card all that fit."""
+        budget = self.feed.chunk or max(room, self.feed.small)
+        if self.packed and self.size(lengths) <= budget:
+            return [np.arange(len(lengths))]
+        return chunks(lengths, budget, self.feed.small, self.feed.padding, packed=self.packed)
+
+    def size(self, lengths: Longs) -> int:
+        """Tokens of these texts as one chunk, with its padding."""
+        padded = int(lengths.max()) * len(lengths)
+        return int(lengths.sum()) if self.packed and padded > self.feed.small else padded
 
     def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
         """(rows, dim) in float32."""
-        import torch
+        taken = tokens.take(rows)
+        padded = int(taken.lengths.max()) * len(rows)
+        return self._vectors(taken, packed=self.packed and padded > self.feed.small)
 
-        device = self.model.device
-        lengths = torch.from_numpy(tokens.lengths[rows])
-        mask = torch.arange(int(lengths.max())) < lengths[:, None]
-        ids = torch.full(mask.shape, self.padding)
-        ids[mask] = torch.from_numpy(tokens.take(rows).ids)
-        features = {"attention_mask": mask.long(), **self.features(ids)}
-        dtype = best_dtype(device)
-        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-            vectors: torch.Tensor = self.model({k: v.to(device) for k, v in features.items()})[self.output]
-        return vectors.float()
-
-    def features(self, ids: torch.Tensor) -> dict[str, torch.Tensor]:
-        """The padded input of the model, from the ids of `tokenize`."""
+    def features(self, ids: Longs) -> dict[str, Any]:
+        """The input of the model, from the ids of `tokenize`."""
         return {"input_ids": ids}
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """On a CPU with plain attention, which trains 1.5 times as fast as SDPA there."""
+        """With packed attention on a card, plain on a processor, where that trains 1.5 times as fast as SDPA."""
         inner: Any = getattr(self.model, "transformers_model", None)
         # The setting is private: if it is missing, the model trains with its own attention.
         before = getattr(getattr(inner, "config", None), "_attn_implementation", None)
         switch = getattr(inner, "set_attn_implementation", None)
-        if self.model.device.type != "cpu" or switch is None or not isinstance(before, str):
+        if switch is None or not isinstance(before, str):
             yield
             return
-        switch("eager")
         try:
+            if not self.feed.packed:
+                switch("eager")
+            elif len(self.model) > 1 and packing.can_pack(self.model):
+                switch(packing.NAME)
+                self.packed = self._packs()
+                switch(packing.NAME if self.packed else before)
             yield
         finally:
+            self.packed = False
             switch(before)
+
+    def _vectors(self, tokens: Tokens, *, packed: bool) -> torch.Tensor:
+        import torch
+
+        if packed:
+            features = packing.features(tokens.lengths, self.model.transformers_model.config)
+            features |= self.features(tokens.ids[None])
+        else:
+            mask = np.arange(int(tokens.lengths.max())) < tokens.lengths[:, None]
+            ids = np.full(mask.shape, self.padding)
+            ids[mask] = tokens.ids
+            features = {"attention_mask": mask.astype(np.int64), **self.features(ids)}
+        device, dtype = self.model.device, best_dtype(self.model.device)
+        given = {name: sent(part, device) if isinstance(part, np.ndarray) else part for name, part in features.items()}
+        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+            vectors: torch.Tensor = self.forward(given)[self.output]
+        return vectors.float()
+
+    def _packs(self) -> bool:
+        """Whether the vectors of two packed texts are those of padded ones, but for rounding: it is tried."""
+        import torch
+
+        texts = Tokens.of([[5, 6, 7, 8, 9], [10, 11, 12]])
+        self.model.eval()
+        try:
+            with torch.no_grad():
+                packed, padded = (self._vectors(texts, packed=packed) for packed in (True, False))
+            off = float((packed - padded).abs().max() / padded.abs().max())
+            problem = "" if off < 0.05 else f"vectors differ by {off:.2g} of the largest number"
+        except (RuntimeError, TypeError, ValueError) as error:
+            problem = one_line_of(error)
+        if problem:
+            _log.warning("texts are padded in training, more slowly: the model cannot read packed ones (%s)", problem)
+        return not problem
 
 
 class Reranker(Transformer):
@@ -184,7 +249,7 @@ class Reranker(Transformer):
         pair_batch = self.pair_tokenizer(distinct, distinct, rows, columns)
         return Tokens.of([pair_batch[i].tolist() for i in range(len(texts))])
 
-    def features(self, ids: torch.Tensor) -> dict[str, torch.Tensor]:
+    def features(self, ids: Longs) -> dict[str, Any]:
         """Ids and types apart, as far as the model has types."""
         parts = {"input_ids": ids % SECOND, "token_type_ids": ids // SECOND}
         return {name: part for name, part in parts.items() if name in self.model.tokenizer.model_input_names}
@@ -194,21 +259,31 @@ TrainableEncoder: TypeAlias = Static | Transformer
 "An encoder in training: `tokenize` is called from another thread than the rest; `ready` sets it up for training."
 
 
-def chunks(lengths: Longs, budget: int) -> list[Longs]:
+def sent(array: Longs, device: torch.device) -> torch.Tensor:
+    """The array on the device, without waiting for it."""
+    import torch
+
+    tensor = torch.from_numpy(np.asarray(array, order="C"))
+    return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
+
+
+def chunks(lengths: Longs, budget: int, small: int = 512, padding: float = 1.1, *, packed: bool = False) -> list[Longs]:
     """Positions of texts in chunks of at most `budget` tokens, padding included, or of one text; long texts first.
 
-    A chunk ends earlier where its padded size would exceed its tokens by a tenth, unless it has fewer than 512 tokens:
-    chunks of very few tokens cost more than their padding. The two longest, padded, are 8 tokens; a third would make it
-    12.
+    A chunk ends earlier where its padded size would exceed `padding` times its tokens, unless it has fewer than `small`
+    tokens: chunks of very few tokens cost more than their padding. packed: there is no padding. The two longest,
+    padded, are 8 tokens; a third would make it 12.
 
     >>> [chunk.tolist() for chunk in chunks(np.array([4, 2, 1, 2]), budget=8)]
     [[0, 1], [3, 2]]
+    >>> [chunk.tolist() for chunk in chunks(np.array([4, 2, 1, 2]), budget=8, packed=True)]
+    [[0, 1, 3], [2]]
     """
     order = np.argsort(-lengths, kind="stable")
     found, start, tokens = [], 0, 0
     for index, length in enumerate(lengths[order].tolist()):
-        padded = int(lengths[order[start]]) * (index - start + 1)
-        if index > start and (padded > budget or (tokens >= 512 and padded > 1.1 * (tokens + length))):
+        size = tokens + length if packed else int(lengths[order[start]]) * (index - start + 1)
+        if index > start and (size > budget or (tokens >= small and size > padding * (tokens + length))):
             found.append(order[start:index])
             start, tokens = index, 0
         tokens += length

@@ -225,7 +225,7 @@ def test_the_vocabulary_is_recognised_by_its_ids(run: Command) -> None:
         call = ("enrich", "in.mrc", "--labels", "own.jsonl", "--run", "run.jsonl", "--output", "out.mrc")
         outcome = run(*call)
         address, code = begin.partition("//")[2], begin.rstrip("/").rpartition("/")[2]
-        told = f"the labels are recognised as {code}, by ids of {address}; --source names another vocabulary"
+        told = f"the labels are recognised as {code}, by ids of {address}; --source names another"
         assert outcome.err == f"tagwright: {told}\n"
         record = next(pymarc.MARCReader(Path("out.mrc").read_bytes()))
         assert record

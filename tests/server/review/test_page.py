@@ -9,13 +9,15 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pymarc
 import pytest
 from starlette.testclient import TestClient
+from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.server.conftest import reviewing, word_tagger
 
 from tagwright.combining.combiner import Contribution
 from tagwright.review.events import Decision
-from tagwright.review.export import export_lines
+from tagwright.review.export import DOWNLOADS, export_lines
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
 from tagwright.server.application import application
@@ -447,3 +449,79 @@ def test_the_page_stays_small_however_long_the_document_is(client: TestClient, r
     answer = client.get("/review/documents/4")
     assert len(answer.content) < 200_000
     assert "more characters are not shown" in answer.text
+
+
+@pytest.fixture
+def blind(tmp_path: Path) -> Iterator[TestClient]:
+    """A client of a review in which every document is reviewed blind."""
+    review = reviewing(tmp_path, *DOCUMENTS)
+    review.blind_share = 1.0
+    with TestClient(application([review.model], pages=ReviewPages(review)), raise_server_exceptions=False) as client:
+        client.app.state.review = review  # type: ignore[attr-defined]
+        yield enter(client)
+
+
+def test_suggestions_of_a_blind_document_are_hidden_until_labels_are_given(blind: TestClient) -> None:
+    review: Review = blind.app.state.review  # type: ignore[attr-defined]
+    address = "/review/documents/1"
+    html = blind.get(address).text
+    assert "Give your own labels first" in html
+    assert [
+        tag for tag, given in Page(html).elements if tag == "mark" or "row" in (given.get("class") or "").split()
+    ] == []
+    assert "its name in the text" not in html
+    assert "Orchards" in blind.get(f"{address}?q=orch").text  # labels are found by search
+    assert review.decisions.shown("d1") == {}
+    assert decide(blind, 1, action="accept", label="http://x.org/tax") == 303
+    html = blind.get(address).text
+    assert "added by you" in html
+    assert "its name in the text" not in html
+    assert decide(blind, 1, action="blind") == 303
+    html = blind.get(address).text
+    assert "Give your own labels first" not in html
+    assert "its name in the text" in html
+    assert decide(blind, 1, action="done") == 303
+    assert review.decisions.blind() == {"d1": ["http://x.org/tax"]}
+    decide(blind, 1, action="undo")
+    assert "its name in the text" in blind.get(address).text  # what was seen is not hidden again
+
+
+def test_a_document_whose_suggestions_were_seen_is_not_reviewed_blind_later(client: TestClient, review: Review) -> None:
+    enter(client).get("/review/documents/1")
+    review.blind_share = 1.0
+    for name in ("Ann", "Ben"):
+        assert "its name in the text" in enter(client, name).get("/review/documents/1").text
+    assert "Give your own labels first" in client.get("/review/documents/2").text
+
+
+def test_exports_are_sent_as_files(client: TestClient) -> None:
+    enter(client).get("/review/documents/1")
+    assert "/review/export" not in client.get("/review/overview").text  # nothing is reviewed
+    decide(client, 1, action="accept", label="http://x.org/bee")
+    page = client.get("/review/overview").text
+    for wanted, download in DOWNLOADS.items():
+        assert f"/review/export?format={wanted}" in page
+        answer = client.get(f"/review/export?format={wanted}")
+        assert answer.headers["content-disposition"] == f'attachment; filename="{download.name}"'
+        assert bool(answer.content) == (wanted != "blind")
+    assert client.get("/review/export?format=csv").text.splitlines()[0] == "id,title,text,labels,label_names"
+    assert client.get("/review/export?format=zip").status_code == 404
+
+
+def test_marc_records_come_back_with_the_accepted_subjects(client: TestClient, review: Review) -> None:
+    records = utf8(marc_record([("001", "m1"), ("245", ("00", "aHoney bees"))]))
+    review.documents.add([Document("m1", "Honey bees")])
+    enter(client).get("/review/documents/4")
+    decide(client, 4, action="accept", label="http://x.org/bee")
+    form = {"csrf": csrf(client), "source": "zoo", "agency": "DE-101"}
+    answer = client.post("/review/enrich", data=form, files={"records": ("in.mrc", records)})
+    assert answer.headers["content-disposition"] == 'attachment; filename="enriched.mrc"'
+    (record,) = pymarc.MARCReader(answer.content)
+    assert record is not None
+    (subject,), (origin,) = record.get_fields("650"), record.get_fields("883")
+    assert (subject["a"], subject["0"], subject["2"]) == ("Bees", "http://x.org/bee", "zoo")
+    assert (origin.indicator1, origin["q"]) == ("1", "DE-101")
+    wrong = client.post("/review/enrich", data=form, files={"records": ("in.txt", b"Bees")})
+    assert "is of the format text, expected MARC records" in wrong.text
+    assert "in.txt: is of the format" in wrong.text
+    assert "/tmp" not in wrong.text

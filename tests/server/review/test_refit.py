@@ -21,12 +21,14 @@ from tagwright.errors import ConfigError
 from tagwright.models import Models
 from tagwright.papers import svm
 from tagwright.review.events import Decision
-from tagwright.server.review.refit import Refit, Refitter, refit_combiner, without_reviews
+from tagwright.server.review.refit import Refit, Refitter, Trained, refit_combiner, without_reviews
 from tagwright.server.review.review import Review, TrainingData
 from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document, Label, Run
+
+BEE = "http://x.org/bee"
 
 pytestmark = pytest.mark.usefixtures("quick_auto")
 
@@ -49,7 +51,7 @@ def reviewed(tmp_path: Path) -> Review:
 def run(
     review: Review, refit: Refit, use: Callable[[Refitter], Awaitable[None]], folder: Path | None = None
 ) -> Refitter:
-    refitter = Refitter(review, refit, folder)
+    refitter = Refitter(review, refit, folder or review.file.path.parent / "versions")
 
     async def main() -> None:
         await review.model.queue.start()
@@ -65,58 +67,9 @@ def said(refitter: Refitter) -> str:
     return " ".join(refitter.outcome)
 
 
-def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(review: Review) -> None:
-    seen: list[tuple[list[str], list[list[str]]]] = []
-    asked, go = threading.Event(), threading.Event()
-
-    def refit(tagger: Tagger, labelled: TrainingData) -> Tagger:
-        seen.append(([document.id for document in labelled.documents], labelled.labels))
-        asked.set()
-        go.wait(600)
-        return replace(tagger.restrict(["o"]), training={"combined": {"nDCG@5": {"before": 0.25, "after": 0.5}}})
-
-    async def use(refitter: Refitter) -> None:
-        version = review.model.version
-        assert refitter.start()
-        await asyncio.to_thread(asked.wait, 600)
-        assert not refitter.start()  # one at a time
-        text = "Honey bees and orchards"
-        (found,) = await review.model.suggest([text], SuggestOptions(k=5))
-        assert {each.id for each in found} == {"http://x.org/bee", "o"}
-        requests = [asyncio.create_task(review.model.suggest([text], SuggestOptions(k=5))) for _ in range(20)]
-        go.set()
-        assert all(found for (found,) in await asyncio.gather(*requests))
-        await refitter.finish()
-        (found,) = await review.model.suggest([text], SuggestOptions(k=5))
-        assert [each.id for each in found] == ["o"]
-        assert review.model.version != version
-
-    refitter = run(review, refit, use)
-    assert seen == [(["d1", "d2", "d3"], [["o"], [], []])]
-    assert re.match(r"Trained on 1 documents at .* UTC; it is in use, and gone when the server ends\. ", said(refitter))
-    assert said(refitter).endswith("reviewed documents: 25.0 without the decisions, 50.0 with them.")
-
-
-def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
-    bases: list[Tagger] = []
-
-    def refit(tagger: Tagger, *_: object) -> Tagger:
-        bases.append(tagger)
-        return replace(tagger.restrict(["o"]), training={"combined": {"nDCG@5": {"before": 0.25, "after": 0.5}}})
-
-    async def use(refitter: Refitter) -> None:
-        for _ in range(2):
-            refitter.start()
-            assert refitter.outcome == ()  # that of the training before is gone
-            await refitter.finish()
-
-    run(review, refit, use)
-    assert bases[0] is bases[1]
-
-
 def better(tagger: Tagger, *_: object) -> Tagger:
     measured = {"nDCG@5": {"before": 0.25, "after": 0.5}, "reviews": 1}
-    return replace(tagger.restrict(["o"]), training={"before": tagger.training, "combined": measured})
+    return replace(tagger.restrict([BEE]), training={"before": tagger.training, "combined": measured})
 
 
 async def once(refitter: Refitter) -> None:
@@ -124,46 +77,127 @@ async def once(refitter: Refitter) -> None:
     await refitter.finish()
 
 
-def test_what_is_better_becomes_a_version_in_use_where_the_model_has_versions(tmp_path: Path) -> None:
-    models = Models(tmp_path / "bees")
-    models.add(word_tagger())
-    review = reviewed(tmp_path)
-    (review.model,) = saved_models([str(models.folder)])
-    refitter = run(review, better, once, models.folder)
-    assert "it is in use, and saved as version 0002 of bees" in said(refitter)
-    assert models.current.name == "0002"
-    assert review.model.version == "bees 0002"
-    assert models.current.record["trainings"][0]["combined"]["nDCG@5"] == {"before": 0.25, "after": 0.5}
-    models.add(word_tagger())
-    models.promote(3)
-    refitter = run(review, better, once, models.folder)
-    assert said(refitter).startswith("Another version was promoted meanwhile, so nothing is changed")
-    assert (len(models), models.current.name) == (3, "0003")
+def blindly(review: Review, label: str, count: int) -> None:
+    """Documents about bees and orchards, of which a reviewer has given this label without seeing suggestions."""
+    documents = [Document(f"b{place}", f"Honey bees and orchards {place}") for place in range(count)]
+    review.documents.add(documents)
+    for each in documents:
+        event: dict[str, Any] = {"document": each.id, "reviewer": "Ann"}
+        review.decisions.add_all([
+            Decision(action="accept", label=label, **event), Decision(action="blind", **event),
+            Decision(action="shown", label="o", rank=1, **event), Decision(action="done", **event),
+        ])  # fmt: skip
 
 
-@pytest.mark.parametrize("when", ["before", "during"])
-def test_a_model_that_was_saved_since_the_server_read_it_is_not_replaced(
-    review: Review, tmp_path: Path, when: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder, before = tmp_path / "bees", review.model.tagger
-    before.save(folder)
-    newer = before.restrict(["http://x.org/bee"])
+def test_it_learns_from_what_was_decided_and_from_no_document_that_was_reviewed_blind(review: Review) -> None:
+    seen: list[TrainingData] = []
+    blindly(review, "http://x.org/tax", 1)
 
-    def meanwhile(tagger: Tagger, *_: object) -> Tagger:
-        if when == "during":
-            newer.save(folder, overwrite=True)
+    def refit(tagger: Tagger, labelled: TrainingData) -> Tagger:
+        seen.append(labelled)
+        return better(tagger)
+
+    refitter = run(review, refit, once)
+    assert [document.id for document in seen[0].documents] == ["d1", "d2", "d3", "b0"]
+    assert seen[0].labels == [["o"], [], [], []]
+    assert seen[0].blind == [[], [], [], ["http://x.org/tax"]]
+    assert re.match(r"Version 0002 of versions: trained on 1 documents, 20..-..-.. ..:.. UTC\. Too few", said(refitter))
+
+
+def test_with_few_blind_documents_the_version_waits_and_the_page_says_that_they_are_too_few(review: Review) -> None:
+    blindly(review, BEE, 19)
+    before = review.model.tagger
+    refitter = run(review, better, once)
+    assert "Too few decisions to say whether it is better: 19 documents reviewed blind, of 20." in said(refitter)
+    assert said(refitter).endswith("nDCG@5 is 25.0 without and 50.0 with the decisions.")
+    assert review.model.tagger is before
+    assert (review.model.number, Models(refitter.folder).current.name, len(Models(refitter.folder))) == (
+        "0001",
+        "0001",
+        2,
+    )
+
+
+def test_what_is_clearly_better_on_blind_documents_is_used_without_dropping_a_request(review: Review) -> None:
+    """The tagger suggests Bees, which is right, after Orchards: nDCG@5 is 1 / log2(3) = 63.1, and then 100."""
+    blindly(review, BEE, 20)
+    asked, go = threading.Event(), threading.Event()
+
+    def refit(tagger: Tagger, _: TrainingData) -> Tagger:
+        asked.set()
+        go.wait(600)
         return better(tagger)
 
     async def use(refitter: Refitter) -> None:
-        if when == "before":
-            newer.save(folder, overwrite=True)
-        await once(refitter)
+        assert refitter.start()
+        await asyncio.to_thread(asked.wait, 600)
+        assert not refitter.start()  # one at a time
+        text = "Honey bees and orchards"
+        requests = [asyncio.create_task(review.model.suggest([text], SuggestOptions(k=5))) for _ in range(20)]
+        go.set()
+        assert all(found for (found,) in await asyncio.gather(*requests))
+        await refitter.finish()
+        (found,) = await review.model.suggest([text], SuggestOptions(k=5))
+        assert [each.id for each in found] == [BEE]
 
-    refitter = run(review, meanwhile, use, folder)
-    assert said(refitter).startswith("Another model was saved meanwhile, so nothing is changed: load it and train")
-    assert "bees: another process has saved a tagger there meanwhile, which is not replaced" in caplog.text
-    assert [label.id for label in Tagger.load(folder).vocabulary] == ["http://x.org/bee"]
+    refitter = run(review, refit, use)
+    assert review.model.version == "bees 0002"
+    figures = "On 20 documents reviewed blind, nDCG@5 is 100.0, and 63.1 with version 0001: +36.9 points, "
+    assert f"{figures}with a 95% interval from +36.9 to +36.9. A clear gain." in said(refitter)
+
+
+@pytest.mark.parametrize(("label", "verdict"), [("http://x.org/tax", "No clear gain."), ("o", "Clearly worse.")])
+def test_what_is_not_clearly_better_waits(review: Review, label: str, verdict: str) -> None:
+    """Neither tagger suggests Tax law for these documents; the one that knows Bees only misses Orchards."""
+    blindly(review, label, 20)
+    before = review.model.tagger
+    refitter = run(review, better, once)
+    assert verdict in said(refitter)
     assert review.model.tagger is before
+    models = Models(refitter.folder)
+    assert (models.current.name, [each.name for each in models]) == ("0001", ["0001", "0002"])
+
+
+def test_the_outcome_is_kept_with_the_version_and_shown_by_the_next_server(review: Review) -> None:
+    blindly(review, BEE, 20)
+    said_before = said(run(review, better, once))
+    again = Refitter(review, better, review.file.path.parent / "versions")
+    assert said(again) == said_before
+    assert again.last is not None
+    assert again.last.blind["difference"] == {"value": pytest.approx(0.369, abs=1e-3),
+                                              "low": pytest.approx(0.369, abs=1e-3),
+                                              "high": pytest.approx(0.369, abs=1e-3)}  # fmt: skip
+    version = Models(again.folder)[2]
+    assert "on 20 documents reviewed blind, which it has not learned from: nDCG@5 100.0, 63.1 with ver" in version.card
+    assert Trained.of(Models(again.folder)[1]) is None
+
+
+def test_the_folder_that_is_served_stays_and_is_the_first_version(review: Review, tmp_path: Path) -> None:
+    review.model.tagger.save(tmp_path / "bees")
+    blindly(review, BEE, 20)
+    files = {path: path.read_bytes() for path in (tmp_path / "bees").rglob("*") if path.is_file()}
+    run(review, better, once)
+    assert {path: path.read_bytes() for path in (tmp_path / "bees").rglob("*") if path.is_file()} == files
+    models = Models(tmp_path / "versions")
+    assert [len(each.load().vocabulary) for each in models] == [3, 1]
+    models.rollback()
+    assert len(models.current.load().vocabulary) == 3
+
+
+def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
+    bases: list[Tagger] = []
+    blindly(review, BEE, 20)
+
+    def refit(tagger: Tagger, *_: object) -> Tagger:
+        bases.append(tagger)
+        return better(tagger)
+
+    async def use(refitter: Refitter) -> None:
+        for _ in range(2):
+            await once(refitter)
+
+    run(review, refit, use)
+    assert bases[0] is bases[1]
 
 
 def test_a_version_that_is_promoted_while_the_trained_one_is_saved_stays_in_use(
@@ -173,54 +207,40 @@ def test_a_version_that_is_promoted_while_the_trained_one_is_saved_stays_in_use(
     models.add(word_tagger())
     models.add(word_tagger())
     review = reviewed(tmp_path)
+    blindly(review, BEE, 20)
     (review.model,) = saved_models([str(models.folder)])
     add = Models.add
 
     def late(self: Models, *given: Any, **options: Any) -> Any:
-        self.promote(2)
+        if len(self) == 2:
+            self.promote(2)
         return add(self, *given, **options)
 
     monkeypatch.setattr(Models, "add", late)
     refitter = run(review, better, once, models.folder)
-    assert said(refitter).startswith("Another version was promoted meanwhile, so nothing is changed")
-    assert (len(models), models.current.name, review.model.number) == (2, "0002", "0001")
+    assert "A clear gain." in said(refitter)
+    assert (len(models), models.current.name, review.model.number) == (3, "0002", "0001")
 
 
-def test_one_training_after_the_other_replaces_what_the_first_has_saved(review: Review, tmp_path: Path) -> None:
-    folder = tmp_path / "bees"
-    review.model.tagger.save(folder)
-
-    async def twice(refitter: Refitter) -> None:
-        await once(refitter)
-        assert "saved as bees" in said(refitter)
-        await once(refitter)
-
-    assert "it is in use, and saved as bees." in said(run(review, better, twice, folder))
-    (model,) = saved_models([str(folder)])
-    assert [label.id for label in model.tagger.vocabulary] == ["o"]
-
-
-def test_what_is_no_better_on_documents_that_it_has_not_seen_changes_nothing(review: Review, tmp_path: Path) -> None:
-    before, folder = review.model.tagger, tmp_path / "bees"
-    before.save(folder)
-
-    def refit(tagger: Tagger, *_: object) -> Tagger:
-        return replace(tagger.restrict(["o"]), training={"combined": {"nDCG@5": {"before": 0.5, "after": 0.5}}})
-
-    refitter = run(review, refit, once, folder)
-    assert "without a gain: the model stays as it is" in said(refitter)
-    assert review.model.tagger is before
-    assert len(Tagger.load(folder).vocabulary) == 3
-
-
-def test_where_it_cannot_be_saved_it_is_used_and_that_is_said(review: Review, tmp_path: Path) -> None:
+def test_where_it_cannot_be_saved_that_is_said_and_nothing_changes(review: Review, tmp_path: Path) -> None:
     folder = tmp_path / "other"
     folder.mkdir()
     (folder / "mine.txt").write_text("mine")
+    before = review.model.tagger
     refitter = run(review, better, once, folder)
-    assert "not saved, so gone when the server ends" in said(refitter)
+    assert re.match(r"The model was not trained: .*holds mine\.txt, expected versions", said(refitter))
     assert [file.name for file in folder.iterdir()] == ["mine.txt"]
-    assert len(review.model.tagger.vocabulary) == 1
+    assert review.model.tagger is before
+
+
+def test_what_clients_send_is_trained_on_when_it_is_enough(review: Review) -> None:
+    async def use(refitter: Refitter) -> None:
+        assert not await refitter.start_if_due()  # 2 documents are reviewed
+        clients = (Decision(document=f"c{place}", reviewer="Koha", action="done") for place in range(48))
+        review.decisions.add_all(clients)
+        assert await refitter.start_if_due()
+
+    run(review, better, use)
 
 
 def test_what_was_learned_on_top_of_a_learned_combiner_is_explained_by_stages() -> None:
@@ -249,19 +269,21 @@ class Killed(Tagger):
         os.kill(os.getpid(), signal.SIGKILL)
 
 folder = Path(sys.argv[1])
-tagger = better(Tagger.load(folder))
+from tagwright.models import Models
+tagger = better(Models(folder).current.load())
 killed = Killed(tagger.vocabulary, tagger.retrievers, tagger.rerankers, tagger.pool, tagger.combiner, tagger.training)
-refit.Refitter(reviewed(Path(sys.argv[2])), lambda *_: killed, folder)._save(killed, None, {})
+review = reviewed(Path(sys.argv[2]))
+refit.Refitter(review, lambda *_: killed, folder)._train(review.training_data())
 """
 
 
-def test_a_kill_while_it_is_saved_leaves_the_old_model_whole(tmp_path: Path) -> None:
-    word_tagger().save(tmp_path / "bees")
+def test_a_kill_while_it_is_saved_leaves_the_version_in_use(tmp_path: Path) -> None:
+    Models(tmp_path / "bees").add(word_tagger())
     command = [sys.executable, "-c", KILLED, str(tmp_path / "bees"), str(tmp_path)]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    assert len(Tagger.load(tmp_path / "bees", verify=True).vocabulary) == 3
-    Tagger.load(tmp_path / "bees").restrict(["o"]).save(tmp_path / "bees", overwrite=True)  # and can be replaced
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["bees"]
+    models = Models(tmp_path / "bees")
+    assert len(Tagger.load(models.current.folder, verify=True).vocabulary) == 3
+    assert models.add(models.current.load().restrict(["o"])).name > "0001"  # and there is room for the next
 
 
 def test_it_begins_again_with_the_model_before_any_review(tmp_path: Path) -> None:
@@ -302,7 +324,9 @@ def lesson() -> tuple[Tagger, TrainingData]:
     right = [Label(f"r{place}", (f"{noun} zebra",)) for place, noun in enumerate(nouns)]
     tagger = word_tagger().with_labels([*wrong, *right])
     documents = [Document(str(place), noun, f"The {noun}.") for place, noun in enumerate(nouns)]
-    return tagger, TrainingData(documents, [[label.id] for label in right], [set()] * len(documents))
+    return tagger, TrainingData(
+        documents, [[label.id] for label in right], [set()] * len(documents), [[]] * len(documents)
+    )
 
 
 def test_the_combiner_learns_which_stage_is_right() -> None:
@@ -311,7 +335,7 @@ def test_the_combiner_learns_which_stage_is_right() -> None:
     measured = found.training["combined"]["nDCG@5"]
     assert measured["after"] > measured["before"]
     with pytest.raises(ConfigError, match="2 documents with labels"):
-        refit_combiner(tagger, TrainingData(labelled.documents[:2], [["r0"], []], [set(), set()]))
+        refit_combiner(tagger, TrainingData(labelled.documents[:2], [["r0"], []], [set(), set()], [[], []]))
 
 
 def every_kind() -> list[Tagger]:

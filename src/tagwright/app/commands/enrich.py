@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tagwright.app.arguments import Cut, Named, Quiet
-from tagwright.core.checked import shown
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tagwright.catalogues.subjects import NewSubject, OfRow
     from tagwright.data.corpus import Corpus
     from tagwright.data.vocabulary import Vocabulary
-    from tagwright.review.export import Outcome
     from tagwright.tagger.acceptance import SuggestOptions
     from tagwright.types import Run
-
-_log = logging.getLogger(__name__)
 
 
 def enrich(
@@ -59,12 +50,11 @@ def enrich(
 
     Subjects that an earlier copy added are replaced, those of cataloguers stay.
     """
+    from tagwright.api.enriching import enrich as enriched_copy
     from tagwright.app import inputs
-    from tagwright.catalogues.copies import check, read_records, write_copy
-    from tagwright.catalogues.subjects import Provenance, of_run, recognised, suggested_by
+    from tagwright.catalogues.copies import check, read_records
+    from tagwright.catalogues.subjects import of_run
     from tagwright.core.display import many
-    from tagwright.core.progress import note
-    from tagwright.review.export import outcomes
     from tagwright.tagger import batches
     from tagwright.tagger.acceptance import SuggestOptions
     from tagwright.types import Run
@@ -83,21 +73,15 @@ def enrich(
     else:
         vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
     names = inputs.with_asked_names(chosen, vocabulary)
-    if not source:
-        source, address = recognised(names.ids)
-        if source:
-            note(f"the labels are recognised as {source}, by ids of {address}; --source names another vocabulary")
-    provenance = Provenance(source=source, agency=agency, date=datetime.now(UTC).strftime("%Y%m%d"))
-    decided = outcomes(corpus, reviews) if reviews else {}
-    of_row: OfRow = lambda _: None  # noqa: E731
+    found: Run | None = None
     if run:
-        of_row = of_run(_of_file(run, corpus, vocabulary, options), names)
+        found = _of_file(run, corpus, vocabulary, options)
     elif tagger:
-        of_row = of_run(Run.concat([tagger.best(batch, options) for batch in batches(corpus)]), names)
-    if reviews:
-        _say_unknown(decided, names)
-        of_row = partial(_reviewed, decided, names, of_row)
-    enriched, added, replaced = write_copy(records, output, suggested_by(of_row, corpus.ids, places), provenance)
+        found = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
+    suggestions = {} if found is None else {"suggestions": of_run(found, names)}
+    enriched, added, replaced = enriched_copy(
+        records, output, names, source=source, agency=agency, reviews=reviews, read=(corpus, places), **suggestions
+    )
     taken_out = f", {replaced:,} of an earlier copy taken out" if replaced else ""
     print(f"{many(added, 'subject')} added to {many(enriched, 'record')}{taken_out}: {output}")
 
@@ -109,27 +93,3 @@ def _of_file(run: Path, corpus: Corpus, vocabulary: Vocabulary, options: Suggest
 
     own = vocabulary.own(corpus) if options.exclude_self else None
     return cut(vocabulary, read_run(run, corpus.ids, vocabulary.index), options, own)
-
-
-def _reviewed(
-    decided: Mapping[int, Outcome], names: Vocabulary, others: OfRow, row: int
-) -> Sequence[NewSubject] | None:
-    """The accepted subjects of a document, then those suggestions on which nothing is decided."""
-    from tagwright.catalogues.subjects import NewSubject
-
-    if (outcome := decided.get(row)) is None:
-        return others(row)
-    accepted = [
-        NewSubject.of(names[names.index[label]], assigned="1" if suggested else "2", date=date)
-        for label, (suggested, date) in outcome.accepted.items()
-        if label in names.index
-    ]
-    return [*accepted, *(each for each in others(row) or () if each.id not in outcome.settled)]
-
-
-def _say_unknown(decided: Mapping[int, Outcome], names: Vocabulary) -> None:
-    """Log how many accepted labels the vocabulary lacks."""
-    labels = [label for outcome in decided.values() for label in outcome.accepted]
-    if unknown := [label for label in labels if label not in names.index]:
-        problem = "%d of %d accepted labels are left out: the vocabulary lacks them (first: %s)"
-        _log.warning(problem, len(unknown), len(labels), shown(unknown[0]))

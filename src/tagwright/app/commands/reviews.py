@@ -41,12 +41,13 @@ def reviews(
         typer.Option(metavar="COPY", help="Copy all of the review to this file, also while a server has it open."),
     ] = None,
     output: Annotated[
-        Literal["jsonl", "verdicts", "tsv", "csv", "xlsx", "text"] | None,
+        Literal["jsonl", "blind", "verdicts", "tsv", "annif", "uris", "csv", "xlsx", "text"] | None,
         typer.Option(
             "--format",
-            help="Of --export; jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; tsv: for "
-            "Annif; csv: a row a document, with names beside the ids by --labels or --model, and other headers by "
-            "--columns; xlsx: the same as an Excel workbook, > FILE.xlsx. Of --sample; text: ids; jsonl: with titles.",
+            help="Of --export; jsonl: labelled documents, for train and evaluate; blind: those reviewed blind, for "
+            "evaluate; verdicts: JSON, one a line; tsv, annif: for Annif; uris: a line a label; csv: a row a document, "
+            "with names beside the ids by --labels or --model, and other headers by --columns; xlsx: the same as an "
+            "Excel workbook, > FILE.xlsx. Of --sample; text: ids; jsonl: with titles.",
             show_default="jsonl; text",
         ),
     ] = None,
@@ -102,7 +103,8 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Chosen) -
     from tagwright.readers.workbooks import write_workbook
     from tagwright.review.export import export_lines, table
 
-    if wanted not in ("csv", "xlsx") and (reading.columns or chosen.labels or chosen.model):
+    named, tables = ("csv", "xlsx", "annif"), ("csv", "xlsx")
+    if (wanted not in named and (chosen.labels or chosen.model)) or (wanted not in tables and reading.columns):
         raise ConfigError("names (--labels, --model) and headers (--columns) are those of an export as csv or xlsx")
     names = inputs.vocabulary(chosen) if chosen.labels or chosen.model else None
     columns = parse_columns(reading.columns)

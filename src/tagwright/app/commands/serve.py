@@ -1,6 +1,5 @@
 """The command `serve`: suggestions over HTTP, for clients of Annif and others."""
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -32,7 +31,7 @@ def serve(
     from tagwright.data.vocabulary import to_vocabulary
     from tagwright.server import serving
     from tagwright.server.logs import logged
-    from tagwright.server.review.refit import refit_combiner, tagger_in
+    from tagwright.server.review.refit import refit_combiner
     from tagwright.tagger.acceptance import SuggestOptions
     from tagwright.types import Document
 
@@ -40,8 +39,7 @@ def serve(
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     defaults = SuggestOptions(**vars(conditions), **vars(arranged))
     with logged(options.log_format):
-        place = serving.place_to_save(model, options, labels)
-        there = tagger_in(place)  # before it is loaded: what is saved there later is not replaced
+        versions = serving.versions_folder(model, options, labels)
         vocabulary = to_vocabulary(labels, language) if model and labels else None
         if model:
             models = serving.saved_models(model, learns=options.learn, labels=vocabulary, settings=defaults)
@@ -50,7 +48,7 @@ def serve(
             is_saved = options.reviews is not None or options.workers
             made = inputs.tagger(Chosen(labels, language, settings=settings), [] if is_saved else [Document("")])
             models = [serving.zero_shot_model(made, learns=options.learn, settings=defaults)]
-        if options.save_to is not None:
-            serving.use_trained(models[0], options.save_to)
-        options = replace(options, save_to=place)
-        serving.serve(models, options, refit_combiner, vocabulary, monitor, there)
+        for folder in dict.fromkeys((options.save_to, versions)):
+            if folder is not None:
+                serving.use_trained(models[0], folder)
+        serving.serve(models, options, refit_combiner, vocabulary, monitor, versions)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tagwright.data.corpus import Corpus
     from tagwright.tagger import Suggestion, Tagger
     from tagwright.tagger.acceptance import SuggestOptions
+    from tagwright.tagger.prepared import Prepared
     from tagwright.types import Document
 
 
@@ -52,7 +53,8 @@ def suggest(
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
     options = SuggestOptions(**vars(cut))
     documents, ahead = tee(inputs.documents_to_tag(docs, reading))
-    tagger = inputs.tagger(chosen, ahead)
+    kept: list[Prepared] = []
+    tagger = inputs.tagger(chosen, ahead, kept)
     del ahead  # it would keep all documents
     if path:
         suggested = explained_by_neighbours(tagger, Corpus.of(documents), options, path)
@@ -64,9 +66,12 @@ def suggest(
     names = inputs.names_for(chosen, tagger.vocabulary, asked)
     if output == "xlsx":
         write_workbook(suggested, sys.stdout.buffer, names, paths=paths, names_in=asked)
-        return
-    for line in suggestion_lines(suggested, tagger, output, names, paths=paths, names_in=asked):
-        print(line)
+    else:
+        for line in suggestion_lines(suggested, tagger, output, names, paths=paths, names_in=asked):
+            print(line)
+    sys.stdout.flush()
+    for prepared in kept:
+        prepared.keep()
 
 
 def explained_by_neighbours(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import Docs, Json, LabelFile, Language, Model, Offline, Quiet, Reading, Unknown
+from tagwright.app.arguments import Docs, Json, LabelFile, Language, Model, Offline, Quiet, Reading, Unknown, Verbose
 from tagwright.core.display import escaped
 from tagwright.errors import ConfigError
 
@@ -83,6 +83,7 @@ def train(
     as_json: Json = False,
     _offline: Offline = False,
     _quiet: Quiet = False,
+    _verbose: Verbose = False,
 ) -> None:
     """Train a method and save its tagger.
 

@@ -57,6 +57,8 @@ def read_records(path: Path | str) -> Iterator[tuple[int, Label]]:
         if "id" not in record and "uid" in record:
             given = {"id": position, "name": record.get("title"), "description": record.get("content")}
             record = given | {key: record[key] for key in record.keys() - {"uid", "title", "content"}}
+        elif "id" not in record and "combined_text" in record:  # of MICoL and FuTex
+            record = {"id": record.get("label"), "names": record.get("name"), "description": record.get("definition")}
         else:
             record = _renamed(record)
         yield line, _label(record, place)

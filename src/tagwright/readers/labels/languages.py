@@ -130,17 +130,17 @@ def with_names_in(label: Label, languages: Iterable[str]) -> Label:
     return in_languages(label, languages) if by_its_language else label
 
 
-def frequent_languages(labels: Iterable[Label]) -> list[str]:
+def frequent_languages(names: Iterable[Sequence[tuple[str, str]]], size: int) -> list[str]:
     """The languages in which at least a fifth of the labels have a name, the most frequent first.
 
-    >>> bees = Label("1", ("Bees",), languages=(("en-gb", "Bees"), ("sv", "Bin")))
-    >>> frequent_languages([bees, Label("2", ("Taxes",), languages=(("en", "Taxes"),))])
+    names: of each label with names in known languages, code and name. size: the number of all labels.
+
+    >>> frequent_languages([(("en-gb", "Bees"), ("sv", "Bin")), (("en", "Taxes"),)], 2)
     ['en', 'sv']
     """
-    codes = [{main(code) for code, _ in label.languages} for label in labels]
-    counts = Counter(code for tags in codes for code in tags)
+    counts = Counter(code for tagged in names for code in {main(tag) for tag, _ in tagged})
     order = sorted(counts, key=lambda code: (-counts[code], code))
-    return [code for code in order if counts[code] >= SHARE * len(codes)]
+    return [code for code in order if counts[code] >= SHARE * size]
 
 
 def main(tag: str) -> str:
@@ -152,12 +152,11 @@ def main(tag: str) -> str:
     return tag.partition("-")[0]
 
 
-def say_chosen(labels: Sequence[Label], path: Path | str, wanted: str | None) -> None:
+def say_chosen(labels: Iterable[Label], frequent: Sequence[str], path: Path | str, wanted: str | None) -> None:
     """Tell once which names are searched, where a file has names in several languages and none was asked for.
 
-    A language counts if at least a fifth of the labels have a name in it.
+    frequent: the languages that count, as `frequent_languages` finds them.
     """
-    frequent = frequent_languages(labels)
     if len(frequent) < 2 or _is_named(wanted):
         return
     several = [label for label in labels if len({main(code) for code, _ in label.languages}) > 1]

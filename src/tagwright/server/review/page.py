@@ -4,6 +4,7 @@ Every form has a token of its session. Templates escape all texts.
 """
 
 import asyncio
+import re
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -11,8 +12,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tagwright.errors import ConfigError, InputError
+from tagwright.api.enriching import enrich
+from tagwright.core.atomic import scratch_folder
+from tagwright.core.versions import Versions
+from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.models import Models
 from tagwright.review.events import Decision, ReviewerAction
+from tagwright.review.export import DOWNLOADS, exported
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
 from tagwright.server.access import OPEN, Access, Session, check_origin
@@ -58,6 +64,8 @@ class ReviewPages:
             Route("/review/upload", page(self.upload), methods=["POST"]),
             Route("/review/refit", page(self.refit, "admin"), methods=["POST"]),
             Route("/review/follow", page(self.follow, "admin"), methods=["POST"]),
+            Route("/review/export", page(self.export), methods=["GET"]),
+            Route("/review/enrich", page(self.enrich), methods=["POST"]),
             Route(f"{number}/labels", page(self.labels), methods=["GET"]),
             Route(number, page(self.document), methods=["GET"]),
             Route(number, page(self.decide), methods=["POST"]),
@@ -113,8 +121,10 @@ class ReviewPages:
         return await self._page(
             request, "overview.html", session, entries=entries[:500], more=max(0, len(entries) - 500),
             done={id_ for id_, state in states.items() if state.done_by}, refitter=self.refitter,
-            version=review.model.version, follows=self.follower is not None,
-            statistics=statistics, depth=DEPTH, here="/review/overview", message=message, problem=problem,
+            **await asyncio.to_thread(self._trained), version=review.model.version,
+            follows=self.follower is not None and review.model.history is not None,
+            statistics=statistics, depth=DEPTH, downloads=DOWNLOADS,
+            here="/review/overview", message=message, problem=problem,
         )  # fmt: skip
 
     async def differences(self, request: Request, session: Session) -> Response:
@@ -144,6 +154,47 @@ class ReviewPages:
             message += "; " + known % {"count": number(f"{len(changed):,}"), "first": changed[0]}
         return await self.overview(request, session, message, "; ".join(problems))
 
+    async def export(self, request: Request, session: Session) -> Response:
+        """Send the reviewed documents as a file, in the format that the address names."""
+        if (wanted := request.query_params.get("format", "csv")) not in DOWNLOADS:
+            raise Problem(404, _("There is no such format"))
+        try:
+            content = await asyncio.to_thread(exported, self.review.file, wanted, self.review.model.tagger.vocabulary)
+        except InputError as error:
+            return await self.overview(request, session, problem=translated_error(error))
+        _title, name, media = DOWNLOADS[wanted]
+        return Response(content, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+    async def enrich(self, request: Request, session: Session) -> Response:
+        """Send back an uploaded file of records with the accepted subjects."""
+        form = await self._checked_form(request, session)
+        records, codes = form.get("records"), (text_of(form, "source").strip(), text_of(form, "agency").strip())
+        if not isinstance(records, Upload):
+            raise bad_request(_("The form has no file of records"))
+        try:
+            async with request.app.state.uploads.taken():
+                content = await asyncio.to_thread(self._enriched, records, *codes)
+        except StorageError:
+            raise
+        except TagwrightError as error:
+            problem = translated_error(error) if isinstance(error, InputError) else str(error)
+            return await self.overview(request, session, problem=problem)
+        kind = "application/xml" if content.lstrip()[:1] == b"<" else "application/marc"
+        name = "enriched.xml" if kind == "application/xml" else "enriched.mrc"
+        return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+    def _enriched(self, records: Upload, source: str, agency: str) -> bytes:
+        with scratch_folder() as folder:
+            ending = match[0] if (match := re.search(r"(?:\.\w{1,8}){0,2}$", records.name, re.ASCII)) else ""
+            path, copy = folder / f"records{ending}", folder / "enriched"
+            path.write_bytes(records.content)
+            names = self.review.model.tagger.vocabulary
+            try:
+                enrich(path, copy, names, source=source, agency=agency, reviews=self.review.file.path)
+            except InputError as error:
+                raise InputError(error.problem, clean(records.name), error.line) from None
+            return copy.read_bytes()
+
     async def refit(self, request: Request, session: Session) -> Response:
         """Start to train the model on the decisions."""
         await self._checked_form(request, session)
@@ -153,12 +204,28 @@ class ReviewPages:
         return RedirectResponse("/review/overview", 303)
 
     async def follow(self, request: Request, session: Session) -> Response:
-        """Serve the version that was promoted last."""
-        await self._checked_form(request, session)
+        """Serve the version that was promoted last, or promote the one that is named, and serve that."""
+        form, history = await self._checked_form(request, session), self.review.model.history
         if self.follower is None:
             raise Problem(403, _("This server's model has no versions"))
+        if history is not None and (version := text_of(form, "version")):
+            try:
+                await asyncio.to_thread(Models(history).promote, version)
+            except TagwrightError as error:
+                raise bad_request(str(error)) from None
         await asyncio.to_thread(self.follower.check)
         return RedirectResponse("/review/overview", 303)
+
+    def _trained(self) -> dict[str, Any]:
+        """What the overview says of the last training, and the version to change to: the trained one, or from it."""
+        if self.refitter is None:
+            return {}
+        found = {"outcome": self.refitter.outcome, "other": "", "new": False}
+        if last := self.refitter.last:
+            used = Versions(self.refitter.folder).used
+            is_new = used[-1:] != [last.version]
+            found |= {"other": last.version if is_new else "".join(used[-2:-1]), "new": is_new}
+        return found
 
     async def _search(self, query: str) -> list[Row]:
         return await asyncio.to_thread(self.review.search, query) if query else []

@@ -1,26 +1,33 @@
-"""Train the served model on the decisions of reviewers, replace it between two requests, and save it.
+"""Train the served model on the decisions of reviewers: each training makes a version, and none replaces another.
 
 A training learns how far to trust each stage of the tagger. The stages themselves stay as they are, since a tagger does
 not hold the documents that they were trained on. Every training begins with the tagger as it was before any review.
+
+The new version is compared with the one in use on the documents that were reviewed blind, which it has not learned
+from. It is in use at once if it is clearly better; if not, it waits in its folder until somebody puts it in use.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from tagwright.api.job import Job
 from tagwright.auto import Config
-from tagwright.core.atomic import ChangedError, replace_folder, saved_version
-from tagwright.core.versions import in_use
+from tagwright.core.atomic import ChangedError
+from tagwright.core.versions import Versions
 from tagwright.errors import TagwrightError
-from tagwright.models import Models
+from tagwright.models import Models, Version
+from tagwright.models.record import BLIND
+from tagwright.review.blind import FEWEST, measured_gain
 from tagwright.server.languages import Text
+from tagwright.server.review.queue import BATCH_SIZE
 from tagwright.server.review.review import Review, TrainingData
-from tagwright.tagger import KIND, Tagger
+from tagwright.server.served_model import ServedModel
+from tagwright.tagger import Tagger
 from tagwright.types import Run
 
 _log = logging.getLogger(__name__)
@@ -34,12 +41,65 @@ REVIEWS = "reviews"
 "The entry of a training record with the number of reviewed documents that a combiner was learned from."
 
 
-def tagger_in(folder: Path | None) -> str:
-    """Return what identifies the tagger in a folder: the version in use or a digest of its files; "" for none."""
-    if folder is None:
-        return ""
-    models = Models(folder)
-    return models.current.name if models.exist else saved_version(folder)
+class Trained(NamedTuple):
+    """A version that was trained on decisions, as its record says.
+
+    version: its number. date: when it was added, as YYYY-MM-DD HH:MM UTC. reviews: reviewed documents that it learned
+    from. before, after: nDCG@5 without and with them, cross-validated. blind: how many "documents" were reviewed blind
+    and, of enough, nDCG@5 of the version "besides" ("before") and of this one ("after"), and the "difference" with its
+    interval ("value", "low", "high"); from 0 to 1, as before and after are.
+    """
+
+    version: str
+    date: str
+    reviews: int
+    before: float
+    after: float
+    blind: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, version: Version) -> Self | None:
+        """Read the record of a version; None for one that was trained otherwise, or whose record cannot be read."""
+        try:
+            record = version.record
+            combined = record["trainings"][0]["combined"]
+            date, blind = datetime.fromisoformat(record["added"]), combined[BLIND]
+            before, after = (combined["nDCG@5"][name] for name in ("before", "after"))
+            return cls(version.name, f"{date:%Y-%m-%d %H:%M} UTC", blind["reviews"], before, after, blind)
+        except (TagwrightError, LookupError, TypeError, ValueError):
+            return None
+
+    def sentences(self, folder: str) -> tuple[Text, ...]:
+        """What was trained, how good it is, and what flatters. folder: the name of that of the versions."""
+        form = "Version %(version)s of %(folder)s: trained on %(count)s documents, %(date)s."
+        made = Text(form, version=self.version, folder=folder, count=f"{self.reviews:,}", date=self.date)
+        form = (
+            "Accepted suggestions flatter: cross-validated on the documents that it was trained on, nDCG@5 is "
+            "%(before)s without and %(after)s with the decisions."
+        )
+        flattered = Text(form, before=_percent(self.before), after=_percent(self.after))
+        return (made, *self._measured(), flattered)
+
+    def _measured(self) -> tuple[Text, ...]:
+        count = f"{self.blind['documents']:,}"
+        if not (difference := self.blind.get("difference")):
+            form = "Too few decisions to say whether it is better: %(count)s documents reviewed blind, of %(fewest)s."
+            return (Text(form, count=count, fewest=FEWEST),)
+        form = (
+            "On %(count)s documents reviewed blind, nDCG@5 is %(after)s, and %(before)s with version %(besides)s: "
+            "%(difference)s points, with a 95%% interval from %(low)s to %(high)s."
+        )
+        values = {name: f"{100 * difference[part]:+.1f}" for name, part in
+                  (("difference", "value"), ("low", "low"), ("high", "high"))}  # fmt: skip
+        scores = {name: _percent(self.blind[name]) for name in ("before", "after")}
+        measured = Text(form, count=count, besides=self.blind["besides"], **scores, **values)
+        if difference["low"] > 0:
+            return measured, Text("A clear gain.")
+        return measured, Text("Clearly worse.") if difference["high"] < 0 else Text("No clear gain.")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
 
 
 def refit_combiner(tagger: Tagger, data: TrainingData) -> Tagger:
@@ -73,38 +133,52 @@ def without_reviews(tagger: Tagger) -> Tagger:
 class Refitter:
     """Train in the background, one training at a time, always from the tagger as it was before any review.
 
-    folder: where the trained tagger is saved, in place of the one that is there; None: it is in use until the server
-    ends. saved: what the folder held when the server read it, see `tagger_in`; nothing else is replaced. None: what it
-    holds now. outcome: the result of the last training, a text for each sentence.
+    folder: that of the versions; it is made at the first training, and then begins with the served tagger. problem: why
+    the last training made no version.
     """
 
     review: Review
     refit: Refit
-    folder: Path | None = None
-    saved: str | None = None
-    outcome: tuple[Text, ...] = ()
+    folder: Path
+    problem: Text | None = None
     _base: Tagger = field(init=False)
     "The served tagger without reviews: where the next training begins."
     _served: Tagger | None = field(default=None, init=False)
     "The served tagger that `_base` was made of, or that the last training made of it."
     _task: asyncio.Task[None] | None = field(default=None, init=False)
 
-    def __post_init__(self) -> None:
-        if self.saved is None:
-            self.saved = tagger_in(self.folder)
-
     @property
     def is_running(self) -> bool:
         """Whether a training is under way."""
         return self._task is not None and not self._task.done()
 
+    @property
+    def last(self) -> Trained | None:
+        """The newest version that was trained on decisions, by this server or an earlier one."""
+        newest_first = reversed(list(Models(self.folder)))
+        return next((found for version in newest_first if (found := Trained.of(version))), None)
+
+    @property
+    def outcome(self) -> tuple[Text, ...]:
+        """What the page says of the last training, a text for each sentence."""
+        if self.problem:
+            return (self.problem,)
+        last = None if self.is_running else self.last
+        return last.sentences(self.folder.name) if last else ()
+
     def start(self) -> bool:
         """Begin a training; False if one is under way."""
         if self.is_running:
             return False
-        self.outcome = ()
+        self.problem = None
         self._task = asyncio.get_running_loop().create_task(self._run())
         return True
+
+    async def start_if_due(self) -> bool:
+        """Begin a training if clients have sent enough: a version for each document would fill the disk."""
+        last = await asyncio.to_thread(lambda: self.last)
+        known = len(await asyncio.to_thread(self.review.decisions.labels))
+        return known >= BATCH_SIZE + (last.reviews + last.blind["documents"] if last else 0) and self.start()
 
     async def finish(self) -> None:
         """Wait for the training that is under way."""
@@ -114,72 +188,46 @@ class Refitter:
     async def _run(self) -> None:
         try:
             data = await asyncio.to_thread(self.review.training_data)
-            self.outcome = await asyncio.to_thread(self._train, data)
+            await asyncio.to_thread(self._train, data)
         except TagwrightError as error:
-            self.outcome = (Text("The model was not trained: %(reason)s", reason=error),)
+            _log.warning("the decisions make no version: %s", error)
+            self.problem = Text("The model was not trained: %(reason)s", reason=error)
         except Exception:
             _log.exception("the training on decisions failed")
-            self.outcome = (Text("The model was not trained: internal error; see the server's log."),)
+            self.problem = Text("The model was not trained: internal error; see the server's log.")
 
-    def _train(self, data: TrainingData) -> tuple[Text, Text]:
-        """Train; use and save the result if it is better on documents that it has not seen. Return what was done."""
-        model = self.review.model.snapshot()
-        if model.tagger is not self._served:  # the first training, or another version was promoted
+    def _train(self, data: TrainingData) -> None:
+        """Make a version, and use it if it is clearly better on the documents that were reviewed blind."""
+        model, models = self.review.model.snapshot(), Models(self.folder)
+        if model.tagger is not self._served:  # the first training, or another version was put in use
             self._served, self._base = model.tagger, without_reviews(model.tagger)
-        trained, now = self.refit(self._base, data), datetime.now(UTC)
-        measured = trained.training["combined"]["nDCG@5"]
-        when = {"count": f"{sum(map(bool, data.labels)):,}", "time": f"{now:%H:%M}"}
-        form = "nDCG@5, cross-validated on reviewed documents: %(before)s without the decisions, %(after)s with them."
-        figures = Text(form, **{name: f"{100 * measured[name]:.1f}" for name in ("before", "after")})
-        if measured["after"] <= measured["before"]:
-            form = "Trained on %(count)s documents at %(time)s UTC, without a gain: the model stays as it is."
-            return Text(form, **when), figures
-        # A folder of versions may also be the one that is served: then the new version replaces the one that answers.
-        is_own_history = self.folder is not None and self.folder == model.history
-        try:
-            if model.history is not None and in_use(model.history).name != model.number:
-                raise ChangedError(f"{model.history}: another version than {model.number} was promoted meanwhile")
-            outcome, number = self._save(trained, model.number if is_own_history else self.saved, when)
-        except ChangedError as error:
-            _log.warning("the trained model is neither saved nor used: %s", error)
-            if self.folder and Models(self.folder).exist:
-                form = "Another version was promoted meanwhile, so nothing is changed: load it and train again."
+        trained = self.refit(self._base, data)
+        if model.history == self.folder:
+            number = model.number
+        else:  # the way back
+            number = models.add(model.tagger, after="".join(Versions(self.folder).used[-1:])).name
+            self.review.model.keep_versions(self.folder, number)
+        blind = {"reviews": sum(map(bool, data.labels)), **self._measured(trained, model, data, number)}
+        combined = {**trained.training["combined"], BLIND: blind}
+        trained = replace(trained, training={**trained.training, "combined": combined})
+        if blind.get("difference", {"low": 0})["low"] > 0:
+            try:
+                added = models.add(trained, after=number)
+            except ChangedError as error:
+                _log.warning("the trained version waits: %s", error)
             else:
-                form = "Another model was saved meanwhile, so nothing is changed: load it and train again."
-            return Text(form), figures
-        self.review.model.swap(trained, now, **({"number": number} if is_own_history else {}))
-        self._served = trained
-        return outcome, figures
+                self._served = trained
+                self.review.model.swap(trained, datetime.now(UTC), number=added.name, history=self.folder)
+                return
+        models.add(trained)
 
-    def _save(self, tagger: Tagger, saved: str | None, when: dict[str, str]) -> tuple[Text, str]:
-        """Save the tagger if there is a folder for it, as a new version in use if that has versions.
-
-        Return what became of it, and the number of the version or "". saved: what is replaced; ChangedError is raised
-        where the folder holds anything else. when: number of documents that it was trained on, and the time.
-        """
-        if self.folder is None:
-            form = "Trained on %(count)s documents at %(time)s UTC; it is in use, and gone when the server ends."
-            return Text(form, **when), ""
-        try:
-            if (models := Models(self.folder)).exist:
-                self.saved = models.add(tagger, after=saved or "").name
-                form = (
-                    "Trained on %(count)s documents at %(time)s UTC; it is in use, and saved as version %(version)s of "
-                    "%(name)s."
-                )
-                return Text(form, **when, version=self.saved, name=self.folder.name), self.saved
-            with replace_folder(self.folder, KIND, read=saved) as target:
-                tagger.write(target)
-                written = saved_version(target)
-            self.saved = written  # only now is it there
-        except ChangedError:
-            raise
-        except TagwrightError as error:
-            _log.warning("the trained model is not saved: %s", error)
-            form = (
-                "Trained on %(count)s documents at %(time)s UTC; it is in use, and not saved, so gone when the server "
-                "ends (%(reason)s)."
-            )
-            return Text(form, **when, reason=error), ""
-        form = "Trained on %(count)s documents at %(time)s UTC; it is in use, and saved as %(name)s."
-        return Text(form, **when, name=self.folder.name), ""
+    def _measured(self, trained: Tagger, model: ServedModel, data: TrainingData, number: str) -> Mapping[str, Any]:
+        """Compare with the version in use on the documents that were reviewed blind, see `Trained`."""
+        index = model.tagger.vocabulary.index
+        rows = [row for row, ids in enumerate(data.blind) if any(id_ in index for id_ in ids)]
+        if len(rows) < FEWEST:
+            return {"documents": len(rows)}
+        documents, labels = [data.documents[row] for row in rows], [data.blind[row] for row in rows]
+        gain = measured_gain(trained, model.tagger, documents, labels)
+        scores = {"after": gain.a, "before": gain.b, "difference": gain.difference.to_json()}
+        return {"documents": len(rows), "besides": number, **scores}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tagwright.review import Order
+from tagwright.review.blind import drawn_blind
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry, ReviewedDocuments
 from tagwright.review.events import Decision, Verdict
@@ -38,7 +39,8 @@ class Sheet(NamedTuple):
 
     text: its text with the evidence marked, and the number of characters left out. rows: the candidates, then labels
     that the reviewer added. marked: rank of the suggestion whose evidence is marked first. model: its name for people.
-    note, done, can_undo: of this reviewer. others: other reviewers who have finished the document.
+    note, done, can_undo: of this reviewer. others: other reviewers who have finished the document. blind: whether the
+    suggestions are hidden until the reviewer has given labels.
     """
 
     number: int
@@ -51,18 +53,21 @@ class Sheet(NamedTuple):
     done: bool
     can_undo: bool
     others: tuple[str, ...]
+    blind: bool
 
 
 class TrainingData(NamedTuple):
     """Documents to train on, with label ids for each.
 
     labels: the right labels; none without decisions. judged: the labels that are examples, see `Decisions.judged`;
-    empty if all labels are known, or none.
+    empty if all labels are known, or none. blind: the labels of documents that were reviewed blind, which have none in
+    `labels`: they measure what was trained.
     """
 
     documents: list[Document]
     labels: list[list[str]]
     judged: list[set[str]]
+    blind: list[list[str]]
 
 
 @dataclass
@@ -70,13 +75,15 @@ class Review:
     """A review of the documents in a file, with the suggestions of one model.
 
     random_share: share of the documents with one candidate drawn at random from below the suggestions. order: of the
-    documents. Raises ConfigError for an order by uncertainty with a model that estimates no confidence.
+    documents. blind_share: of those that are reviewed blind. Raises ConfigError for an order by uncertainty with a
+    model that estimates no confidence.
     """
 
     model: ServedModel
     file: ReviewFile
     random_share: float = RANDOM_SHARE
     order: Order = "given"
+    blind_share: float = 0.0
     decisions: Decisions = field(init=False)
     documents: ReviewedDocuments = field(init=False)
     _candidates: OrderedDict[tuple[int, str], list[Candidate]] = field(default_factory=OrderedDict, init=False)
@@ -109,12 +116,16 @@ class Review:
     async def sheet(self, number: int, reviewer: str, marked: int | None = None) -> Sheet:
         """Return a document with its suggestions and this reviewer's verdicts, and store that they were shown.
 
+        A document that is reviewed blind has none before the reviewer's own labels are given.
+
         number: see `Entry`. marked: rank of the suggestion whose evidence is marked; None: the first one without a
         verdict. Raises KeyError for an unknown document, Busy if the model has too many requests.
         """
         document, model = self.documents[number], self.model.for_request()
         self._opened[number] = reviewer, time.monotonic()
-        candidates = await self._suggest(model, number, document)
+        drawn = drawn_blind(document.id, self.blind_share)
+        is_blind = drawn and await asyncio.to_thread(self.decisions.can_be_blind, document.id, reviewer)
+        candidates = [] if is_blind else await self._suggest(model, number, document)
         await current().record([document], [[candidate.suggestion for candidate in candidates]])  # in the audit log
         shown = [
             Decision(document=document.id, reviewer=reviewer, action="shown", label=suggestion.id, rank=rank,
@@ -137,6 +148,7 @@ class Review:
             done=any(event.action == "done" for event in own),
             can_undo=bool(own),
             others=tuple(sorted({event.reviewer for event in events if event.action == "done"} - {reviewer})),
+            blind=is_blind,
         )
 
     def search(self, query: str) -> list[Row]:
@@ -176,12 +188,14 @@ class Review:
 
     def training_data(self) -> TrainingData:
         """Return all documents with their labels so far; those of which nothing is known have no labels."""
-        labels, judged = self.decisions.labels(), self.decisions.judged()
+        labels, blind = self.decisions.labels(), self.decisions.blind()
+        judged = {id_: known for id_, known in self.decisions.judged().items() if id_ not in blind}
         documents = [self.documents[entry.number] for entry in self.documents.entries()]
         return TrainingData(
             documents,
             labels=[labels.get(document.id, []) if document.id in judged else [] for document in documents],
             judged=[judged.get(document.id, set()) for document in documents],
+            blind=[blind.get(document.id, []) for document in documents],
         )
 
     async def _suggest(self, model: ServedModel, number: int, document: Document) -> list[Candidate]:

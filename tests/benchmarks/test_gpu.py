@@ -1,0 +1,103 @@
+"""The papers at their size, tried on a small corpus with a tiny encoder in place of MiniLM."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks import gpu
+from tests.benchmarks import own_corpus
+from tests.tiny import tiny_encoder
+
+from tagwright.encoders.bi_encoder import BiEncoder
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder(tmp_path_factory.mktemp("tiny") / "tiny", max_length=512, positions=512)
+
+
+def test_rows_are_in_order_of_worth() -> None:
+    titles = [*gpu.every_row([gpu.BLANK, gpu.MINILM])]
+    first = ["as it comes", "MICoL bi: UDA", "MICoL bi: P->P<-P", "MICoL cross: UDA", "MICoL cross: P->P<-P"]
+    assert titles[:5] == [f"epmc, blank: {name}" for name in first]
+    maclr = [title for title in titles if title.startswith("mdn, blank: MACLR")]
+    assert len(maclr) == 7  # Table 4
+    futex = [titles.index(f"epmc, {start}: FuTex-NoNetwork") for start in (gpu.BLANK, gpu.MINILM)]
+    assert titles.index(maclr[-1]) < futex[0] < titles.index("epmc, minilm: as it comes") < futex[1]
+    assert titles[-1].startswith("tib, minilm: DE-ret")
+
+
+def test_every_row_that_another_is_tested_against_comes_before_it() -> None:
+    rows = gpu.every_row([gpu.OWN, gpu.MINILM])
+    order = [*rows]
+    for title, row in rows.items():
+        for other in row.against:
+            there = f"{row.corpus}, {row.start}: {other}"
+            assert order.index(there) < order.index(title)
+        assert gpu.needs(title, rows, order) == {f"{row.corpus}, {row.start}: {other}" for other in row.against}
+
+
+def test_a_blank_start_has_new_last_layers_and_the_old_others() -> None:
+    old = {
+        **{f"encoder.layer.{n}.output.dense.{part}": np.ones(shape) for n in range(4) for part, shape in PARTS},
+        **{
+            f"encoder.layer.{n}.output.LayerNorm.{part}": np.full(8, 7.0)
+            for n in range(4)
+            for part in ("weight", "bias")
+        },
+        "embeddings.word_embeddings.weight": np.ones((9, 8)),
+    }
+    new = gpu.blank({name: each.astype(np.float16) for name, each in old.items()})
+    assert all(each.dtype == np.float32 for each in new.values())
+    for name, each in new.items():
+        layer = int(name.split(".")[2]) if name.startswith("encoder") else 0
+        if layer < 2:
+            assert (each == old[name]).all()
+        elif name.endswith("dense.weight"):
+            assert abs(each.mean()) < 0.01 < each.std() < 0.04  # 512 of deviation 0.02
+        else:
+            assert (each == name.endswith("LayerNorm.weight")).all()
+
+
+PARTS = (("weight", (64, 8)), ("bias", (64,)))
+
+
+def test_weights_in_float16_are_computed_in_float32(tiny: Path, tmp_path: Path) -> None:
+    gpu.write_model(tiny, tmp_path / "half", lambda weights: gpu.cast(weights, np.float16))
+    found = gpu.starts(tmp_path, tmp_path / "half", None)
+    assert [*found] == ["blank", "minilm"]
+    model = BiEncoder.load(found["minilm"]).model
+    assert {str(weight.dtype) for weight in model.parameters()} == {"torch.float32"}
+    texts = ["a bee in the rain"]
+    np.testing.assert_allclose(model.encode(texts), BiEncoder.load(str(tiny)).model.encode(texts), atol=0.01)
+    assert np.abs(BiEncoder.load(found["blank"]).model.encode(texts) - model.encode(texts)).max() > 0.01
+
+
+def program(*arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    command = [sys.executable, "-m", "benchmarks", "gpu", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.slow
+def test_rows_are_written_as_they_end_and_what_is_open_goes_on_next_time(tiny: Path, tmp_path: Path) -> None:
+    own_corpus.write(tmp_path / "corpus")
+    where = ["--folder", str(tmp_path / "corpus"), "--work", str(tmp_path / "work"), "--minilm", str(tiny)]
+    chosen = ["--share", "0.0005", "--rows", "epmc, blank: as it", "epmc, blank: MICoL bi: P"]
+    page = tmp_path / "work" / "0.0005" / "gpu.md"
+    assert program(*where, *chosen, "--minutes", "0") == ""
+    assert "Open: epmc, blank: as it comes; epmc, blank: MICoL bi: P->P<-P." in page.read_text()
+    done = program(*where, *chosen, "--minutes", "9")
+    assert done == "epmc, blank: as it comes: done\nepmc, blank: MICoL bi: P->P<-P: done\n"
+    text = page.read_text()
+    assert "| epmc, blank | MICoL bi: P->P<-P |" in text
+    assert "| 51.2 / 38.7 / 31.7, PubMed |" in text
+    assert "Open: nothing." in text
+    assert program(*where, *chosen, "--minutes", "9") == ""
