@@ -230,8 +230,11 @@ def asked_names(chosen: Named, labels: Vocabulary) -> str:
     source = chosen.labels or chosen.model or "labels"
     if chosen.names_in and not labels.languages:
         raise ConfigError(f"{source}: does not say the languages of its names; leave out --names-in {chosen.names_in}")
-    code, *_ = *(choose_languages(labels.languages, wanted, source) if wanted else ()), ""
-    if others := sum(main(label.named_in(code)[1]) != main(code) for label in labels) if code else 0:
+    chosen_codes = choose_languages(labels.languages, wanted, source) if wanted else ()
+    if not chosen_codes:
+        return ""
+    code = chosen_codes[0]
+    if others := sum(main(label.named_in(code)[1]) != main(code) for label in labels):
         note(f"{others:,} of {len(labels):,} labels have no name in {code}; they keep another one")
     return code
 

@@ -168,7 +168,7 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     if config.translation and (found := translated(labels)) is not labels:
         labels = Vocabulary(found)
     if (languages := suited(parse_all(resolved.language))) and not is_installed():
-        hint(f"language: {' and '.join(map(str, languages))} by stems, by lemmas more is found; {LEMMAS}")
+        hint(f"words of {' and '.join(map(str, languages))} are compared by stems; lemmas find more: {LEMMAS}")
     names = config.stages
     if config.encoder == AUTO and "dense" in names and not has_packaged():
         note(f"no encoder is installed: labels are found by names and words only; {INSTALL}")
