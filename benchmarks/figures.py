@@ -46,6 +46,7 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("calibration", "parents", "peers", "processor", "rankers", "sample"), AUTO),
     **dict.fromkeys(("attack", "serve"), SERVED),
     "dense": ("encoders", "stages/dense", "text"),
+    "button": (*AUTO, "models", "review", "server"),
     "descriptions": (*TRAINED, *OF_DEPL, "papers/depl"),
     "fulltext": (
         *TRAINED,

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -380,6 +381,7 @@ def run(
     """Start the rows in their order, and write each when it ends."""
     working, failed = dict[str, subprocess.Popen[bytes]](), set[str]()
     command = [sys.executable, "-m", "benchmarks", "gpu", *arguments]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # so that the rows are stopped too
     try:
         while time.monotonic() < end:
             for title in [title for title, process in working.items() if process.poll() is not None]:

@@ -291,6 +291,18 @@ def auto_draws() -> Iterator[str]:
     yield from table(head, body)
 
 
+def button() -> Iterator[str]:
+    """What the review page says after 100 decisions, beside the gain on unseen documents; in points of nDCG@5."""
+    body = []
+    for name, row in result("button")["rows"].items():
+        if difference := row.get("difference"):
+            corpus, _, draw = name.split()
+            value, low, high, gain = (f"{100 * each:+.1f}" for each in (*difference.values(), row["gain"]))
+            holds = "yes" if difference["low"] <= row["gain"] <= difference["high"] else "no"
+            body.append([f"{corpus}, {draw}", str(row["blind"]), f"{value} ({low} to {high})", gain, holds])
+    yield from table(["corpus, draw", "reviewed blind", "shown (95% interval)", "gain, unseen", "held"], sorted(body))
+
+
 def auto_means() -> Iterator[str]:
     """`train auto` of both states by corpus and size: means of the draws, and in how many nDCG@5 differs."""
     found, body = result("auto-draws"), []
@@ -426,6 +438,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "few labels": few_labels,
     "single methods": single_methods,
     "auto draws": auto_draws,
+    "button": button,
     "auto means": auto_means,
     "auto stages": auto_stages,
     "labelled, in brief": labelled_in_brief,

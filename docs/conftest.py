@@ -171,7 +171,7 @@ def enter(names: dict[str, Any]) -> None:
     os.chdir(folder)
 
 
-def decide(document: str, action: Action, label: str, rank: int | None = 1) -> None:
+def decide(document: str, action: Action, label: str | None = None, rank: int | None = 1) -> None:
     """Do what a reviewer does on the page of a review. rank: where the label was suggested; None: found by search."""
     file = ReviewFile("reviews.sqlite")
     Decisions(file).add(Decision(document=document, reviewer="Ann", action=action, label=label, rank=rank))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,9 @@ def indicator() -> Any:
 
 def test_zero_shot_predicts_what_the_tagger_suggests() -> None:
     classifier = TaggerClassifier(labels=NAMES, **WORDS).fit(TEXTS)
-    tagger = tw.zero_shot(NAMES, **WORDS)
+    sums = classifier.tagger_.combiner.weighted_sum
+    assert sums
+    tagger = classifier.tagger_ = replace(classifier.tagger_, combiner=replace(sums, confidence="none"))
     predicted, probable = classifier.predict(TEXTS), classifier.predict_proba(TEXTS)
     for row, suggested in enumerate(tagger.suggest(TEXTS, k=5)):
         assert [classifier.classes_[i] for i in np.flatnonzero(predicted[row])] == sorted(each.id for each in suggested)
@@ -192,10 +195,16 @@ def test_a_search_finds_the_least_confidence(tmp_path: Path) -> None:
     assert not np.isnan(search.cv_results_["mean_test_score"]).any()
 
 
-@pytest.mark.parametrize("rule", [{"min_confidence": 0.3}, {"best_cut": True}])
-def test_fit_says_that_there_are_no_confidences_to_cut_by(rule: dict[str, Any]) -> None:
-    with pytest.raises(tw.ConfigError, match="does not estimate confidences"):
-        TaggerClassifier("svm", NAMES, **rule).fit(TEXTS, Y)
+@pytest.mark.usefixtures("quick_auto")
+@pytest.mark.parametrize("method", ["zero_shot", "svm", "auto"])
+def test_a_search_over_confidences_with_three_labels(method: str) -> None:
+    options: dict[str, Any] = {"minutes": 100.0, "stages": ["exact_match", "tfidf"]} if method == "auto" else {}
+    options |= WORDS if method == "zero_shot" else {}
+    classifier, grid = TaggerClassifier(method, NAMES, max_labels=3, **options), {"min_confidence": [0.0, 0.3, 1.0]}
+    search = GridSearchCV(classifier, grid, cv=2, scoring="f1_micro", error_score="raise")
+    search.fit([f"{text} {number}" for number, text in enumerate(TEXTS)], indicator())
+    assert search.best_params_["min_confidence"] < 1  # nothing is as sure
+    assert search.best_score_ > 0.6
 
 
 def test_k_is_called_max_labels() -> None:

@@ -119,9 +119,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Texts) -> NDArray[np.float64] | csr_matrix:  # noqa: N803
         """(documents, labels) from 0 to 1: the confidences of the first `depth` labels; 0 for all others.
 
-        The zero-shot method estimates them with 100 labels or more, and `auto` does with labelled documents. Of a
-        tagger that estimates none the scores are squashed: s becomes (1 + s / (1 + |s|)) / 2. That keeps their order
-        within and across documents, for measures of ranking, but they are no probabilities.
+        Of a tagger that estimates none the scores are squashed: s becomes (1 + s / (1 + |s|)) / 2. That keeps their
+        order within and across documents, for measures of ranking, but they are no probabilities.
 
         >>> classifier = TaggerClassifier(labels=["Bees", "Taxes"], stages=["exact_match"], language="en").fit([])
         >>> (classifier.predict_proba(["Bees fly."]) > 0).tolist()

@@ -49,7 +49,7 @@ def test_a_choice_that_does_not_exist_is_refused_in_plain_words(run: Command) ->
     assert found.code == 2
     assert found.err == (
         "tagwright: Invalid value for '--format': 'xml' is not one of 'text', 'jsonl', 'trec', 'tsv', 'spreadsheet', "
-        "'xlsx'. (tagwright suggest --help)\n"
+        "'xlsx', 'csv'. (tagwright suggest --help)\n"
     )
 
 

@@ -331,7 +331,7 @@ def test_escape_characters_of_a_file_name_are_escaped_in_warnings(desk: Path) ->
     assert ESCAPE not in done.stderr + done.stdout
 
 
-@pytest.mark.parametrize("output", ["text", "tsv", "spreadsheet", "jsonl"])
+@pytest.mark.parametrize("output", ["text", "tsv", "spreadsheet", "jsonl", "csv"])
 def test_text_that_would_turn_round_is_shown_escaped(run: Command, output: str) -> None:
     name = f"bees{OVERRIDE}sgge"
     write("turned.jsonl", [{"id": f"d{OVERRIDE}", "title": f"bees{OVERRIDE}sgge \x9b31m \u2028"}])

@@ -68,6 +68,16 @@ def test_a_table_has_a_header_and_a_column_for_each_thing() -> None:
     assert "\t'=Taxes\t" in lines("spreadsheet")[2]
 
 
+def test_csv_has_a_row_for_each_document_and_nothing_that_a_spreadsheet_computes() -> None:
+    nothing = Document("=c", title="Zebras, mostly")
+    found = TAGGER.suggestions([Document("a", title="Bees and =Taxes"), nothing], SuggestOptions(k=2))
+    assert list(suggestion_lines(found, TAGGER, "csv")) == [
+        "id,title,labels,label_names,confidences",
+        "a,Bees and =Taxes,2|1,'=Taxes|Bees,|",
+        '\'=c,"Zebras, mostly",,,',
+    ]
+
+
 def test_json_lines_always_have_the_name_and_the_notation_where_there_is_one() -> None:
     bees, taxes = (json.loads(line)["suggestions"][0] for line in lines("jsonl"))
     assert (bees["name"], bees["notation"]) == ("Bees", "595.79")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -70,7 +71,9 @@ PARTS = (("weight", (64, 8)), ("bias", (64,)))
 
 
 def test_weights_in_float16_are_computed_in_float32(tiny: Path, tmp_path: Path) -> None:
-    gpu.write_model(tiny, tmp_path / "half", lambda weights: gpu.cast(weights, np.float16))
+    whole = {"a": np.arange(3)}  # such as MiniLM's positions
+    gpu.write_model(tiny, tmp_path / "half", lambda weights: {**whole, **gpu.cast(weights, np.float16)})
+    assert json.loads((tmp_path / "half" / "config.json").read_text())["dtype"] == "float16"
     found = gpu.starts(tmp_path, tmp_path / "half", None)
     assert [*found] == ["blank", "minilm"]
     model = BiEncoder.load(found["minilm"]).model

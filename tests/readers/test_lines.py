@@ -137,3 +137,11 @@ def test_a_text_in_place_of_a_list_is_refused_with_the_list_to_write() -> None:
 def test_half_a_surrogate_pair_becomes_a_replacement_character(tmp_path: Path) -> None:
     path = written(tmp_path, rb'{"half": "a\ud83d", "whole": "\ud83d\ude00", "written out": "\\ud83d"}')
     assert list(json_lines(path)) == [(1, {"half": "a�", "whole": "😀", "written out": r"\ud83d"})]
+
+
+def test_rows_that_an_unclosed_quote_swallows_are_not_lost_in_silence(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (path := tmp_path / "q.csv").write_text('id,title,labels\n1,"Bees,a\n2,Wasps,b\n3,Ants 5",a\n4,"Two\nlines",b\n')
+    assert [cells[0] for _, cells in csv_rows(path)] == ["id", "1", "4"]
+    assert caplog.messages == [f"{path}:2: a quoted cell holds 2 further rows; is its quote not closed?"]

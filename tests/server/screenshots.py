@@ -1,4 +1,4 @@
-"""The pictures of the review page in docs: `python -m tests.server.screenshots docs/samples`. To be looked at.
+"""The pictures of the pages in docs: `python -m tests.server.screenshots docs/samples`. To be looked at.
 
 A palette of 64 colours makes them a third as large: the project has no tool for that.
 """
@@ -10,13 +10,15 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from tests.server.browsing import VIEWS, chromium, look, served, visiting
+import numpy as np
+from tests.server.browsing import DESK, VIEWS, chromium, look, served, visiting
 
+import tagwright
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.review.file import ReviewFile
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import zero_shot
+from tagwright.tagger import Tagger
 from tagwright.types import Document, Label, Section
 
 LABELS = Vocabulary([
@@ -51,12 +53,25 @@ DOCUMENT = Document(
 )  # fmt: skip
 
 
+def trained() -> Tagger:
+    """A tagger that estimates confidences: trained on made-up documents, a part of whose labels are wrong."""
+    chosen = np.random.default_rng(0)
+    documents = []
+    for number in range(80):
+        first, second, third = chosen.choice(len(LABELS), 3, replace=False).tolist()
+        names = [LABELS[position].name.lower() for position in (first, second, third)]
+        labels = (LABELS.ids[first], LABELS.ids[second if chosen.random() < 0.6 else third])
+        text = f"A study of {names[0]} and {names[1]}, beside {names[2]}."
+        documents.append(Document(f"t{number}", f"On {names[0]}", text, labels=labels))
+    return tagwright.train("auto", documents, LABELS, stages=["exact_match", "tfidf"])
+
+
 def main(folder: Path) -> None:
-    """A document with an accepted and a rejected suggestion, the third one in focus, in every view."""
-    tagger = zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match", "tfidf"), language="english"))
+    """A document with an accepted and a rejected suggestion, the third one in focus, in every view; other pages."""
+    tagger = trained()
     others = [Document(f"d{i}", f"Orchards {i}", "Bees in orchards.") for i in range(2, 13)]
     with tempfile.TemporaryDirectory() as name, closing(ReviewFile(Path(name) / "reviews.sqlite")) as file:
-        review = Review(ServedModel("bees", tagger, "Bees"), file)
+        review = Review(ServedModel("bees", tagger, "Farm subjects"), file)
         review.documents.add([DOCUMENT, *others])
         with (
             chromium() as browser,
@@ -66,14 +81,30 @@ def main(folder: Path) -> None:
             page.goto(f"{address}/review/documents/1")
             page.click("#row-1 .yes")
             page.wait_for_selector("#row-1.accept")
-            page.click("#row-2 .no")
-            page.wait_for_selector("#row-2.reject")
+            page.click("#row-2 .yes")
+            page.wait_for_selector("#row-2.accept")
+            page.click(".row:has(h3:text-is('Bees')) .no")
+            page.wait_for_selector(".row.reject")
             page.mouse.move(1, 1)  # evidence is shown of what is under the mouse
             page.focus("#row-3")
             for width, scheme in VIEWS:
                 look(page, width, scheme)
                 page.evaluate("window.scrollTo(0, 0)")
                 page.screenshot(path=folder / f"review-{width}-{scheme}.png")
+            look(page, DESK, "light")
+            for number, button in ((2, "done"), (3, "done"), (4, "skip")):
+                page.goto(f"{address}/review/documents/{number}")
+                page.click("#row-1 .yes")
+                page.wait_for_selector("#row-1.accept")
+                page.click(f"#{button}")
+                page.wait_for_function("number => !location.pathname.endsWith(`/${number}`)", arg=number)
+            page.goto(f"{address}/review/overview")
+            page.screenshot(path=folder / "overview-1280-light.png")
+            page.goto(address)
+            page.fill("#text", f"{DOCUMENT.title}\n\n{DOCUMENT.abstract}")
+            page.click("#ask button.primary")
+            page.click("#row-2 summary")
+            page.screenshot(path=folder / "suggest-1280-light.png")
 
 
 if __name__ == "__main__":

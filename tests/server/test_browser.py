@@ -14,9 +14,10 @@ from tests.server.conftest import LABELS, word_tagger
 
 from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
+from tagwright.server.languages import LANGUAGES
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.types import Document
+from tagwright.types import Document, Label
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Route
@@ -97,6 +98,96 @@ def test_keys_that_come_before_the_answer_of_a_search_wait_for_it(
             page.wait_for_selector("text=added by you", state="detached")
     actions = [event.action for _, event in review.decisions.events() if event.action != "shown"]
     assert actions == ["accept", "undo"] * 2
+
+
+def test_a_verdict_that_is_stored_late_takes_nothing_from_the_search(
+    browser: Browser, review: Review, address: str
+) -> None:
+    """The answer to a verdict comes when the arrow has reached a label found since: Enter adds that label."""
+    with visiting(browser, address, "Ann") as page:
+        held: list[Route] = []
+
+        def hold(route: Route) -> None:
+            if route.request.method == "POST":
+                held.append(route)
+            else:
+                route.continue_()
+
+        page.route("**/review/documents/*", hold)
+        page.keyboard.press("1")
+        page.keyboard.press("a")
+        page.keyboard.press("/")
+        page.keyboard.type("tax")
+        page.wait_for_selector(".found button")
+        page.keyboard.press("ArrowDown")
+        while not held:
+            page.wait_for_timeout(10)
+        held[0].continue_()
+        page.wait_for_selector("#row-1.accept")
+        page.unroute("**/review/documents/*")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=added by you")
+    assert review.decisions.labels() == {"d1": [BEE, TAX]}
+
+
+def test_nothing_moves_by_a_verdict(browser: Browser, address: str) -> None:
+    with visiting(browser, address, "Ann", width=DESK) as page:
+        for action in ("yes", "no"):
+            before = _places(page)
+            page.click(f"#row-1 .{action}")
+            page.wait_for_selector(f"#row-1 .{action}[aria-pressed=true]")
+            assert _places(page) == before
+
+
+def test_eight_suggestions_fit_on_a_desk(browser: Browser, tmp_path: Path) -> None:
+    names = [f"{first}{second}us" for first in ("bar", "dol", "fin") for second in "aeiou"]
+    tagger = word_tagger().with_labels([Label(name, (name,)) for name in names])
+    with closing(ReviewFile(tmp_path / "many.sqlite")) as file:
+        review = Review(ServedModel("m", tagger, "M"), file)
+        review.documents.add([Document("d", "Many", " ".join(names))])
+        with (
+            served(review, lambda tagger, *_: tagger) as address,
+            visiting(browser, address, "Ann", width=DESK) as page,
+        ):
+            bottoms = page.eval_on_selector_all(".row", "all => all.map(each => each.getBoundingClientRect().bottom)")
+            end = page.eval_on_selector(".end", "each => each.getBoundingClientRect().top")
+    assert len(bottoms) == 15
+    assert sum(bottom <= end for bottom in bottoms) >= 8
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_phone_shows_one_row_of_navigation_and_nothing_is_too_wide(
+    browser: Browser, address: str, language: str
+) -> None:
+    with visiting(browser, address, "Ann") as page:
+        for path in ("/", "/api", "/review/overview", "/review/differences", "/review/documents/1"):
+            page.goto(f"{address}{path}?lang={language}")
+            rows = page.eval_on_selector_all("header nav a", "all => all.map(each => each.getBoundingClientRect().top)")
+            assert (len(rows), len(set(rows))) == (5, 1)
+            assert page.evaluate("document.documentElement.scrollWidth") == PHONE
+
+
+def test_buttons_and_fields_are_equally_high_and_texts_not_too_wide(browser: Browser, address: str) -> None:
+    shown = "button:visible, select:visible, input:not([type=file], [type=checkbox]):visible"
+    with visiting(browser, address, "Ann", width=1920) as page:
+        for path in ("/", "/review/overview", "/review/documents/1"):
+            page.goto(address + path)
+            if path == "/":
+                page.click("text=Options")
+                width = page.eval_on_selector(
+                    "#text", "each => each.clientWidth / parseFloat(getComputedStyle(each).fontSize)"
+                )
+                assert width < 45  # of its font: 65 digits have about 40
+            heights = {round(each.bounding_box()["height"], 1) for each in page.locator(shown).all()}  # type: ignore[index]
+            assert len(heights) == 1, (path, heights)
+
+
+def _places(page: Page) -> list[dict[str, float]]:
+    """Where the cards are, and what one sees in them."""
+    script = "all => all.map(each => each.getBoundingClientRect().toJSON())"
+    shown = ".row, .row > *, .row h3, .row summary, .row button"
+    places: list[dict[str, float]] = page.eval_on_selector_all(shown, script)
+    return places
 
 
 def test_an_answer_that_comes_late_does_not_take_the_place_of_a_newer_one(
@@ -295,10 +386,11 @@ def test_a_text_and_a_dropped_file_get_suggestions_which_are_copied(browser: Bro
     context = browser.new_context(viewport={"width": DESK, "height": 800})
     page = context.new_page()
     page.goto(address)  # in "Honey bees visit orchards." the first suggestion is Orchards, the second one Bees
+    page.click("text=Options")
     assert page.inner_text("#language option[value=en]") == "English (en)"
     assert violations(page) == []
     page.fill("#text", "Honey bees visit orchards.")
-    page.click("#ask button")
+    page.click("#ask button.primary")
     page.wait_for_selector("#row-2")
     assert _coloured(page) == ["orchards"]
     page.focus("#row-2 summary")
@@ -307,23 +399,40 @@ def test_a_text_and_a_dropped_file_get_suggestions_which_are_copied(browser: Bro
     assert _coloured(page) == ["orchards"]
     page.click("text=URI")
     page.wait_for_selector("#status:has-text('Copied')", state="attached")
+    page.click(".again summary")
     page.focus("#text")
     page.keyboard.press("Control+a")
     page.keyboard.press("Control+v")
     assert page.input_value("#text") == "o\nhttp://x.org/bee"
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == DESK
-    page.evaluate(
-        """() => {
-            const data = new DataTransfer();
-            data.items.add(new File(["Tax law"], "tax.txt", { type: "text/plain" }));
-            document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
-        }"""
-    )
+    _drop(page, "tax.txt", "Tax law")
     page.wait_for_selector("#row-1:has-text('Tax law')")
     page.goto(f"{address}/api")
     assert violations(page) == []
     context.close()
+
+
+def test_a_file_dropped_on_the_overview_joins_the_documents(browser: Browser, address: str) -> None:
+    with visiting(browser, address, "Ann") as page:
+        page.goto(f"{address}/review/overview")
+        page.set_input_files("#files", {"name": "bees.txt", "mimeType": "text/plain", "buffer": b"Bees."})
+        page.wait_for_selector(".drop output:has-text('bees.txt')")
+        _drop(page, "wasps.txt", "Wasps fly.")
+        page.wait_for_selector("text=Documents added: 1")
+        page.fill("#filter", "wasps")
+        page.press("#filter", "Enter")
+        page.wait_for_selector("tbody:has-text('wasps.txt')")
+        assert page.locator("tbody tr").count() == 1
+
+
+def _drop(page: Page, name: str, text: str) -> None:
+    script = """([name, text]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([text], name, { type: "text/plain" }));
+        document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    }"""
+    page.evaluate(script, [name, text])
 
 
 def test_the_evidence_of_another_suggestion_is_marked_without_scripts(browser: Browser, address: str) -> None:

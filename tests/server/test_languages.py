@@ -101,7 +101,7 @@ def test_the_review_is_in_the_language_of_the_reader(client: TestClient) -> None
     client.headers["Accept-Language"] = "de"
     client.post("/review/enter", data={"name": "Ann"})
     page = client.get("/review/documents/1").text
-    assert "seine Benennung im Text: „bees“" in page
+    assert "„bees“ – seine Benennung im Text" in page
     assert 'aria-label="Bees annehmen"' in page
     assert "0 von 1 erledigt" in page
     assert "Noch nicht vergeben." in page

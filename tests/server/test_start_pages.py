@@ -14,6 +14,7 @@ from tests.server.conftest import reviewing, word_tagger
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
+from tagwright.server.rows import Row
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Label
 
@@ -60,9 +61,31 @@ def test_the_text_is_shown_with_the_evidence_of_one_suggestion(client: TestClien
     assert (
         '<mark data-ranks="2" class="on">orchards</mark>' in client.post("/", data={"text": TEXT, "marked": "2"}).text
     )
-    assert "its name in the text: “bees”" in page
+    assert "“bees” – its name in the text" in page
     assert '<span class="notation">595.79</span>' in page
     assert "reviewed" not in page
+
+
+def test_words_in_addresses_are_neither_marked_nor_quoted(client: TestClient) -> None:
+    addresses = (
+        "https://x.org/bees?a=bees",
+        "www.bees.org",
+        "bees.example.org/a",
+        "bees@example.org",
+        "10.1000/bees.1",
+    )
+    page = client.post("/", data={"text": f"See {' and '.join(addresses)}, and a note on orchards."}).text
+    assert re.findall("<mark[^>]*>([^<]*)", page) == ["orchards"]
+    assert "“bees”" not in page
+    for text in ("bees/wasps", "Honey-bees.", "bees: https://x.org", "of bees.Then"):
+        assert '<mark data-ranks="1" class="on">bees</mark>' in client.post("/", data={"text": text}).text
+
+
+def test_a_confidence_is_a_word_with_the_number_behind_it() -> None:
+    row = Row("b", "Bees", "", (), "", rank=1)
+    said = [row._replace(confidence=value).certainty for value in (1.0, 0.5, 0.49, 0.2, 0.19, 0.0)]
+    assert said == ["likely", "likely", "possible", "possible", "unlikely", "unlikely"]
+    assert row.certainty == ""
 
 
 def test_suggestions_are_copied_as_names_table_addresses_and_fields_of_marc(client: TestClient) -> None:
@@ -121,7 +144,8 @@ def test_languages_are_those_of_the_vocabularies(client: TestClient) -> None:
 
 def test_pages_load_nothing_from_elsewhere(client: TestClient) -> None:
     for page in (client.get("/").text, client.post("/", data={"text": TEXT}).text, client.get("/api").text):
-        assert all(each.startswith(("/", "#")) for each in re.findall(r'(?:src|href|action)="([^"]*)"', page))
+        loaded = re.sub(r'<a href="http[^>]*>', "", page)  # the address of a label, which is opened by a click alone
+        assert all(each.startswith(("/", "#")) for each in re.findall(r'(?:src|href|action)="([^"]*)"', loaded))
         assert "<style" not in page
         assert not re.search(r"<[^>]* (?:style|on\w+)=", page)
         scripts = re.findall(r"<script[^>]*>", page)
@@ -130,11 +154,12 @@ def test_pages_load_nothing_from_elsewhere(client: TestClient) -> None:
             assert client.get(link).status_code == 200
 
 
-def test_the_interface_is_described_for_people(client: TestClient) -> None:
+def test_the_api_is_described_for_people(client: TestClient) -> None:
     page = client.get("/api").text
     for path, methods in client.get("/api/openapi.json").json()["paths"].items():
         for method in methods:
             assert f"<code>{method.upper()} {path}</code>" in page
+            assert f">{method.upper()} {path}</a>" in page  # in the table of contents
     assert "Suggest labels for a document: a text, or title, abstract and sections." in page
     assert "<code>only</code> array: Conditions, such as notation:33*" in page
     assert "<strong>insects</strong>: Insects, 2 labels, language en" in page

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.tiny import tiny_encoder
 
-from tagwright.combining.label_free import LEAST_LABELS, label_free
+from tagwright.combining.label_free import MANY_LABELS, label_free
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
@@ -87,17 +88,20 @@ def test_the_default_has_names_words_and_meaning(tiny: str) -> None:
     assert [LABELS.ids[label] for label in run.labels] == ["bee", "bank"]
 
 
+SUM = WeightedSum(confidence="label_free", few_labels=2)
+
+
 def test_stages_and_weights_go_together() -> None:
     tagger = zero_shot.fit(LABELS, Config(stages=("bm25", "exact_match"), weights=(2.0, 0.25)))
     assert list(tagger.stages) == ["bm25", "exact_match"]
-    assert tagger.combiner == WeightedSum(weights={"bm25": 2.0, "exact_match": 0.25})
+    assert tagger.combiner == replace(SUM, weights={"bm25": 2.0, "exact_match": 0.25})
     plain = zero_shot.fit(LABELS, Config(stages=("tfidf", "exact_match")))
-    assert plain.combiner == WeightedSum(weights={"tfidf": 1.0, "exact_match": 0.5})
+    assert plain.combiner == replace(SUM, weights={"tfidf": 1.0, "exact_match": 0.5})
 
 
 def test_weights_may_be_given_for_some_stages_by_name() -> None:
     tagger = zero_shot.fit(LABELS, Config(stages=("bm25", "exact_match"), weights={"exact_match": 2}))
-    assert tagger.combiner == WeightedSum(weights={"bm25": 1.0, "exact_match": 2})
+    assert tagger.combiner == replace(SUM, weights={"bm25": 1.0, "exact_match": 2})
     with pytest.raises(ConfigError, match='weights has "dense"; the stages are bm25, exact_match'):
         Config(stages=("bm25", "exact_match"), weights={"dense": 2})
 
@@ -118,7 +122,7 @@ def test_the_language_says_which_endings_are_cut_off(tiny: str) -> None:
         assert len(zero_shot.fit(german, config).tag(document).labels) == found
 
 
-MANY = Vocabulary([*LABELS, *(Label(f"x{row}", (f"Stone {row}",)) for row in range(LEAST_LABELS - 2))])
+MANY = Vocabulary([*LABELS, *(Label(f"x{row}", (f"Stone {row}",)) for row in range(MANY_LABELS - 2))])
 
 
 def test_suggestions_come_with_the_confidences_of_the_label_free_model(tiny: str, tmp_path: Path) -> None:
@@ -140,11 +144,24 @@ def test_confidences_follow_how_many_labels_a_document_has(tiny: str) -> None:
         assert least.confidence < most.confidence
 
 
-def test_confidences_are_not_estimated_where_the_model_was_not_made_for_it(tiny: str) -> None:
-    whole = zero_shot.fit(MANY, Config(encoder=tiny))
-    small, words = zero_shot.fit(LABELS, Config(encoder=tiny)), Config(stages=("exact_match", "tfidf"))
-    others = (small, whole.restrict(["bee", "bank"]), zero_shot.fit(MANY, words), fuse(whole, small.with_labels(MANY)))
-    for tagger in others:
-        assert [each.confidence for each in tagger.suggest("The bees")][:1] == [None]
-    with pytest.raises(ConfigError, match="does not estimate confidences"):
-        small.suggest("The bees", min_confidence=0.5)
+def test_confidences_of_few_labels_are_high_where_one_stands_out(tiny: str, tmp_path: Path) -> None:
+    """Of three labels none can be more than 1.42 standard deviations above the others."""
+    words = Config(stages=("exact_match", "tfidf"), language="english")
+    small = zero_shot.fit(MANY, Config(encoder=tiny)).restrict(["bee", "bank"])
+    named = zero_shot.fit(Vocabulary(["Bees", "Orchards", "Tax law"]), words)
+    best, *others = named.suggest("Bees! Bees fly to the bees of an orchard.")
+    assert best.confidence is not None
+    assert best.confidence > 0.7
+    assert all(each.confidence < 0.5 for each in others if each.confidence is not None)
+    for tagger in (small, named, zero_shot.fit(MANY, words)):
+        tagger.save(tmp_path / "saved", overwrite=True)
+        sure = [each.confidence for each in tagger.suggest("The bees")]
+        assert None not in sure
+        assert [each.confidence for each in Tagger.load(tmp_path / "saved").suggest("The bees")] == sure
+        assert tagger.suggest("The bees", min_confidence=0.999) == []
+
+
+def test_fused_by_hand_stages_have_no_confidences_that_were_made_for_others(tiny: str) -> None:
+    whole, small = zero_shot.fit(MANY, Config(encoder=tiny)), zero_shot.fit(LABELS, Config(encoder=tiny))
+    fused = fuse(whole, small.with_labels(MANY))
+    assert [each.confidence for each in fused.suggest("The bees")][:1] == [None]

@@ -130,7 +130,7 @@ def test_positions_of_packed_texts_begin_where_those_of_the_family_do(folder: st
     config = XLMRobertaConfig(
         vocab_size=200, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, pad_token_id=1
     )
-    encoder.model[0].model = XLMRobertaModel(config).eval()  # type: ignore[no-untyped-call]
+    encoder.model[0].model = XLMRobertaModel(config).train(False)
     tokens = Tokens.of([[5, 6, 7], [8, 9, 10, 11, 12], [13]])
     with torch.no_grad():
         packing.can_pack(encoder.model)

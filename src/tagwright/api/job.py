@@ -150,7 +150,7 @@ class Job:
                 if (profile := training_profile(documents)) is not None:
                     runs["profile"] = profile
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
-            tagger = replace(self._fused(trained), training=training)
+            tagger = self._confident(replace(self._fused(trained), training=training), documents, gold, rows)
             if self.folder and steps.folder and steps.writes:
                 self._save(tagger, self.folder, steps.folder)
         if len(rows) and is_first():
@@ -293,6 +293,17 @@ class Job:
         for other in (*untrained, *(_loaded(each).with_labels(labels) for each in self.fuse_with)):
             tagger = fuse(other, tagger)
         return tagger
+
+    def _confident(self, tagger: Tagger, documents: Sequence[Document], gold: Run, rows: Longs) -> Tagger:
+        """Add confidences, learned from labels that training did not read: of rows left out, or of all documents."""
+        from tagwright.tagger.confidences import with_confidences
+
+        guessed = self.guesses is not None  # confidences that it has are of guesses then
+        if guessed or named(self.method).learns == "texts":
+            gold = tagger.vocabulary.gold(documents, unknown="ignore")
+        else:
+            gold = gold.keep(np.isin(gold.rows, rows))
+        return with_confidences(tagger, documents, gold, anew=guessed)
 
 
 ARGUMENTS_OF_A_JOB = tuple(

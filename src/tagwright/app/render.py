@@ -78,7 +78,7 @@ def print_scores(scores: Scores, *, as_json: bool) -> None:
         show_table(tables.score_rows(scores.calibration.measures), "confidences; lower is better")
         show_table(threshold_rows(scores.calibration.thresholds), "which suggestions to accept")
     if scores.slices:
-        show_table(slice_rows(scores))
+        show_table(slice_rows(scores), "the same, by kinds of documents and labels")
 
 
 def print_comparison(compared: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -> None:
@@ -91,6 +91,7 @@ def print_comparison(compared: Comparisons, runs: Mapping[str, Path], *, as_json
     for pair in compared.pairs:
         title = f"{many(compared.documents, 'document')}; * marks p of 0.05 or less (Holm)"
         show_table(significance.comparison_rows(pair), title)
+        _wrapped(significance.who_is_better(pair), 0)
     _wrapped(f"p: {significance.MEANING_OF_P}", 0)
 
 

@@ -18,8 +18,9 @@ from tagwright.data.run_files import document_record, suggestion_record
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.readers import workbooks
+from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.labels.languages import main
-from tagwright.readers.lines import ENDS, escape_formula
+from tagwright.readers.lines import ENDS, escape_formula, table_lines
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import legend, meanings
 from tagwright.types import Document, EvidenceSpan, Label
@@ -49,7 +50,8 @@ def suggestion_lines(
 ) -> Iterator[str]:
     """The suggestions as lines: text for people, a run file (jsonl, trec), or a table with a header (tsv).
 
-    spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
+    spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute. csv:
+    with that apostrophe too, but a row for each document, for catalogues.
     names: the same labels with the names to print for a document, by default those of the tagger. paths: names with
     those of broader labels, which ambiguous names always have. names_in: the code of the language that names were asked
     for in: of each the language is said, in text only where it is another one.
@@ -64,6 +66,8 @@ def suggestion_lines(
             for document, suggested in tagged
             for line in trec.run_lines(document.id, ((each.id, each.score) for each in suggested))
         )
+    elif output == "csv":
+        lines = _csv(tagged, names, names_in, paths=paths)
     elif output == "text":
         lines = _texts(tagged, tagger, names, names_in, paths=paths)
     else:
@@ -197,6 +201,28 @@ def _tsv(table: Iterator[Sequence[str]], text: Callable[[str], str]) -> Iterator
     if changed:
         problem = "tabs and line ends of %s, which TSV cannot hold, are spaces (first: %s); JSON lines hold them"
         _log.warning(problem, many(len(changed), "id"), shown(next(iter(changed))))
+
+
+def _csv(
+    tagged: Iterable[tuple[Document, list[Suggestion]]],
+    names: Callable[[Document], Vocabulary],
+    names_in: str,
+    *,
+    paths: bool,
+) -> Iterator[str]:
+    """A row for each document, below a header."""
+    languages = ["languages"] * bool(names_in)
+
+    def rows() -> Iterator[list[str]]:
+        yield ["id", "title", "labels", "label_names", "confidences", *languages]
+        for document, suggested in tagged:
+            _, *table = _table([(document, suggested)], names, names_in, paths=paths)
+            columns = list(zip(*table, strict=True))[2:] if table else [()] * (5 + len(languages))
+            ids, _, shown_names, _, *others = columns
+            cells = [join_labels(ids), join_labels(shown_names), *map("|".join, others)]
+            yield list(map(escape_formula, [document.id, one_line(document.title), *cells]))
+
+    return table_lines(rows(), "csv")
 
 
 def _table(

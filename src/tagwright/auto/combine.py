@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tagwright.auto.combiner import CombinerOptions, Examples, FittedCombiner, fit_combiner
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
-from tagwright.combining.confidence import ScoreMap, fit_curve, fit_score_map
+from tagwright.combining.confidence import fit_score_map
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
@@ -28,7 +28,7 @@ from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.parents import fit_parents
-from tagwright.types import Document, Doubles, Run, Stage
+from tagwright.types import Document, Run, Stage
 
 BATCH = 256
 "Number of documents whose candidates are in memory at a time."
@@ -137,7 +137,8 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
     examples = fitted.examples
     confidence = fit_score_map(fitted.scores, examples.right, examples.run.rows)
     combiner = LearnedCombiner(described, fitted.ranker, fitted.bias, confidence)
-    return _with_parents(replace(tagger, combiner=combiner), examples, fitted.scores, confidence)
+    ranked = examples.run.rescored(fitted.scores, confidence(fitted.scores))
+    return _with_parents(replace(tagger, combiner=combiner), examples, ranked)
 
 
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
@@ -147,18 +148,15 @@ def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
     """
     if tagger.combiner.learned_features or not len(examples.run.labels):
         return tagger
-    standard = examples.features.values[:, examples.base].astype(np.float64)
-    curve = fit_curve(standard, examples.right, examples.run.rows)
-    combiner = replace(_weighted_sum(tagger), confidence="fitted", curve=(curve.slope, curve.intercept))
-    return _with_parents(replace(tagger, combiner=combiner), examples, standard, curve)
+    combiner = _weighted_sum(tagger).calibrated(examples.run, examples.right)
+    return _with_parents(replace(tagger, combiner=combiner), examples, combiner.confident(examples.run))
 
 
-def _with_parents(tagger: Tagger, examples: Examples, scores: Doubles, fitted: ScoreMap) -> Tagger:
-    """Learn how sure parents are, where labels have any. scores: (suggestions,) that have not seen the documents."""
+def _with_parents(tagger: Tagger, examples: Examples, ranked: Run) -> Tagger:
+    """Learn how sure parents are, where labels have any. ranked: with confidences that have not seen the documents."""
     if not len(tagger.vocabulary.links.labels):
         return replace(tagger, parents=None)
-    run = examples.run.rescored(scores, fitted(scores))
-    return replace(tagger, parents=fit_parents(run, examples.gold, tagger.vocabulary.hierarchy))
+    return replace(tagger, parents=fit_parents(ranked, examples.gold, tagger.vocabulary.hierarchy))
 
 
 def without_confidence(tagger: Tagger) -> Tagger:

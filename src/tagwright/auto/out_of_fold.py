@@ -18,7 +18,7 @@ from tagwright.encoders.cache import keeps_documents
 from tagwright.registry import METHODS
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.stage import Linear
-from tagwright.stages.linear.svm import SvmOptions, fit_svm
+from tagwright.stages.linear.svm import FEW, SvmOptions, fit_svm
 from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
@@ -83,9 +83,6 @@ MANY = 4
 
 BATCH = 1024
 "Documents that are encoded at a time."
-
-FEW = 1000
-"Up to this number of labels, one process is faster than several."
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ConfigError, ModelError
-from tagwright.types import Doubles, Longs, Mask
+from tagwright.types import Doubles, Longs, Mask, Run
 
 ISOTONIC_FROM = 1000
 """Labelled documents from which on isotonic regression is taken. On the zero-shot scores of four corpora the logistic
@@ -90,6 +90,18 @@ def fit_curve(scores: NDArray[np.floating], right: Mask, rows: Longs) -> Platt:
     return fit_platt(scores[kept], right[kept], discounts)
 
 
+def fit_sum(run: Run, standard: Doubles, right: Mask) -> tuple[float, float, float]:
+    """A logistic curve over standard scores and scores together, so that a text in which nothing stands out shows it.
+
+    run: ranked. standard: (suggestions,) its standard scores. The right and the suggestions that count: see
+    `fit_score_map`. Returns the slope of standard scores, that of scores, both 0 or more, and the intercept.
+    """
+    kept, discounts = _first(run.scores, run.rows)
+    columns = np.column_stack([standard, run.scores])[kept]
+    (of_standard, of_scores), intercept = _fit_rising(columns, right[kept], discounts)
+    return of_standard, of_scores, intercept
+
+
 def ranks_within(rows: Longs, scores: NDArray[np.floating]) -> Longs:
     """(suggestions,) the rank of each in its document, from 1; the first of equal scores comes first.
 
@@ -137,21 +149,8 @@ def fit_platt(scores: NDArray[np.floating], right: Mask, weights: NDArray[np.flo
     >>> round(found.slope, 3), round(found.intercept, 3) + 0.0
     (0.693, 0.0)
     """
-    from sklearn.linear_model import LogisticRegression
-
-    counts: Doubles = np.asarray(weights, np.float64)
-    positive, negative = float(counts[right].sum()), float(counts[~right].sum())
-    targets = np.where(right, (positive + 1) / (positive + 2), 1 / (negative + 2))
-    values: Doubles = np.asarray(scores, np.float64)
-    mean, deviation = float(np.average(values, weights=counts)), float(values.std()) or 1.0
-    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000)  # a target is a right and a wrong example
-    twice = np.tile((values - mean) / deviation, 2)[:, None]
-    model.fit(twice, np.repeat([True, False], len(values)), np.concatenate([counts * targets, counts * (1 - targets)]))
-    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
-    if slope <= 0:
-        share = float(np.average(targets, weights=counts))
-        return Platt(0.0, float(np.log(share / (1 - share))))
-    return Platt(slope / deviation, intercept - slope * mean / deviation)
+    (slope,), intercept = _fit_rising(np.asarray(scores, np.float64)[:, None], right, weights)
+    return Platt(slope, intercept)
 
 
 def sigmoid(logits: Doubles) -> Doubles:
@@ -211,6 +210,33 @@ def load_score_map(folder: Path) -> ScoreMap:
         if slope >= 0:
             return Platt(slope, intercept)
     raise ModelError(f"{folder}: is damaged (no rising map from scores to probabilities); save the tagger again")
+
+
+def _fit_rising(columns: Doubles, right: Mask, weights: NDArray[np.floating]) -> tuple[list[float], float]:
+    """Slopes, none of which is negative, and intercept of logistic regression on the smoothed targets of `fit_platt`.
+
+    columns: (suggestions, n) of scores. The column that would fall most is left out, until all others rise.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    counts: Doubles = np.asarray(weights, np.float64)
+    positive, negative = float(counts[right].sum()), float(counts[~right].sum())
+    targets = np.where(right, (positive + 1) / (positive + 2), 1 / (negative + 2))
+    slopes, rising = np.zeros(columns.shape[1]), list(range(columns.shape[1]))
+    while rising:
+        values: Doubles = columns[:, rising]
+        mean, deviation = np.average(values, axis=0, weights=counts), values.std(axis=0)
+        deviation[deviation == 0] = 1.0
+        model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000)  # a target is a right and a wrong example
+        twice, both = np.tile((values - mean) / deviation, (2, 1)), [counts * targets, counts * (1 - targets)]
+        model.fit(twice, np.repeat([True, False], len(values)), np.concatenate(both))
+        found = model.coef_[0] / deviation
+        if (found > 0).all():
+            slopes[rising] = found
+            return slopes.tolist(), float(model.intercept_[0] - found @ mean)
+        rising.pop(int(model.coef_[0].argmin()))
+    share = float(np.average(targets, weights=counts))
+    return slopes.tolist(), float(np.log(share / (1 - share)))
 
 
 def _first(scores: NDArray[np.floating], rows: Longs) -> tuple[Mask, Doubles]:

@@ -25,9 +25,13 @@ FEATURES = ("log rank", "standard score", "log characters", "information content
 score among the first hundred of the document; the logarithm of the length of the text in characters; how often, how
 early and by how rare names the text and the title name it, in bits."""
 
-LEAST_LABELS = 100
-"""Labels that a vocabulary must have. The smallest of those the model was fitted on has 184, and among a handful of
-labels nothing stands out."""
+FEW_FEATURES = ("log rank", "lead", "log information content", "log labels")
+"""Of a candidate of a small vocabulary: the logarithm of its rank; how far its evidence is above that of the best
+other candidate, or below; the logarithm of 1 + the bits by which names name it; that of the number of labels."""
+
+MANY_LABELS = 100
+"""Labels from which on there are many. The smallest vocabulary that the model of many was fitted on has 184: standard
+scores among a handful of labels are never large, however clear the best is. That of few was fitted on 2 to 80."""
 
 CHARACTERS = 60, 60_000
 """Shorter and longer texts count as these: the model was fitted on texts between them. Characters, as words are longer
@@ -35,7 +39,7 @@ in some languages: the Finnish texts of the fit have as many as the English ones
 
 
 def logistic(table: Doubles, weights: Sequence[float], intercept: float) -> Floats:
-    """(n, features) -> (n,) probabilities by a logistic model, with a weight for each of `FEATURES`."""
+    """(n, features) -> (n,) probabilities by a logistic model, with a weight for each feature."""
     products = np.ascontiguousarray(table * np.array(weights))  # `@` rounds by the number of rows
     return sigmoid(products.sum(axis=1) + intercept).astype(np.float32)
 
@@ -48,6 +52,32 @@ def label_free(pool: CandidatePool, run: Run, labels_per_document: float | None 
     """
     table = features(run, named_bits(pool, run), text_lengths(pool), labels_per_document)
     return logistic(table, *shipped("unknown" if labels_per_document is None else "known"))
+
+
+def label_free_of_few(pool: CandidatePool, run: Run, evidence: Floats, labels: int) -> Floats:
+    """(suggestions,) the probability that each suggestion is right, for fewer than `MANY_LABELS` labels.
+
+    run: the candidates of the pool, ranked. evidence: see `features_of_few`. labels: how many there are.
+    """
+    return logistic(features_of_few(run, evidence, named_bits(pool, run), labels), *shipped("few"))
+
+
+def features_of_few(run: Run, evidence: NDArray[np.floating], bits: NDArray[np.floating], labels: int) -> Doubles:
+    """(suggestions, 4) `FEW_FEATURES` of each candidate; one without others leads by its evidence.
+
+    evidence: (suggestions,) the mean of all stages' `fusion.summed_evidence`, by weight.
+
+    Of three labels one has the evidence 2.5 and one 0.5: the first leads by 2, and the second follows by as much; log 3
+    is 1.0986.
+
+    >>> run = Run.from_rows([{5: 9.0, 6: 8.0}])
+    >>> features_of_few(run, np.array([2.5, 0.5]), np.zeros(2), 3).round(4).tolist()
+    [[0.0, 2.0, 0.0, 1.0986], [0.6931, -2.0, 0.0, 1.0986]]
+    """
+    ranks, counts, starts = run.ranks, np.diff(run.indptr)[run.rows], run.indptr[:-1][run.rows]
+    best_other = np.where(ranks == 1, starts + np.minimum(counts - 1, 1), starts)
+    lead = evidence - np.where(counts > 1, evidence[best_other], 0.0)
+    return np.column_stack([np.log(ranks), lead, np.log1p(bits), np.full(len(ranks), np.log(labels))])
 
 
 def features(
@@ -90,13 +120,13 @@ def text_lengths(pool: CandidatePool) -> Longs:
 
 
 @cache
-def shipped(labels_per_document: str) -> tuple[tuple[float, ...], float]:
-    """The model that comes with Tagwright, for when the number of labels of a document is "known" or "unknown".
+def shipped(name: str) -> tuple[tuple[float, ...], float]:
+    """The model that comes with Tagwright of this name, its weights and intercept, see `logistic`.
 
-    Returns the weights and the intercept, see `logistic`.
+    "known", "unknown": of many labels, by whether the number of labels of a document is. "few": of few labels.
     """
-    model = provenance()["models"][labels_per_document]
-    return tuple(model["weights"][name] for name in FEATURES), model["intercept"]
+    model = provenance()["models"][name]
+    return tuple(model["weights"][each] for each in (FEW_FEATURES if name == "few" else FEATURES)), model["intercept"]
 
 
 def provenance() -> Mapping[str, Any]:

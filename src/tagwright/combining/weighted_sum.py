@@ -8,7 +8,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 
 from tagwright.combining.combiner import Combiner, Contributions
-from tagwright.combining.confidence import Platt
+from tagwright.combining.confidence import fit_sum, sigmoid
 from tagwright.combining.fusion import (
     Weight,
     append_labels,
@@ -17,12 +17,12 @@ from tagwright.combining.fusion import (
     summed_evidence,
     zscores,
 )
-from tagwright.combining.label_free import LEAST_LABELS, label_free
+from tagwright.combining.label_free import MANY_LABELS, label_free, label_free_of_few
 from tagwright.combining.pool import CandidatePool
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Positive
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ConfigError
-from tagwright.types import Label, Run
+from tagwright.types import Floats, Label, Mask, Run
 
 By: TypeAlias = Literal["evidence", "scores", "ranks"]
 Confidence: TypeAlias = Literal["none", "label_free", "fitted"]
@@ -54,8 +54,14 @@ class WeightedSum(Checked, Combiner):
     """fitted: slope and intercept of a logistic curve over standard scores, learnt from labelled documents. A score is
     standardised by mean and deviation of the first hundred candidates of its document."""
 
+    slope_of_scores: float = 0.0
+    "fitted: what the scores themselves add to the log odds; they tell texts in which nothing stands out."
+
     labels_per_document: Positive | None = None
     "How many labels a document has as a rule, if that is known: confidences are much better then."
+
+    few_labels: AtLeastOne | None = None
+    "label_free: how many labels there are, if so few that standard scores say little; see `with_labels`."
 
     @property
     def estimates_confidence(self) -> bool:
@@ -81,8 +87,11 @@ class WeightedSum(Checked, Combiner):
         if self.confidence == "none":
             return ranked
         if self.confidence == "fitted":
-            return replace(ranked, confidences=Platt(*self.curve)(zscores(ranked)).astype(np.float32))
-        return replace(ranked, confidences=label_free(pool, ranked, self.labels_per_document))
+            return self.confident(ranked)
+        if self.few_labels is None:
+            return replace(ranked, confidences=label_free(pool, ranked, self.labels_per_document))
+        confidences = label_free_of_few(pool, ranked, self._evidence(pool, ranked), self.few_labels)
+        return replace(ranked, confidences=confidences)
 
     def explain(self, pool: CandidatePool) -> Contributions:
         """Return what each stage adds to each score: together they are the score."""
@@ -99,6 +108,20 @@ class WeightedSum(Checked, Combiner):
         """Itself."""
         return self
 
+    def calibrated(self, ranked: Run, right: Mask) -> Self:
+        """Return the sum with confidences learned from its ranking of documents whose labels no stage has seen.
+
+        right: (suggestions,) whether each is. Raises ConfigError without suggestions.
+        """
+        of_standard, of_scores, intercept = fit_sum(ranked, zscores(ranked), right)
+        return replace(self, confidence="fitted", curve=(of_standard, intercept), slope_of_scores=of_scores)
+
+    def confident(self, ranked: Run) -> Run:
+        """Return a ranking of the sum with confidences by the fitted curve."""
+        slope, intercept = self.curve
+        logits = slope * zscores(ranked) + self.slope_of_scores * ranked.scores + intercept
+        return replace(ranked, confidences=sigmoid(logits).astype(np.float32))
+
     def _ranked(self, pool: CandidatePool) -> Run:
         voters = [name for name in pool.stages if self.weight(name)]
         if len(voters) == 1 and pool.run is pool.found.get(voters[0]):
@@ -107,6 +130,13 @@ class WeightedSum(Checked, Combiner):
         if len(voters) == 1 and self.by != "ranks":
             return pool.run.rescored(pool.scores(voters[0]))
         return self._sum(voters, weights, pool)
+
+    def _evidence(self, pool: CandidatePool, ranked: Run) -> Floats:
+        """(suggestions,) the mean evidence of the stages, by weight."""
+        voters = [name for name in pool.stages if self.weight(name)]
+        distributions = [pool.stages[name].distribution for name in voters]
+        total = summed_evidence(pool.run, list(map(pool.scores, voters)), distributions, self._weights(voters, pool))
+        return total.scores_of(ranked) / np.float32(sum(map(self.weight, voters)))
 
     def _sum(self, voters: Sequence[str], weights: Sequence[Weight], pool: CandidatePool) -> Run:
         if self.by == "ranks":
@@ -122,9 +152,10 @@ class WeightedSum(Checked, Combiner):
         return f"{weights}; combined by {self.by}" if len(stages) > 1 else weights
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
-        """Return itself: it has no parameters of single labels; without label-free confidences for too few labels."""
-        few = self.confidence == "label_free" and len(labels) < LEAST_LABELS
-        return replace(self, confidence="none") if few else self
+        """Return itself: it has no parameters of single labels. The label-free model depends on how many there are."""
+        if self.confidence != "label_free":
+            return self
+        return replace(self, few_labels=len(labels) if 0 < len(labels) < MANY_LABELS else None)
 
     def save(self, folder: Path) -> None:
         """Write the options."""

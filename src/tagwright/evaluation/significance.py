@@ -124,7 +124,7 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
         return f"Comparisons of {', '.join(names)} over {many(self.documents, 'document')}"
 
     def __str__(self) -> str:
-        tables = [as_text(comparison_rows(pair)) for pair in self.pairs]
+        tables = [f"{as_text(comparison_rows(pair))}\n{who_is_better(pair)}" for pair in self.pairs]
         return "\n\n".join([repr(self), *tables, f"p: {MEANING_OF_P}"])
 
     def _repr_html_(self) -> str:
@@ -143,6 +143,29 @@ def comparison_rows(comparison: Comparison) -> Rows:
         p = "<0.001" if row.adjusted < 0.001 else f"{row.adjusted:.3f}"
         rows.append([name, percent(row.a), percent(row.b), difference, percent_interval(row.difference), p])
     return rows
+
+
+def who_is_better(comparison: Comparison) -> str:
+    """Say in a sentence which run is better, and in what: the measures with a significant difference.
+
+    >>> def differ(by: float, p: float) -> Difference:
+    ...     return Difference(0.5 + by, 0.5, Score(by, by - 0.1, by + 0.1), p, p)
+    >>> who_is_better(Comparison(9, {"P@1": differ(0.2, 0.01), "P@5": differ(-0.1, 0.3)}, "new", "old"))
+    'new is better in P@1 (+20.0 points); in P@5 the difference is not significant.'
+    >>> who_is_better(Comparison(9, {"P@1": differ(0.2, 0.2)}, "new", "old"))
+    'Neither new nor old is better: no difference is significant.'
+    """
+    better = dict[str, list[str]]()
+    for name, row in comparison.measures.items():
+        if row.is_significant and row.difference:
+            winner = comparison.a if row.difference > 0 else comparison.b
+            better.setdefault(winner, []).append(f"{name} ({percent(abs(row.difference), '+')} points)")
+    if not better:
+        return f"Neither {comparison.a} nor {comparison.b} is better: no difference is significant."
+    open_ = [name for name, row in comparison.measures.items() if not (row.is_significant and row.difference)]
+    parts = [f"{winner} is better in {', '.join(names)}" for winner, names in better.items()]
+    parts += [f"in {', '.join(open_)} the difference is not significant"] if open_ else []
+    return f"{'; '.join(parts)}."
 
 
 def run_names(count: int) -> list[str]:

@@ -6,13 +6,21 @@ A label needs training documents: one without any is never suggested.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne
 from tagwright.core.steps import Steps
 from tagwright.data.gold import gold_of_texts
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.stages.linear.svm import SvmOptions, train_linear
+from tagwright.stages.linear.stage import Linear
+from tagwright.stages.linear.svm import SvmOptions, fit_svm, out_of_fold, text_features
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
+
+FEWEST = 10
+"Labelled documents from which confidences are learned: 8 train while 2 are scored."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,5 +51,18 @@ def fit(
     document with text has a label of the vocabulary, InputError if no word is frequent enough.
     """
     gold = gold_of_texts(documents, labels, gold)
-    stage = train_linear(documents, labels, gold, config, config.candidates, steps)
-    return Tagger(labels, {"svm": stage})
+    with text_features(documents) as (bag, features):
+        stage = Linear(labels, bag, fit_svm(features, gold, len(labels), config, steps), config.candidates)
+        return Tagger(labels, {"svm": stage}, combiner=_confident(features, gold, stage, config))
+
+
+def _confident(features: Matrix, gold: Run, stage: Linear, config: Config) -> WeightedSum:
+    """Learn confidences from what SVMs suggest for documents that they were not trained on.
+
+    With fewer than `FEWEST` labelled documents, and where nothing is suggested, they are those without labels.
+    """
+    untaught = WeightedSum(confidence="label_free").with_labels((), stage.labels)
+    if np.count_nonzero(np.diff(gold.indptr)) < FEWEST:
+        return untaught
+    found, rows = out_of_fold(features, gold, stage, config)
+    return WeightedSum().calibrated(found, gold.take(rows).scores_of(found) > 0) if len(found.labels) else untaught

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from tagwright.core.checked import shown
+from tagwright.core.display import many
 from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.limits import (
@@ -295,10 +296,10 @@ def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
     A quoted cell may hold line ends; blank rows are left out. The separator is inferred from the first line, a header,
     or said in a line before it as Excel does: `sep=;`.
     Raises InputError as `open_lines` does, for quotes out of place, and for a row above the limit for a document, most
-    often a quoted cell that is never closed.
+    often a quoted cell that is never closed. One that the quote of a later row closes is logged: rows are lost in it.
     """
     csv.field_size_limit(max(1 << 30, csv.field_size_limit()))  # the default refuses cells over 128 kB
-    size, line = 0, 1
+    size, line, width = 0, 1, 0
 
     def lines() -> Iterator[str]:
         nonlocal size
@@ -316,11 +317,25 @@ def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(itertools.chain([header], rest), delimiter=separator, strict=True)
     try:
         for cells in reader:
+            width = width or len(cells)
+            if lost := sum(_rows_in(cell, separator, width) for cell in cells):
+                problem = "%s:%d: a quoted cell holds %s; is its quote not closed?"
+                _log.warning(problem, path, line, many(lost, "further row"))
             if any(map(str.strip, cells)):
                 yield line, cells
             line, size = above + reader.line_num + 1, 0
     except csv.Error as error:
         raise InputError(f"is not CSV ({error}); a quote in a quoted cell is written twice", path, line) from None
+
+
+def _rows_in(cell: str, separator: str, width: int) -> int:
+    r"""The number of rows that a cell has swallowed: each has a line end, and as many separators as a row.
+
+    >>> _rows_in("Bees,a\n2,Wasps,b\n3,Ants 5", ",", 3), _rows_in("Bees, wasps\nand ants", ",", 3)
+    (2, 0)
+    """
+    rows = cell.count("\n")
+    return rows if width > 1 and cell.count(separator) == rows * (width - 1) else 0
 
 
 def escape_formula(cell: str) -> str:

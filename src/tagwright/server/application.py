@@ -133,7 +133,7 @@ def application(
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # it would lead to the host that the client names
-    app.state.has_review, app.state.readiness = pages is not None, readiness
+    app.state.has_review, app.state.readiness, app.state.models = pages is not None, readiness, models
     app.state.large_bodies = FairSlots(count=1, each=1, rest=3)  # parsed for a quarter of the time only
     app.state.uploads = FairSlots(count=2, each=1, share=16)  # a process for each file
     return app
@@ -230,7 +230,8 @@ class _Gate:
     def _admit(self, scope: Scope) -> None:
         """Fill in the current request. Raises Problem for a request that is refused by its head."""
         check_head(scope)
-        headers, path, request = Headers(scope=scope), scope["path"], current()
+        headers, request = Headers(scope=scope), current()
+        path = scope["path"].removeprefix(scope.get("root_path", ""))  # where it is mounted
         request.language = languages.choose(scope)
         request.client = request.user or network(scope["client"][0] if scope.get("client") else "")
         if self.hosts is not None and re.sub(r":\d*$", "", headers.get("host", "").lower()) not in self.hosts:

@@ -39,7 +39,7 @@ def show(
     content: values by the names that the template uses; `here`: address of the page, if not that of the request.
     """
     frame = {"session": session, "progress": None, "reviews": request.app.state.has_review, "here": request.url.path}
-    page = render(template, **{**frame, **content})
+    page = render(template, **{**frame, "served": request.app.state.models, **content})
     answer = HTMLResponse(page, status, {"Cache-Control": "no-store", **(headers or {})})
     if language := languages.chosen(request.scope):
         answer.set_cookie(languages.COOKIE, language, max_age=365 * 24 * 3600, samesite="lax", httponly=True)

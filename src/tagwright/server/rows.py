@@ -3,8 +3,9 @@
 All is plain text: templates escape it.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from tagwright.data.vocabulary import Vocabulary
@@ -42,6 +43,18 @@ class Row(NamedTuple):
     uses: int | None = None
     verdict: Verdict | None = None
 
+    @property
+    def certainty(self) -> str:
+        """A word for the confidence; "" without one.
+
+        >>> [label._replace(confidence=value).certainty for label in [Row("b", "Bees", "", (), "")]
+        ...  for value in (0.5, 0.39, 0.1)]
+        ['likely', 'possible', 'unlikely']
+        """
+        if self.confidence is None:
+            return ""
+        return _("likely") if self.confidence >= 0.5 else _("possible") if self.confidence >= 0.2 else _("unlikely")
+
 
 def label_row(vocabulary: Vocabulary, label_id: str) -> Row:
     """Return the row of a label. Raises KeyError for an unknown one."""
@@ -58,9 +71,9 @@ def suggested_row(tagger: Tagger, document: Document, suggestion: Suggestion, ra
     return row._replace(name=suggestion.name, rank=rank, confidence=suggestion.confidence, reasons=reasons)
 
 
-def strongest_spans(evidence: Sequence[Evidence]) -> list[EvidenceSpan]:
-    """Return the strongest spans of the evidence of each stage, at most four."""
-    return [span for each in evidence for span in _first_spans(each.spans)]
+def strongest_spans(text: str, evidence: Sequence[Evidence]) -> list[EvidenceSpan]:
+    """Return the strongest spans of the evidence of each stage, at most four, none in an address (URL)."""
+    return [span for each in evidence for span in _first_spans(text, each.spans)]
 
 
 def reason_lines(document: Document, suggestion: Suggestion, stages: Mapping[str, str]) -> tuple[str, ...]:
@@ -73,7 +86,7 @@ def reason_lines(document: Document, suggestion: Suggestion, stages: Mapping[str
     >>> evidence = Evidence("knn", 1, 0.5, ()), Evidence("exact_match", 2, 1.0, spans)
     >>> suggestion = Suggestion("b", "Bees", 1.0, evidence=evidence)
     >>> reason_lines(bees, suggestion, {"exact_match": "its name in the text", "knn": "labels of similar documents"})
-    ('its name in the text: “Bees”', 'labels of similar documents')
+    ('“Bees” – its name in the text', 'labels of similar documents')
     """
     shown = [each for each in suggestion.reasons if each.name != OTHERS]
     shown.sort(key=lambda each: (_is_against(each), not each.spans))
@@ -85,10 +98,10 @@ def reason_lines(document: Document, suggestion: Suggestion, stages: Mapping[str
 
 def _line(document: Document, reason: Reason, meaning: str) -> str:
     remark = f" ({_(reason.remark)})" if reason.remark else ""
-    texts = [document.text[span.start : span.end] for span in _first_spans(reason.spans)]
+    texts = [document.text[span.start : span.end] for span in _first_spans(document.text, reason.spans)]
     distinct = {text.casefold(): _quoted(text) for text in reversed(texts)}
-    quoted = f": {', '.join(list(reversed(distinct.values()))[:2])}" if texts else ""
-    line = f"{meaning}{quoted}{remark}"
+    quoted = f"{', '.join(list(reversed(distinct.values()))[:2])} – " if texts else ""
+    line = f"{quoted}{meaning}{remark}"
     return _("against it: %(reason)s") % {"reason": line} if _is_against(reason) else line
 
 
@@ -102,9 +115,30 @@ def _quoted(text: str) -> str:
     return _("“%(text)s”") % {"text": shown}
 
 
-def _first_spans(spans: Iterable[EvidenceSpan]) -> list[EvidenceSpan]:
-    """The strongest four: more would mark the whole text."""
-    return sorted(spans, key=lambda span: (-span.weight, span.start))[:4]
+def _first_spans(text: str, spans: Iterable[EvidenceSpan]) -> list[EvidenceSpan]:
+    """The strongest four outside of addresses: more would mark the whole text. A hundred are looked at."""
+    strongest = sorted(spans, key=lambda span: (-span.weight, span.start))[:100]
+    return list(islice((span for span in strongest if not _in_address(text, span)), 4))
+
+
+_ADDRESS = re.compile(
+    r"(?:\b[a-z][a-z0-9+]{1,9}://|www\.|[\w.+-]+@[\w-]+\.|(?:[\w-]{2,}\.)+[a-z]{2,}/|\b10\.\d{4,}/)"
+    r"[^\s<>\"\u3000-\u9fff]*",
+    re.IGNORECASE,
+)
+"A URL with or without its scheme, an address of mail, or a DOI; a text in Chinese goes on without a blank."
+
+
+def _in_address(text: str, span: EvidenceSpan, reach: int = 200) -> bool:
+    """Whether a span is a part of an address. reach: characters before and after it that are looked at.
+
+    >>> text = "Water: https://example.org/water/quality"
+    >>> [_in_address(text, EvidenceSpan(start, start + 5, 1.0)) for start in (0, 27)]
+    [False, True]
+    """
+    before = max(0, span.start - reach)
+    found = _ADDRESS.finditer(text[before : span.end + reach])
+    return any(each.start() < span.end - before and each.end() > span.start - before for each in found)
 
 
 def highlight(

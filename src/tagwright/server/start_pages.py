@@ -1,6 +1,7 @@
-"""The pages at / and /api: suggestions for a text or a file, and the description of the interface."""
+"""The pages at / and /api: suggestions for a text or a file, and the description of the API."""
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from tagwright.readers.documents.sections import one_line
 from tagwright.readers.lines import escape_formula
 from tagwright.server.access import Session, check_origin
 from tagwright.server.entrance import Entrance, Sessions
+from tagwright.server.examples import by_interface, example
 from tagwright.server.json_api import JsonApi, options_of, sent_document
 from tagwright.server.languages import _, translated_error
 from tagwright.server.openapi import Operation, described
@@ -68,10 +70,18 @@ class StartPages:
         return await self._start(request, session, fields, **content)
 
     async def interface(self, request: Request, session: Session | None) -> Response:
-        """The description of the interface for people."""
+        """The description of the API for people, with an example of each operation."""
+        model, is_open = next(iter(self.api.models.values())), self.sessions.access.is_open
+
+        def call(operation: Operation) -> dict[str, Any]:
+            anchor = re.sub(r"\W+", "-", f"{operation.method} {operation.path}").strip("-").lower()
+            called = example(operation, model, str(request.base_url), token=not is_open)
+            return {"operation": operation, "anchor": anchor, "example": called}
+
+        groups = {name: [call(each) for each in group] for name, group in by_interface(self.operations)}
         return show(
-            request, "interface.html", session, models=self.api.models.values(), version=__version__,
-            paths=described(self.operations)["paths"], is_open=self.sessions.access.is_open,
+            request, "api.html", session, models=self.api.models.values(), version=__version__, groups=groups,
+            paths=described(self.operations)["paths"], is_open=is_open,
         )  # fmt: skip
 
     async def _suggested(self, request: Request, form: Form, fields: Mapping[str, str]) -> dict[str, Any]:
@@ -85,7 +95,7 @@ class StartPages:
 
         def shown() -> dict[str, Any]:
             ranked = list(enumerate(suggestions, 1))
-            spans = {rank: strongest_spans(suggestion.evidence) for rank, suggestion in ranked}
+            spans = {rank: strongest_spans(document.text, suggestion.evidence) for rank, suggestion in ranked}
             return {
                 "document": document, "others": others, "text": highlight(document, spans),
                 "rows": [suggested_row(tagger, document, suggestion, rank) for rank, suggestion in ranked],

@@ -16,7 +16,6 @@ from typing import Literal, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.core.checked import AtLeastOne, Checked, Probability
 from tagwright.errors import ConfigError
 from tagwright.types import Longs, Mask, Run
@@ -96,9 +95,8 @@ class SuggestOptions(Checked):
         """Raise ConfigError where these options ask for confidences and the tagger does not estimate any."""
         if not confident and (self.best_cut or self.min_confidence):
             raise ConfigError(
-                f"this tagger does not estimate confidences (zero_shot does with the stage dense and {LEAST_LABELS} "
-                "labels or more); leave out the least confidence and the best cut, or cut by the score or the number "
-                "of labels"
+                "this tagger does not estimate confidences (those of all methods do); train it again, or leave out the "
+                "least confidence and the best cut, and cut by the score or the number of labels"
             )
 
     def accepts(self, run: Run) -> Mask:

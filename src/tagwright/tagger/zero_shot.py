@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
@@ -188,9 +187,9 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
         by=config.fusion,
         weights={name: weight for name, weight in weights.items() if name in {**retrievers, **rerankers}},
         language_trust=dict.fromkeys(judged, "dense"),
-        confidence="label_free" if "dense" in retrievers and len(labels) >= LEAST_LABELS else "none",
+        confidence="label_free",
         labels_per_document=config.labels_per_document,
-    )
+    ).with_labels((), labels)
     tagger = Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
     return with_model(with_keywords(tagger, config.llm), config.llm)
 

@@ -115,7 +115,9 @@ def prepared(make: Callable[[int, int], Iterable[T]], workers: int) -> Iterator[
                 yield error
 
     unchanged: Callable[[Any], Any] = lambda item: item  # noqa: E731
-    loader = DataLoader(Share(), None, num_workers=workers, collate_fn=unchanged, multiprocessing_context="fork")
+    # Four items each: a source that shuffles gives none for a while, and then many.
+    options: Any = {"num_workers": workers, "prefetch_factor": 4, "multiprocessing_context": "fork"}
+    loader = DataLoader(Share(), None, collate_fn=unchanged, **options)
     with closing(_unless_error(loader)) as items:
         yield items
 

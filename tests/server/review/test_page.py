@@ -98,8 +98,8 @@ def test_a_document_shows_its_text_with_evidence_and_suggestions_with_reasons(cl
     page = Page(html)
     assert ("mark", {"data-ranks": "1", "class": "on"}) in page.elements
     assert "Bees" in "".join(page.texts)
-    assert '<p class="reason">its name in the text: “bees”, “Apis”</p>' in html
-    assert "<li>words shared with the label&#39;s text: “bees”</li>" in html
+    assert "<summary>“bees”, “Apis” – its name in the text</summary>" in html
+    assert "<li>“bees” – words shared with the label&#39;s text</li>" in html
     rows = [attributes for tag, attributes in page.elements if tag == "li" and "row" in (attributes.get("class") or "")]
     assert [row["data-rank"] for row in rows] == ["1", "2"]
 
@@ -122,13 +122,14 @@ def test_one_suggestion_is_marked_the_first_without_a_verdict_or_the_one_asked_f
     assert marked(client.get(address).text) == {"1"}
 
 
-def test_the_header_says_document_and_model_and_a_card_the_notation(tmp_path: Path) -> None:
+def test_the_header_says_tagger_and_vocabulary_and_a_card_the_notation(tmp_path: Path) -> None:
     tagger = word_tagger().with_labels([Label("b", ("Bees",), notation="595.799")])
     review = Review(ServedModel("bees", tagger, "Life & more"), ReviewFile(tmp_path / "reviews.sqlite"))
     review.documents.add([Document("report.pdf", "Honey bees")])
     with TestClient(application([review.model], pages=ReviewPages(review))) as client:
         html = enter(client).get("/review/documents/1").text
-    assert '<p class="source" id="source">report.pdf · model: Life &amp; more</p>' in html
+    assert "Life &amp; more · 1 label<" in html
+    assert "for report.pdf" in html
     assert 'Bees <span class="notation">595.799</span>' in html
 
 
@@ -138,7 +139,7 @@ def test_reasons_against_a_label_come_last_and_small_ones_not_at_all() -> None:
                      Contribution("document", 0.01))  # fmt: skip
     found = Suggestion("b", "Bees", 2.0, evidence=evidence, contributions=contributions, translated=("Bienen",))
     assert reason_lines(DOCUMENTS[0], found, {"tfidf": "shared words"}) == (
-        "shared words: “bees”",
+        "“bees” – shared words",
         "searched as “Bienen”",
         "dense",
         "against it: its name, how often it is suggested or right",
@@ -173,7 +174,8 @@ def test_pages_load_nothing_from_elsewhere_and_hold_no_inline_script_or_style(cl
         for tag, attributes in page.elements:
             assert tag != "style"
             assert not any(name == "style" or name.startswith("on") for name in attributes)
-            assert all((attributes.get(name) or "/").startswith(("/", "#")) for name in ("src", "href", "action"))
+            if tag != "a" or "noreferrer" not in (attributes.get("rel") or ""):  # a label's address, opened by a click
+                assert all((attributes.get(name) or "/").startswith(("/", "#")) for name in ("src", "href", "action"))
     for file in ("page.css", "page.js", "review.js", "icon.svg"):
         assert client.get(f"/static/{file}").status_code == 200
     assert client.get("/static/../serving.py").status_code == 404
@@ -271,7 +273,7 @@ def test_now_and_then_a_random_candidate_is_shown_and_marked_in_the_log(tmp_path
         assert (accepted.label, accepted.rank, accepted.drawn_from) == (label, drawn, 10)
         decide(client, 1, action="done")
         assert "estimated from 1 drawn at random" in (html := client.get("/review/overview").text)
-        assert "Right labels so far: 0% suggested, 0 added by hand, 1 drawn at random" in html
+        assert "0% suggested, 0 added by hand, 1 drawn at random" in html
         assert review.training_data().judged == [{label for _, label in shown}]
 
 
@@ -441,6 +443,27 @@ def test_uploads_with_known_ids_and_other_texts_are_documents_of_their_own(clien
     assert sorted(entry.title for entry in review.documents.entries() if entry.id.startswith(("d1", "d2"))) == [
         "Hives", "Honey bees", "Tax law", "Tax law: On income.",
     ]  # fmt: skip
+
+
+def test_the_overview_has_a_table_of_documents_that_can_be_filtered(client: TestClient) -> None:
+    enter(client)
+    decide(client, 2, action="done")
+    address = "/review/overview"
+    html = client.get(address).text
+    assert [f"/review/documents/{number}" in html for number in (1, 2, 3)] == [True] * 3
+    for query, numbers in (("?state=done", [2]), ("?state=open", [1, 3]), ("?q=HONEY", [1]), ("?q=Ann", [2])):
+        html = client.get(address + query).text
+        assert [number for number in (1, 2, 3) if f"/review/documents/{number}" in html] == numbers
+    assert "No document matches." in client.get(f"{address}?q=wasps").text
+
+
+def test_the_overview_has_no_empty_statistics(client: TestClient) -> None:
+    enter(client)
+    assert "<dt>" not in client.get("/review/overview").text.partition("<dialog")[0]
+    decide(client, 1, action="accept", label="o")
+    html = client.get("/review/overview").text
+    assert "<dt>Verdicts</dt>" in html
+    assert "Krippendorff" not in html  # of one reviewer
 
 
 def test_the_page_stays_small_however_long_the_document_is(client: TestClient, review: Review) -> None:

@@ -89,7 +89,8 @@ def _list(models: "Models", *, as_json: bool) -> None:
         print_json({"current": current, "versions": versions})
         return
     rows = [_row(each, "in use" if each.name == current else "") for each in models]
-    show_table([["version", "", "added", "method", "labels", "nDCG@5 (95% interval)", "documents"], *rows])
+    header = ["version", "", "added", "method", "labels", "nDCG@5 (95% interval)", "documents"]
+    show_table([header, *rows], f"versions of {models.folder}")
 
 
 def _row(version: "Version", state: str) -> list[str]:

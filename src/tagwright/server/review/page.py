@@ -28,6 +28,7 @@ from tagwright.server.languages import Text, _, number, translated, translated_e
 from tagwright.server.pages import render, show
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_bodies import Form, Upload, read_documents, read_form, text_of
+from tagwright.server.review.listing import listed
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
 from tagwright.server.rows import Row
@@ -113,14 +114,16 @@ class ReviewPages:
         return RedirectResponse(back, 303)
 
     async def overview(self, request: Request, session: Session, message: str = "", problem: str = "") -> Response:
-        """Show progress, statistics and the first 500 documents, with forms to add documents and to train the model."""
-        review = self.review
+        """Show the documents, of the state and with the text that the address asks for, statistics, and forms.
+
+        ?q= and ?state= choose documents, see `listed`. The forms add documents and train the tagger.
+        """
+        review, query, state = self.review, _query(request), request.query_params.get("state", "")
         entries = await asyncio.to_thread(review.documents.entries)
-        states = await asyncio.to_thread(review.decisions.states)
+        documents = await asyncio.to_thread(listed, entries, review.decisions, query, state)
         statistics = await asyncio.to_thread(review.decisions.statistics)
         return await self._page(
-            request, "overview.html", session, entries=entries[:500], more=max(0, len(entries) - 500),
-            done={id_ for id_, state in states.items() if state.done_by}, refitter=self.refitter,
+            request, "overview.html", session, listed=documents, query=query, wanted=state, refitter=self.refitter,
             **await asyncio.to_thread(self._trained), version=review.model.version,
             follows=self.follower is not None and review.model.history is not None,
             statistics=statistics, depth=DEPTH, downloads=DOWNLOADS,

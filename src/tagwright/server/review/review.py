@@ -38,9 +38,9 @@ class Sheet(NamedTuple):
     """A document as a reviewer sees it.
 
     text: its text with the evidence marked, and the number of characters left out. rows: the candidates, then labels
-    that the reviewer added. marked: rank of the suggestion whose evidence is marked first. model: its name for people.
-    note, done, can_undo: of this reviewer. others: other reviewers who have finished the document. blind: whether the
-    suggestions are hidden until the reviewer has given labels.
+    that the reviewer added. marked: rank of the suggestion whose evidence is marked first. note, done,
+    can_undo: of this reviewer. others: other reviewers who have finished the document. blind: whether the suggestions
+    are hidden until the reviewer has given labels.
     """
 
     number: int
@@ -48,7 +48,6 @@ class Sheet(NamedTuple):
     text: tuple[list[Block], int]
     rows: list[Row]
     marked: int
-    model: str
     note: str
     done: bool
     can_undo: bool
@@ -136,14 +135,13 @@ class Review:
         events = self.decisions.current(document.id)
         own = [event for event in events if event.reviewer == reviewer]
         rows = self._rows(model.tagger, document, candidates, own)
-        spans = {rank: strongest_spans(suggestion.evidence) for suggestion, rank, _ in candidates}
+        spans = {rank: strongest_spans(document.text, suggestion.evidence) for suggestion, rank, _ in candidates}
         return Sheet(
             number=number,
             document=document,
             text=highlight(document, spans),
             rows=rows,
             marked=marked or next((row.rank for row in rows if row.rank and not row.verdict), 1),
-            model=self.model.name,
             note=next((event.note for event in own if event.action == "note"), ""),
             done=any(event.action == "done" for event in own),
             can_undo=bool(own),
@@ -177,14 +175,9 @@ class Review:
             )
         self.decisions.add(decision)
 
-    def progress(self) -> dict[str, float | None]:
-        """Return what the header of each page shows.
-
-        done: number of finished documents. documents: number of all. agreement: share of accepted suggestions among
-        those with a verdict; None without one.
-        """
-        done, accepted_share = self.decisions.progress()
-        return {"done": done, "documents": len(self.documents), "agreement": accepted_share}
+    def progress(self) -> dict[str, int]:
+        """Return what the header of each page shows: the numbers of finished documents and of all."""
+        return {"done": self.decisions.progress()[0], "documents": len(self.documents)}
 
     def training_data(self) -> TrainingData:
         """Return all documents with their labels so far; those of which nothing is known have no labels."""

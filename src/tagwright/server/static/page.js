@@ -1,4 +1,4 @@
-// What all pages share: messages for screen readers, and the evidence of one suggestion at a time.
+// What all pages share: messages for screen readers, files that are dropped, the evidence of one suggestion at a time.
 
 export const byId = (id) => document.getElementById(id);
 export const rows = () => [...document.querySelectorAll(".row")];
@@ -9,6 +9,28 @@ export function say(text, isProblem = false) {
   status.className = isProblem ? "problem" : "";
   status.textContent = text;
 }
+
+// Files: the names of those that are chosen are shown; those that are dropped are sent at once. What is dropped beside
+// the zones counts for the first one.
+
+document.addEventListener("change", (event) => {
+  const output = event.target.closest(".drop")?.querySelector("output");
+  if (output) output.textContent = [...event.target.files].map((each) => each.name).join(", ");
+});
+
+const zone = (event) => event.target.closest?.(".drop") || document.querySelector(".drop");
+
+addEventListener("dragover", (event) => {
+  if (zone(event) && event.dataTransfer.types.includes("Files")) event.preventDefault();
+});
+
+addEventListener("drop", (event) => {
+  const input = zone(event)?.querySelector("input");
+  if (!input || !event.dataTransfer.files.length) return;
+  event.preventDefault();
+  input.files = event.dataTransfer.files;
+  input.form.requestSubmit();
+});
 
 // Only the evidence of one suggestion is marked: the one that has the focus, or is under the pointer.
 

@@ -15,15 +15,15 @@ function submit(form, button) {
   const content = new URLSearchParams(new FormData(form));
   content.set(button.name, button.value);
   leaving = ["done", "skip"].includes(button.value);
-  last = last.then(() => send(form.getAttribute("action"), content, button.dataset.said || ""));
+  last = last.then(() => send(form, content, button.dataset.said || ""));
 }
 
-async function send(address, content, said) {
+async function send(form, content, said) {
   try {
-    const answer = await fetch(address, { method: "POST", body: content });
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", body: content });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (!answer.ok) throw new Error(page.querySelector(".problem")?.textContent || answer.statusText);
-    show(page, answer.url);
+    show(page, answer.url, form);
     say(said);
   } catch (error) {
     say(`${messages.failed} ${error.message}`, true);
@@ -32,13 +32,14 @@ async function send(address, content, said) {
   }
 }
 
-function show(page, address) {
+function show(page, address, sent) {
   const isSame = page.getElementById("sheet")?.dataset.number === byId("sheet")?.dataset.number;
-  const restore = isSame ? remember() : () => byId("main").focus();
-  for (const id of ["main", "progress", "source", "languages"]) {
+  const restore = isSame ? remember(sent) : () => byId("main").focus();
+  for (const id of ["main", "progress", "languages"]) {
     byId(id).replaceWith(document.adoptNode(page.getElementById(id)));
   }
   document.title = page.title;
+  offerKeys();
   if (isSame) {
     history.replaceState(null, "", address);
   } else {
@@ -48,18 +49,23 @@ function show(page, address) {
   restore();
 }
 
-// Where the reader is in a document: gives what puts them back there on its next page.
-function remember() {
+// Where the reader is in a document: gives what puts them back there on its next page. sent: the form that it answers.
+function remember(sent) {
   const active = document.activeElement;
   const row = active.closest(".row")?.id;
   const value = active.matches("button") ? active.value : "";
   const scrolled = document.querySelector(".text").scrollTop;
   const opened = [...document.querySelectorAll(".row details[open]")].map((each) => each.closest(".row").id);
-  const typing = active.id === "search" ? [active, byId("found")] : [];
+  const isSearching = active.id === "search" || (active.closest("#found") && !sent.contains(active));
+  const search = isSearching ? [byId("search"), byId("found")] : [];
   return () => {
     document.querySelector(".text").scrollTop = scrolled;
     for (const id of opened) byId(id)?.querySelector("details").setAttribute("open", "");
-    for (const each of typing) byId(each.id).replaceWith(each);
+    for (const each of search) byId(each.id).replaceWith(each);
+    if (isSearching) {
+      active.focus();
+      return;
+    }
     const same = (value && row && byId(row)?.querySelector(`button[value="${value}"]`)) || byId(row) || byId(active.id);
     (same || byId("search")).focus();
   };
@@ -212,10 +218,18 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+function offerKeys() {
+  const button = byId("show-keys");
+  if (button) button.hidden = false;
+}
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("#show-keys")) byId("keys").showModal();
+});
+
 const toggle = byId("use-keys");
 if (toggle) {
-  byId("show-keys").hidden = false;
-  byId("show-keys").addEventListener("click", () => byId("keys").showModal());
+  offerKeys();
   toggle.checked = !keysAreOff();
   toggle.addEventListener("change", () => {
     if (toggle.checked) localStorage.removeItem(KEYS_OFF);

@@ -1,7 +1,5 @@
-// Makes the first page quicker: files that are dropped, languages by their names, results that are copied at once.
+// Makes the first page quicker: languages by their names, results that are copied at once.
 import { byId, say } from "./page.js";
-
-const form = byId("ask");
 
 // Languages: named in that of the page; those in which the chosen model has no names cannot be chosen.
 
@@ -17,21 +15,11 @@ function offerLanguages() {
 for (const each of languages) {
   each.textContent = `${names.of(each.value)} (${each.value})`;
 }
+for (const each of document.querySelectorAll("[data-language]")) {
+  each.textContent = names.of(each.dataset.language);
+}
 byId("model").addEventListener("change", offerLanguages);
 offerLanguages();
-
-// A file that is dropped is sent at once.
-
-addEventListener("dragover", (event) => {
-  if (event.dataTransfer.types.includes("Files")) event.preventDefault();
-});
-
-addEventListener("drop", (event) => {
-  if (!event.dataTransfer.files.length) return;
-  event.preventDefault();
-  byId("file").files = event.dataTransfer.files;
-  form.requestSubmit();
-});
 
 // A result that is opened is selected and copied.
 
@@ -40,6 +28,9 @@ for (const each of document.querySelectorAll(".copies details")) {
     if (!each.open) return;
     const text = each.querySelector("textarea");
     text.select();
-    if (document.execCommand("copy")) say(text.dataset.said);
+    if (!document.execCommand("copy")) return;
+    say(text.dataset.said);
+    byId("status").className = "toast";
+    setTimeout(() => byId("status").classList.remove("toast"), 2000);
   });
 }

@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,10 +19,17 @@ from tagwright.errors import ConfigError
 from tagwright.stages.linear.hinge import CELLS, TOGETHER, Loss, Postings, postings_of, solve
 from tagwright.stages.linear.mapped_matrix import release, write_parts
 from tagwright.stages.linear.stage import Linear, LinearModel
-from tagwright.types import Document, Floats, Ints, Label, Run
+from tagwright.types import Document, Floats, Ints, Label, Longs, Run
 
 Block: TypeAlias = tuple[Matrix, Floats]
 "(labels, words) weights and (labels,) biases."
+
+SCORED, MANY, LEARNED = 300, 4, 100_000
+"""Out of fold: the most documents that are scored, without folds where there are so many times more to train on; and
+the most that are kept in memory."""
+
+FEW = 1000
+"Up to this number of labels, one process is faster than several."
 
 BLOCK, PARTS = 1024, 16
 """The most labels that are trained and stored together: what an interrupted run loses per process. Fewer if there are
@@ -63,16 +71,39 @@ def train_linear(
     candidates: int = 100,
     steps: Steps = Steps(),
 ) -> Linear:
-    """The linear SVM over tf-idf of the documents' text (DEPL A.1.3), as a stage; other arguments: see `fit_svm`.
+    """The linear SVM over tf-idf of the documents' text (DEPL A.1.3), as a stage; other arguments: see `fit_svm`."""
+    with text_features(documents) as (bag, features):
+        return Linear(labels, bag, fit_svm(features, gold, len(labels), options, steps), candidates)
 
-    The documents are read one after the other, and their words are kept in a temporary file.
+
+@contextmanager
+def text_features(documents: Sequence[Document]) -> Iterator[tuple[BagOfWords, Matrix]]:
+    """Yield the words of the documents and their tf-idf vectors, (documents, words).
+
+    The documents are read one after the other; the vectors are in a temporary file.
     """
     bag = BagOfWords.of(document.text for document in documents)
     with scratch_folder() as scratch:
         parts = bag.parts(document.text for document in documents)
-        features = write_parts(parts, len(bag.words), scratch)
-        model = fit_svm(features, gold, len(labels), options, steps)
-    return Linear(labels, bag, model, candidates)
+        yield bag, write_parts(parts, len(bag.words), scratch)
+
+
+def out_of_fold(features: Matrix, gold: Run, stage: Linear, options: SvmOptions) -> tuple[Run, Longs]:
+    """Return what SVMs suggest for up to `SCORED` labelled documents without which they were trained, and these rows.
+
+    features, gold: see `fit_svm`. stage: trained on all. In five folds; at once where the others are many.
+    """
+    rng, labelled = np.random.default_rng(options.seed), np.flatnonzero(np.diff(gold.indptr) > 0)
+    order = rng.permutation(labelled)
+    scored, rest = order[:SCORED], order[SCORED:LEARNED]
+    folds = np.array_split(scored, 1 if len(rest) > MANY * SCORED else min(5, len(scored)))
+    options = replace(options, workers=1 if len(np.unique(gold.labels)) <= FEW else options.workers)
+    runs = list[Run]()
+    for fold in folds:
+        inside = np.sort(np.concatenate([np.setdiff1d(scored, fold), rest]))
+        model = fit_svm(features[inside], gold.take(inside), len(stage.labels), options)
+        runs.append(Linear(stage.labels, stage.bag, model, stage.k).find(features[fold]))
+    return Run.concat(runs), scored
 
 
 def fit_svm(

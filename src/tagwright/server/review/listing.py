@@ -1,0 +1,55 @@
+"""List the documents of a review for the overview: their state, their reviewers, the time of the last decision."""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
+from tagwright.review.decisions import Decisions
+from tagwright.review.documents import Entry
+from tagwright.review.events import Decision, DocumentState
+
+State: TypeAlias = Literal["open", "begun", "skipped", "done"]
+"Done by a reviewer; or else skipped by one; or else begun: with any decision."
+
+
+class Listed(NamedTuple):
+    """A document in the list. labels: number of right ones so far. time: of the last decision, UTC; "" for none."""
+
+    number: int
+    id: str
+    title: str
+    state: State
+    labels: int
+    reviewers: tuple[str, ...]
+    time: str
+
+
+def listed(entries: Iterable[Entry], decisions: Decisions, query: str = "", state: str = "") -> list[Listed]:
+    """Return documents in order. query: a part of the title, the id or a reviewer's name; state: "" for any."""
+    states, events = decisions.states(), dict[str, list[Decision]]()
+    for event in decisions.current():
+        events.setdefault(event.document, []).append(event)
+    rows = (_listed(entry, states.get(entry.id), events.get(entry.id, [])) for entry in entries)
+    part = query.casefold()
+    return [
+        row
+        for row in rows
+        if state in ("", row.state) and any(part in text.casefold() for text in (row.title, row.id, *row.reviewers))
+    ]
+
+
+def _listed(entry: Entry, state: DocumentState | None, events: list[Decision]) -> Listed:
+    return Listed(
+        *entry,
+        state=_state(state, events),
+        labels=len(state.labels) if state else 0,
+        reviewers=tuple(sorted({event.reviewer for event in events})),
+        time=max((event.time for event in events), default=""),
+    )
+
+
+def _state(state: DocumentState | None, events: list[Decision]) -> State:
+    if state and state.done_by:
+        return "done"
+    if state and state.skipped_by:
+        return "skipped"
+    return "begun" if events else "open"

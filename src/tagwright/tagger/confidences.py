@@ -1,0 +1,36 @@
+"""Give a tagger confidences: from documents whose labels it has not learned from, or without labels."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tagwright.combining.fusion import REFERENCE_RANKS
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.data.corpus import taken
+from tagwright.tagger.pipeline import Tagger
+from tagwright.types import Document, Run
+
+FEWEST, MOST = 20, 300
+"Labelled documents from which confidences are learned; with fewer the model without labels knows more."
+
+
+def with_confidences(tagger: Tagger, documents: Sequence[Document], gold: Run, *, anew: bool = False) -> Tagger:
+    """Return the tagger with confidences; itself if it is no weighted sum, or has some and none are wanted anew.
+
+    gold: the labels of the documents, a row for each, empty where the tagger has learned from them or there are none.
+    A document that is a label itself is not suggested for itself, unless that is right.
+    """
+    combiner: WeightedSum | None = getattr(tagger.combiner, "weighted_sum", None)
+    if combiner is None or combiner is not tagger.combiner or (combiner.estimates_confidence and not anew):
+        return tagger
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(np.diff(gold.indptr)))[:MOST]
+    rows = rows if len(rows) >= FEWEST else rows[:0]
+    known, gold = taken(documents, rows), gold.take(rows)
+    own = tagger.vocabulary.own(known)
+    own[gold.rows[gold.labels == own[gold.rows]]] = -1
+    ranked = tagger.tag(known, REFERENCE_RANKS).without(own)
+    if not len(ranked.labels):
+        labels = tagger.vocabulary
+        return replace(tagger, combiner=replace(combiner, confidence="label_free").with_labels((), labels))
+    return replace(tagger, combiner=combiner.calibrated(ranked, gold.scores_of(ranked) > 0))
