@@ -41,7 +41,9 @@ BATCHES = tuple(f"batch/{name}" for name in ("batch", "local_processes", "output
 "What a batch is made of that does not use Ray."
 
 DEPENDS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("zeroshot", "zeroshot-choice", "fuse-choice", "weights", "encode", "first"), ZERO_SHOT),
+    **dict.fromkeys(
+        ("agreement", "zeroshot", "zeroshot-choice", "fuse-choice", "weights", "encode", "first"), ZERO_SHOT
+    ),
     **dict.fromkeys(("auto-draws", "curve", "curve-debtags", "curve-methods"), AUTO),
     **dict.fromkeys(("calibration", "parents", "peers", "processor", "rankers", "sample"), AUTO),
     **dict.fromkeys(("attack", "serve"), SERVED),

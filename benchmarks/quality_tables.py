@@ -134,6 +134,49 @@ def stages() -> Iterator[str]:
             yield f"- {corpus}, {said(row)}: " + _differences(tests)
 
 
+WEIGHTS = {
+    "one, usual": "MiniLM, the usual weights",
+    "one, fitted 1.5": "MiniLM, fitted",
+    "two, usual": "both, the usual weights",
+    "two, fitted 1.5": "both, fitted",
+}
+"Rows of the table of weights by agreement, with the threshold of the package."
+
+
+def agreement() -> Iterator[str]:
+    """One encoder and two, usual weights and fitted ones; and with the threshold that other corpora would choose."""
+    found = result("agreement")
+    corpora = [corpus for corpus, each in found.items() if isinstance(each, Mapping) and "estimates" in each]
+    body = [[name, *(_tested(found[corpus][row]) for corpus in corpora)] for row, name in WEIGHTS.items()]
+    for key, name in (("one", "MiniLM, fitted as the others would"), ("two", "both, fitted as the others would")):
+        body.append([name, *(_tested(found["left out"][corpus][key]) for corpus in corpora)])
+    yield from table(["nDCG@5 / P@1 / R@100", *corpora], [*_sizes(found, corpora), *body])
+    yield from ("", conditions(found, "agreement"))
+
+
+def agreement_estimates() -> Iterator[str]:
+    """The true nDCG@5 of each stage alone, and its quality as estimated from 50, 100 and all documents."""
+    found = result("agreement")
+    corpora = [corpus for corpus, each in found.items() if isinstance(each, Mapping) and "estimates" in each]
+    stages = {"exact_match": "names", "tfidf": "words", "dense": "dense", "dense-2": "dense-2"}
+
+    def cell(corpus: str, stage: str) -> str:
+        estimated = (each[stages[stage]] for each in found[corpus]["estimates"].values())
+        return f"{percent(found[corpus]['true nDCG@5'][stage])}: {', '.join(f'{each:.2f}' for each in estimated)}"
+
+    head = ["true nDCG@5: estimates", "names", "words", "MiniLM", "multilingual"]
+    yield from table(head, [[corpus, *(cell(corpus, stage) for stage in stages)] for corpus in corpora])
+
+
+def _tested(row: Mapping[str, Any]) -> str:
+    """Each measure, with an asterisk where it differs from the first row."""
+    tests = row["against one, usual"]
+    return " / ".join(
+        percent(row[measure]) + ("*" if tests[measure]["adjusted"]["randomisation"] < LEVEL else "")
+        for measure in ("nDCG@5", "P@1", "R@100")
+    )
+
+
 def side_by_side(
     measures: Sequence[str], columns: Sequence[str], rows: Mapping[str, Sequence[Any]], before: Any = (), unit: str = ""
 ) -> Iterator[str]:
@@ -429,6 +472,8 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "overview": overview,
     "zero-shot": zero_shot,
     "stages": stages,
+    "agreement": agreement,
+    "agreement estimates": agreement_estimates,
     "unsupervised": unsupervised,
     "metadata": metadata,
     "descriptions": descriptions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -165,3 +166,115 @@ def test_fused_by_hand_stages_have_no_confidences_that_were_made_for_others(tiny
     whole, small = zero_shot.fit(MANY, Config(encoder=tiny)), zero_shot.fit(LABELS, Config(encoder=tiny))
     fused = fuse(whole, small.with_labels(MANY))
     assert [each.confidence for each in fused.suggest("The bees")][:1] == [None]
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> str:
+    return f"{tiny_encoder(tmp_path / 'first')}+{tiny_encoder(tmp_path / 'second', seed=1)}"
+
+
+def test_two_encoders_are_two_dense_stages_of_which_each_finds_scores_and_shows_evidence(two: str) -> None:
+    tagger = zero_shot.fit(LABELS, Config(encoder=two))
+    assert list(tagger.retrievers) == ["exact_match", "tfidf", "dense", "dense-2"]
+    described = "exact_match 0.5, tfidf 1, dense 2.5, dense-2 1, title_match 1; combined by evidence"
+    assert tagger.combiner.describe(tagger.stages) == described
+    pool = tagger.candidates(DOCUMENTS)
+    for name, folder in zip(("dense", "dense-2"), two.split("+"), strict=True):
+        alone = zero_shot.fit(LABELS, Config(encoder=folder, stages=("dense",))).candidates(DOCUMENTS)
+        assert pool.found[name].labels.tolist() == alone.found["dense"].labels.tolist()
+        assert pool.scores(name) == pytest.approx(alone.found["dense"].scores_of(pool.run), abs=1e-6)
+    best, *_ = tagger.explain("The bees make honey.")
+    assert {why.stage for why in best.evidence} >= {"exact_match", "dense", "dense-2"}
+    assert sum(each.added for each in best.contributions) == pytest.approx(best.score, abs=1e-5)
+
+
+def test_a_tagger_of_two_encoders_is_saved_restricted_and_given_other_labels(two: str, tmp_path: Path) -> None:
+    tagger = zero_shot.fit(MANY, Config(encoder=two))
+    tagger.save(tmp_path / "saved")
+    again, text = Tagger.load(tmp_path / "saved"), "The bees and the bank"
+    assert again.suggest(text) == tagger.suggest(text)
+    few = again.restrict(["bee", "bank"])
+    assert few.suggest(text) == zero_shot.fit(MANY.restrict(["bee", "bank"]), Config(encoder=two)).suggest(text)
+    assert {each.id for each in few.with_labels([*LABELS, Label("wasp", ("Wasps",))]).suggest(text)} >= {"wasp"}
+
+
+def test_weights_are_of_both_encoders(two: str) -> None:
+    named = zero_shot.fit(LABELS, Config(encoder=two, weights={"dense-2": 0.25}))
+    listed = zero_shot.fit(LABELS, Config(encoder=two, weights=(0.5, 1, 2.5, 0.25)))
+    assert named.combiner == listed.combiner
+    with pytest.raises(ConfigError, match=r'weights has "dense-2"; the stages are exact_match, tfidf, dense$'):
+        Config(weights={"dense-2": 1})
+
+
+@pytest.mark.parametrize("wrong", ["minilm+minilm", "minilm+", "minilm+static+multilingual"])
+def test_two_encoders_at_most_which_differ(wrong: str) -> None:
+    with pytest.raises(ConfigError, match='expected one, or two as in "minilm'):
+        Config(encoder=wrong)
+
+
+ANIMALS = ("bee", "wasp", "ant", "moth", "crane", "heron", "stork", "swan", "otter", "beaver", "badger", "lynx")
+"Names that are words: what matches names and what compares words find the same labels."
+
+
+def corpus(documents: int = 60) -> list[Document]:
+    """Documents that name two animals among much else, which is what a tiny encoder reads in them."""
+    picked = [(ANIMALS[row % 12], ANIMALS[(5 * row + 1) % 12]) for row in range(documents)]
+    rest = "Honey, flower, river. " * 20
+    return [Document(str(row), f"The {one}", f"The {other}. {rest}") for row, (one, other) in enumerate(picked)]
+
+
+def test_weights_follow_what_the_stages_agree_on_and_a_line_says_why(
+    tiny: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    labels, config = Vocabulary(ANIMALS), Config(encoder=tiny, language="english")
+    with caplog.at_level(logging.INFO):
+        tagger = zero_shot.train(corpus(), labels, config)
+    assert isinstance(tagger.combiner, WeightedSum)
+    assert tagger.combiner.agreements.documents == 60
+    assert 1.0 <= tagger.combiner.weights["dense"] < 2.0
+    said = caplog.text
+    assert "names agree with words here, meaning does not" in said
+    assert "weights exact_match 0.5, tfidf 1, dense 1" in said
+    assert "weights=fixed" in said
+    tagger.save(tmp_path / "saved")
+    assert Tagger.load(tmp_path / "saved").combiner == tagger.combiner
+    assert "qualities estimated without labels: names" in tagger.combiner.describe(tagger.stages)
+
+
+def test_labels_of_documents_are_not_read_for_their_weights(tiny: str) -> None:
+    labels, config = Vocabulary(ANIMALS), Config(encoder=tiny, language="english")
+    labelled = [Document(each.id, each.title, each.abstract, labels=("bee",)) for each in corpus()]
+    assert zero_shot.train(labelled, labels, config).combiner == zero_shot.train(corpus(), labels, config).combiner
+
+
+@pytest.mark.parametrize(
+    ("documents", "options"),
+    [
+        (49, {}),
+        (60, {"weights": "fixed"}),
+        (60, {"weights": {"dense": 2.5}}),
+        (60, {"stages": ("exact_match", "tfidf")}),
+    ],
+)
+def test_weights_stay_where_documents_are_few_or_the_options_say_so(
+    tiny: str, documents: int, options: dict[str, Any]
+) -> None:
+    labels, config = Vocabulary(ANIMALS), Config(encoder=tiny, language="english", **options)
+    tagger = zero_shot.train(corpus(documents), labels, config)
+    assert tagger.combiner == zero_shot.fit(labels, config).combiner
+
+
+def test_a_document_that_is_a_label_does_not_agree_with_itself(tiny: str) -> None:
+    labels, config = Vocabulary(Label(name, (name,)) for name in ANIMALS), Config(encoder=tiny, language="english")
+    alone = [Document(name, f"The {name}") for name in ANIMALS * 5]
+    tagger = zero_shot.train(alone, labels, config)
+    assert isinstance(tagger.combiner, WeightedSum)
+    assert tagger.combiner.agreements.names_words == 0.0
+
+
+def test_two_encoders_give_a_text_the_same_answer_alone_and_beside_thirty_in_other_languages(two: str) -> None:
+    tagger, text = zero_shot.fit(MANY, Config(encoder=two)), "The bees and the bank of the river"
+    others = [Document(str(row), "Mehiläiset lentävät", f"Kukasta kukkaan {row} kertaa.") for row in range(30)]
+    alone = tagger.suggest(Document("it", text))
+    assert tagger.suggest([*others[:7], Document("it", text), *others[7:]])[7] == alone
+    assert tagger.explain([Document("it", text), *others])[0][0].score == alone[0].score

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagwright import renamed
 from tagwright.app.arguments import Chosen, Named, Reading
@@ -32,6 +33,8 @@ from tagwright.types import Document
 
 if TYPE_CHECKING:
     from tagwright.tagger.prepared import Prepared
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -94,6 +97,65 @@ def _check_language(first: Document, language: str, labels: Vocabulary) -> None:
             "--language says that documents are in %s, but %s is in %s; --names-in is the language of names to print"
         )
         _log.warning(problem, given, shown(first.id), other)
+
+
+def fitted_tagger(chosen: Chosen, documents: Sequence[Document]) -> Tagger:
+    """Return the tagger; the zero-shot method with weights that suit the documents, unless --set names weights."""
+    made = tagger(chosen, documents)
+    if not _has_open_weights(chosen):
+        return made
+    from tagwright.tagger.zero_shot import with_fitted_weights
+
+    return with_fitted_weights(made, documents)
+
+
+def with_advice(tagged: Iterable[T], chosen: Chosen) -> Iterator[T]:
+    """Yield what is tagged; after fifty documents or more, a hint names the command that fits weights to them."""
+    from tagwright.tagger.zero_shot import FEWEST
+
+    count = 0
+    for each in tagged:
+        yield each
+        count += 1
+    if count >= FEWEST and _has_open_weights(chosen):
+        command = f"tagwright train zero_shot DOCS --labels {chosen.labels} --output DIR"
+        hint(f"the weights of the stages are the usual ones; what suits these documents: {command}")
+
+
+def fitted_model(model: Path, docs: Sequence[str], reading: Reading, output: Path) -> Path:
+    """Save a zero-shot tagger with weights that suit the first documents beside the output, and return its folder.
+
+    What is there already is used again, so that a batch goes on with the same weights. Raises ConfigError where it was
+    made of another tagger, and where nothing can be fitted.
+    """
+    from tagwright.batch.output_folder import model_digest
+    from tagwright.tagger.zero_shot import FEWEST, MOST, with_fitted_weights
+
+    if "-" in docs:
+        raise ConfigError("--fit-weights reads the documents twice, which standard input does not allow; name a file")
+    folder, source = output.with_name(f"{output.name}-tagger"), model_digest(model)
+    if folder.exists():
+        if read_manifest(folder, "tagger").get("training", {}).get("weights fitted to") != source:
+            raise ConfigError(
+                f"{folder}: was fitted for another tagger than {model}; remove it, or name another output"
+            )
+        return folder
+    first = islice((document for _, each in sources(docs, reading) for _, document in each), MOST)
+    loaded, documents = Tagger.load(model), list(first)
+    fitted = with_fitted_weights(loaded, documents)
+    if fitted is loaded:
+        raise ConfigError(
+            f"--fit-weights needs a tagger of zero_shot with names, words and meaning, and {FEWEST} documents; "
+            f"got {len(documents)} for {model}"
+        )
+    replace(fitted, training={**loaded.training, "weights fitted to": source}).save(folder)
+    return folder
+
+
+def _has_open_weights(chosen: Chosen) -> bool:
+    from tagwright.app.options import values_of
+
+    return not chosen.model and "weights" not in values_of(None, chosen.settings)
 
 
 def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:

@@ -252,7 +252,7 @@ def _over(model: Tagger, documents: Sequence[Document], config: Config, gold: Ru
 
 def _begun(data: Data, config: Config) -> tuple[Data, Tagger]:
     """Return the data with the translated names of the labels, and the tagger of the zero-shot method."""
-    start = zero_shot.fit(data.labels, config.zero_shot, data.documents)
+    start = zero_shot.train(data.documents, data.labels, config.zero_shot)
     data = replace(data, labels=start.vocabulary)
     return data, with_keywords(start, config.llm, data.teaching)
 

@@ -7,6 +7,7 @@ from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
+from tagwright.combining.agreement import Agreements
 from tagwright.combining.combiner import Combiner, Contributions
 from tagwright.combining.confidence import fit_sum, sigmoid
 from tagwright.combining.fusion import (
@@ -41,7 +42,11 @@ class WeightedSum(Checked, Combiner):
 
     language_trust: Mapping[str, str] = field(default_factory=dict)
     """Stage -> the stage by whose trust its weight is multiplied, document by document: how well that one's encoder
-    knows the language of the text."""
+    knows the language of the text. Where several encoders are judged, that is multiplied by their trust over the
+    greatest, so that one that hardly knows the language is silent beside one that does."""
+
+    agreements: Agreements = field(default_factory=Agreements)
+    "The agreement of stages on the documents to which the weights were fitted; of none where they were not."
 
     rank_constant: NotNegative = 60.0
     "60 is the constant of Cormack et al. 2009; 0 gives FuTex Eq. 9."
@@ -148,8 +153,9 @@ class WeightedSum(Checked, Combiner):
 
     def describe(self, stages: Collection[str]) -> str:
         """The stages with their weights: "exact_match 0.5, tfidf 1; combined by evidence"."""
-        weights = ", ".join(f"{name} {self.weight(name):g}" for name in stages)
-        return f"{weights}; combined by {self.by}" if len(stages) > 1 else weights
+        weights = ", ".join(f"{name} {self.weight(name):.3g}" for name in stages)
+        fitted = f"; fitted: {self.agreements.reason}" if self.agreements.documents else ""
+        return f"{weights}; combined by {self.by}{fitted}" if len(stages) > 1 else weights
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
         """Return itself: it has no parameters of single labels. The label-free model depends on how many there are."""
@@ -169,13 +175,27 @@ class WeightedSum(Checked, Combiner):
     def _weights(self, voters: Sequence[str], pool: CandidatePool) -> list[Weight]:
         """Return the weight of each stage, per candidate if trust differs."""
         judges = [name for name in pool.stages if name in self.language_trust.values()]
-        trusted = {name: pool.trust(name, self.weight(name)) for name in judges}
+        trusted = _compared({name: pool.trust(name, self.weight(name)) for name in judges})
 
         def weight(name: str) -> Weight:
             trust = trusted.get(self.language_trust.get(name, ""))
             return self.weight(name) if trust is None else self.weight(name) * trust[pool.run.rows]
 
         return list(map(weight, voters))
+
+
+def _compared(trusted: Mapping[str, Floats | None]) -> dict[str, Floats | None]:
+    """The trust of each stage, (documents,), times its share of the greatest; itself for one stage.
+
+    >>> found = _compared({"dense": np.float32([0.2, 1.0]), "dense-2": np.float32([0.8, 0.9])})
+    >>> {name: [round(share, 2) for share in each.tolist()] for name, each in found.items()}
+    {'dense': [0.05, 1.0], 'dense-2': [0.8, 0.81]}
+    """
+    known = [each for each in trusted.values() if each is not None]
+    if len(known) < 2:
+        return dict(trusted)
+    most = np.max(known, axis=0)
+    return {name: None if each is None else each * each / most for name, each in trusted.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

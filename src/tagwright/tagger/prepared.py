@@ -98,7 +98,7 @@ class Prepared:
 
 
 def _is_kept(config: Config) -> bool:
-    packaged = config.encoder in (AUTO, PACKAGED, MULTILINGUAL, STATIC)
+    packaged = {AUTO, PACKAGED, MULTILINGUAL, STATIC}.issuperset(config.encoders.values())
     return packaged and _OURS.issuperset(config.stages) and not config.llm.model
 
 

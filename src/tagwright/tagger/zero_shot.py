@@ -6,19 +6,24 @@ Names, words and meaning suggest labels, and all score the candidates of each ot
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
+import numpy as np
+
+from tagwright.combining.agreement import FIRST, Agreements
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
 from tagwright.core.progress import hint, note
 from tagwright.core.steps import Steps
+from tagwright.data.corpus import taken
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.model_folder import INSTALL, PACKAGED, has_packaged, pinned
 from tagwright.encoders.precision import Precision
 from tagwright.encoders.prompts import check_prompts
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, setting
 from tagwright.llm.options import LlmOptions
 from tagwright.readers.labels.languages import with_names_in
 from tagwright.registry import find, made_by_name
@@ -26,7 +31,7 @@ from tagwright.stages.by_language import ByLanguage
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch, share
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, batches
 from tagwright.tagger.language_model import with_keywords, with_model
 from tagwright.text.language import (
     AUTO,
@@ -43,17 +48,23 @@ from tagwright.text.language import (
 from tagwright.text.lemmas import INSTALL as LEMMAS
 from tagwright.text.lemmas import is_installed, suited
 from tagwright.translation import translated
-from tagwright.types import Document, Retriever, Stage, TextField
+from tagwright.types import Document, Retriever, Run, Stage, TextField
 
-WEIGHTS: Mapping[str, float] = {"exact_match": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5}
-"The default weight of each stage; 1 for those of other packages."
+SECOND = "dense-2"
+"The name of the dense stage of a second encoder."
+
+WEIGHTS: Mapping[str, float] = {"exact_match": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5, SECOND: 1.0}
+"""The default weight of each stage; 1 for those of other packages. For multilingual beside minilm, of 0.6, 1, 1.5 and 2
+it is the best on arxiv, kirja and mdn by page type, and none is much better on tib (400 documents each)."""
 
 
 def _is_registered(name: str) -> bool:
     return find("stages", name) is not None
 
 
-StageName: TypeAlias = Annotated[str, OneOf(tuple(WEIGHTS), _is_registered, "a stage that a package registers")]
+_NAMES = tuple(name for name in WEIGHTS if name != SECOND)
+
+StageName: TypeAlias = Annotated[str, OneOf(_NAMES, _is_registered, "a stage that a package registers")]
 
 STATIC_WEIGHT = 1.5
 """The default weight of dense with a static encoder, whose cosines say less: of 0.25, 0.5, 1, 1.5 and 2.5 the best mean
@@ -61,6 +72,10 @@ nDCG@5 on 1,889 train documents of tib, mdn, arxiv and kirja."""
 
 TITLE_MATCH = "title_match"
 "The name of the stage that scores names in titles."
+
+FEWEST, MOST = 50, 300
+"""Documents to which weights are fitted: at least, and at most. benchmarks/agreement.py has the qualities that 50 and
+100 of 400 tell."""
 
 PROPOSED = 300
 """Labels of a large vocabulary that rough vectors propose to the encoder, so that the others need not be encoded. Of
@@ -79,8 +94,9 @@ class Config(Checked):
     "Which stages suggest and score: exact_match, bm25, tfidf, dense, and those that installed packages register."
 
     # by benchmarks/zeroshot.py
-    weights: tuple[float, ...] | Mapping[str, float] | None = None
-    """One per stage, or those of some stages, as in {dense=0.5}. Without: exact_match 0.5, bm25 and tfidf 1, dense 2.5.
+    weights: Literal["fixed"] | tuple[float, ...] | Mapping[str, float] | None = None
+    """One per stage, or those of some stages, as in {dense=0.5}. "fixed": exact_match 0.5, bm25 and tfidf 1, dense 2.5.
+    None: the same, or, where 50 documents are given to learn from, weights that suit these: see `with_fitted_weights`.
     The weight of dense was chosen without gold labels; that test is made of names and cannot judge exact_match, which
     got the least of the weights tried."""
 
@@ -98,7 +114,8 @@ class Config(Checked):
     encoder: str = AUTO
     """The encoder of the dense stage: "auto", the packaged one where it is installed, otherwise none, as a line says;
     "minilm", the packaged one; "static", averaged token vectors that are distilled from it once, much faster; a folder;
-    or a Hugging Face id, with @revision if need be, which is fetched where it is not on this machine."""
+    or a Hugging Face id, with @revision if need be, which is fetched where it is not on this machine. Two are joined by
+    "+", as in "minilm+multilingual": the second is the stage dense-2."""
 
     prompts: Mapping[str, str] = field(default_factory=dict)
     """What the encoder reads before a text: "query" before texts to be tagged, "document" before labels, as
@@ -133,28 +150,44 @@ class Config(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        names = self.all_stages
         if isinstance(self.weights, Mapping):
-            if unknown := [name for name in self.weights if name not in self.stages]:
-                raise ConfigError(f"weights has {shown(unknown[0])}; the stages are {', '.join(self.stages)}")
-        elif self.weights is not None and len(self.weights) != len(self.stages):
-            raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(self.stages)}; give one for each")
+            if unknown := [name for name in self.weights if name not in names]:
+                raise ConfigError(f"weights has {shown(unknown[0])}; the stages are {', '.join(names)}")
+        elif isinstance(self.weights, tuple) and len(self.weights) != len(names):
+            raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(names)}; give one for each")
         check(self.language)
         check_prompts(self.prompts)
 
     @property
+    def encoders(self) -> dict[str, str]:
+        """Dense stage -> its encoder. Raises ConfigError for more than two, and for the same one twice."""
+        if "dense" not in self.stages:
+            return {}
+        names = [self.encoder] if Path(self.encoder).is_dir() else self.encoder.split("+")
+        if len(names) > 2 or len(set(names)) < len(names) or (len(names) == 2 and not all(names)):
+            raise ConfigError(f'encoder is {shown(self.encoder)}, expected one, or two as in "minilm+multilingual"')
+        return dict(zip(("dense", SECOND), names, strict=False))
+
+    @property
+    def all_stages(self) -> tuple[str, ...]:
+        """The stages, with that of a second encoder after the first."""
+        return tuple(each for name in self.stages for each in (self.encoders if name == "dense" else (name,)))
+
+    @property
     def weight_of(self) -> dict[str, float]:
         """Stage -> weight."""
-        usual = {name: WEIGHTS.get(name, 1.0) for name in self.stages}
-        if self.weights is None or isinstance(self.weights, Mapping):
-            return usual | dict(self.weights or {})
-        return dict(zip(self.stages, self.weights, strict=True))
+        usual = {name: WEIGHTS.get(name, 1.0) for name in self.all_stages}
+        if isinstance(self.weights, tuple):
+            return dict(zip(self.all_stages, self.weights, strict=True))
+        return usual | dict(self.weights if isinstance(self.weights, Mapping) else {})
 
     @property
     def resolved(self) -> dict[str, Any]:
         """The encoder for the record: a model of the Hugging Face Hub with its revision."""
-        if "dense" not in self.stages or (self.encoder == AUTO and not has_packaged()):
+        if not self.encoders or (self.encoder == AUTO and not has_packaged()):
             return {}
-        return {"encoder": pinned(PACKAGED if self.encoder == AUTO else self.encoder)}
+        return {"encoder": "+".join(pinned(PACKAGED if name == AUTO else name) for name in self.encoders.values())}
 
 
 @uncollected()
@@ -163,12 +196,65 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
 
     documents: some of those to tag, if known; their language is used if names show none.
     """
+    tagger = _fit_stages(labels, config, documents)
+    return with_model(with_keywords(tagger, config.llm), config.llm)
+
+
+@uncollected()
+def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _steps: Steps = Steps()) -> Tagger:
+    """The same with weights that suit the documents, whose labels are not read, unless the options name weights."""
+    tagger = _fit_stages(labels, config, documents)
+    if config.weights is None:
+        tagger = with_fitted_weights(tagger, documents)
+    return with_model(with_keywords(tagger, config.llm), config.llm)
+
+
+def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger:
+    """A tagger of the method with weights that suit the documents, without their labels; a line says which, and why.
+
+    How often names, words and meaning agree tells how good each is: see combining/agreement.py. Up to 300 documents are
+    read, drawn with seed 0. The tagger is returned as it is where fewer than 50 are given, or one of the stages lacks.
+    """
+    stages, combiner = tagger.retrievers, tagger.combiner.weighted_sum
+    words = next((name for name in ("tfidf", "bm25") if name in stages), "")
+    dense = [name for name in ("dense", SECOND) if name in stages]
+    if len(documents) < FEWEST or not ("exact_match" in stages and words and dense):
+        return tagger
+    if combiner is None or combiner is not tagger.combiner or combiner.by != "evidence":
+        return tagger
+    drawn = np.sort(np.random.default_rng(0).permutation(len(documents))[:MOST])
+    runs = _found(tagger, taken(documents, drawn), ("exact_match", words, *dense))
+    found = Agreements.of(runs["exact_match"], runs[words], {name: runs[name] for name in dense})
+    fitted_before = combiner.agreements.documents
+    weights = found.weights(_usual_weights(stages) if fitted_before else combiner.weights, words)
+    named = ", ".join(f"{name} {weight:.2g}" for name, weight in weights.items())
+    note(f"{found.reason}: weights {named} ({setting('weights', 'fixed')} for the usual ones)")
+    return replace(tagger, combiner=replace(combiner, weights={**combiner.weights, **weights}, agreements=found))
+
+
+def _found(tagger: Tagger, documents: Sequence[Document], names: Iterable[str]) -> dict[str, Run]:
+    """The first labels that each of these stages finds, none for the document itself."""
+    runs = dict[str, list[Run]]()
+    for batch in batches(documents):
+        found, own = tagger.retrieve(tagger.read(batch)), tagger.vocabulary.own(batch)
+        for name in names:
+            runs.setdefault(name, []).append(found[name].without(own).top(FIRST))
+    return {name: Run.concat(each) for name, each in runs.items()}
+
+
+def _usual_weights(stages: Mapping[str, Stage]) -> dict[str, float]:
+    """The weights of retrievers that are as they are where nothing tells otherwise."""
+    usual = {name: WEIGHTS.get(name, 1.0) for name in stages}
+    return usual | ({"dense": STATIC_WEIGHT} if _is_static(stages.get("dense")) else {})
+
+
+def _fit_stages(labels: Vocabulary, config: Config, documents: Iterable[Document]) -> Tagger:
     resolved = replace(config, language=resolve(config.language, labels, documents))
     if config.translation and (found := translated(labels)) is not labels:
         labels = Vocabulary(found)
     if (languages := suited(parse_all(resolved.language))) and not is_installed():
         hint(f"words of {' and '.join(map(str, languages))} are compared by stems; lemmas find more: {LEMMAS}")
-    names = config.stages
+    names = config.all_stages
     if config.encoder == AUTO and "dense" in names and not has_packaged():
         note(f"no encoder is installed: labels are found by names and words only; {INSTALL}")
         names = tuple(name for name in names if name != "dense")
@@ -176,27 +262,22 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     retrievers = {name: cast("Retriever", stage) for name, stage in stages.items() if hasattr(stage, "find")}
     rerankers = {name: stage for name, stage in stages.items() if name not in retrievers}
     weights = dict(config.weight_of)
-    is_open = config.weights is None or (isinstance(config.weights, Mapping) and "dense" not in config.weights)
+    given = config.weights
+    is_open = not isinstance(given, tuple) and not (isinstance(given, Mapping) and "dense" in given)
     if is_open and _is_static(retrievers.get("dense")):
         weights["dense"] = STATIC_WEIGHT
     if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
         rerankers[TITLE_MATCH] = TitleMatch(labels, _exact_match(resolved))
         weights[TITLE_MATCH] = config.title_match
-    judged = [name for name in ("dense", TITLE_MATCH) if config.trust and name in {**retrievers, **rerankers}]
+    judges = {"dense": "dense", SECOND: SECOND, TITLE_MATCH: "dense"} if config.trust else {}
     combiner = WeightedSum(
         by=config.fusion,
         weights={name: weight for name, weight in weights.items() if name in {**retrievers, **rerankers}},
-        language_trust=dict.fromkeys(judged, "dense"),
+        language_trust={name: judge for name, judge in judges.items() if name in {**retrievers, **rerankers}},
         confidence="label_free",
         labels_per_document=config.labels_per_document,
     ).with_labels((), labels)
-    tagger = Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
-    return with_model(with_keywords(tagger, config.llm), config.llm)
-
-
-def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _steps: Steps) -> Tagger:
-    """The method zero_shot as a training: documents only help to recognise the language of the names."""
-    return fit(labels, config, documents)
+    return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
 
 
 Make: TypeAlias = Callable[[], Tagger]
@@ -250,8 +331,8 @@ def fit_by_language(
 def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
     if name == "exact_match":
         return ExactMatch(labels, replace(_exact_match(config), k=config.candidates))
-    if name == "dense":
-        chosen = PACKAGED if config.encoder == AUTO else config.encoder
+    if name in config.encoders:
+        chosen = PACKAGED if config.encoders[name] == AUTO else config.encoders[name]
         encoder = BiEncoder.load(chosen, prompts=config.prompts, precision=config.precision)
         return Dense(labels, encoder, DenseOptions(k=config.candidates, proposed=PROPOSED))
     if name not in ("tfidf", "bm25"):
@@ -274,5 +355,5 @@ def _has_lemmas(config: Config) -> bool:
     return is_installed() and bool(suited(parse_all(config.language)))
 
 
-def _is_static(dense: Retriever | None) -> bool:
+def _is_static(dense: Stage | None) -> bool:
     return isinstance(dense, Dense) and isinstance(dense.encoder, BiEncoder) and dense.encoder.is_static

@@ -55,7 +55,7 @@ def evaluate(
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
     corpus = inputs.read(docs, reading)
     seen = inputs.read(train, reading) if train else None
-    tagger = None if run else inputs.tagger(chosen, corpus)
+    tagger = None if run else inputs.fitted_tagger(chosen, corpus)
     labels = inputs.vocabulary(chosen) if tagger is None else tagger.vocabulary
     shown = inputs.in_languages_of(corpus, chosen, labels)
     task = dataset.evaluation_set(corpus, shown, seen, **vars(scoring), **vars(arranged))

@@ -1,0 +1,81 @@
+"""Weights that suit the documents, on the command line: who fits them, and who keeps them as they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.app.conftest import Command
+from tests.tiny import tiny_encoder
+
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core import progress
+from tagwright.tagger import Tagger
+
+NAMES = ("bee", "wasp", "ant", "moth", "crane", "heron", "stork", "swan", "otter", "beaver", "badger", "lynx")
+REST = ". Honey, flower, river." * 20
+"What a tiny encoder reads in a document, whatever it names."
+
+ON = ("docs.jsonl", "--labels", "labels.txt")
+
+
+@pytest.fixture
+def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """The options of a tiny encoder, in a folder with 60 documents that name what they are about."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"id": str(row), "title": NAMES[row % 12], "abstract": NAMES[(5 * row + 1) % 12] + REST} for row in range(60)
+    ]
+    texts = [json.dumps({**row, "labels": [row["title"]]}) for row in rows]
+    Path("docs.jsonl").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    Path("labels.txt").write_text("\n".join(NAMES) + "\n", encoding="utf-8")
+    encoder = tiny_encoder(tmp_path / "tiny")
+    return "--language", "en", "--set", f"encoder={encoder}"
+
+
+def fitted_weights(folder: str) -> float:
+    combiner = Tagger.load(folder).combiner
+    assert isinstance(combiner, WeightedSum)
+    return combiner.weight("dense")
+
+
+def test_evaluate_fits_weights_to_its_documents_and_says_so(run: Command, options: tuple[str, ...]) -> None:
+    assert "names agree with words here, meaning does not" in run("evaluate", *ON, *options).err
+    assert "weights" not in run("evaluate", *ON, *options, "--set", "weights=fixed").err
+
+
+def test_suggest_keeps_its_weights_and_names_the_command_that_fits_them(
+    run: Command, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tagwright.app.inputs.hint", progress.note)  # as at a terminal
+    many = run("suggest", *ON, *options, "--format", "jsonl")
+    assert "tagwright train zero_shot DOCS --labels labels.txt --output DIR" in many.err
+    first = Path("docs.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    Path("one.jsonl").write_text(first + "\n", encoding="utf-8")
+    one = run("suggest", "one.jsonl", *ON[1:], *options, "--format", "jsonl")
+    assert one.out == many.out.splitlines(keepends=True)[0]
+    assert "train zero_shot" not in one.err
+
+
+def test_batch_fits_weights_to_the_first_documents_and_goes_on_with_them(
+    run: Command, options: tuple[str, ...]
+) -> None:
+    run("train", "zero_shot", *ON[1:], *options, "--output", "plain")
+    assert fitted_weights("plain") == 2.5
+    asked = ("batch", "docs.jsonl", "--model", "plain", "--output", "out", "--fit-weights", "--processes", "1")
+    assert run(*asked).code == 0
+    assert 1 <= fitted_weights("out-tagger") < 2
+    assert "1 shards skipped" in run(*asked).out
+    run("train", "zero_shot", *ON[1:], *options, "--set", "candidates=5", "--output", "other")
+    wrong = run(*asked[:3], "other", *asked[4:])
+    assert "out-tagger: was fitted for another tagger than other" in wrong.err
+    assert "--fit-weights reads the documents twice" in run("batch", "-", *asked[2:]).err
+
+
+def test_a_tagger_whose_weights_cannot_be_fitted_is_refused(run: Command, options: tuple[str, ...]) -> None:
+    words = ("--language", "en", "--set", 'stages=["exact_match", "tfidf"]')
+    run("train", "zero_shot", *ON[1:], *words, "--output", "words")
+    refused = run("batch", "docs.jsonl", "--model", "words", "--output", "out", "--fit-weights")
+    assert "--fit-weights needs a tagger of zero_shot with names, words and meaning" in refused.err
+    assert options
