@@ -121,7 +121,7 @@ def learned(name: str) -> dict[str, Any]:
             drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
             fitted = fit_combiner(task.pool.take(np.sort(drawn)))
             errors.append(confidence_errors(fitted, task.scored(drawn)))
-            choices.append(fitted.choice)
+            choices.append(float(fitted.ranker is not None))
         mean, most = (each(errors, axis=0).round(4).tolist() for each in (np.mean, np.max))
         found[f"{name} {size}"] = {
             "ECE@5": {"mean": mean[0], "greatest": most[0]},

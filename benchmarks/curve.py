@@ -114,7 +114,7 @@ def measure(task: Task, size: int, draw: int) -> dict[str, Any]:
         "zero_shot": measures(test.run, test.gold),
         "auto": measures(ranked, test.gold),
         "p": significance(ranked, test.run, test.gold),
-        "learned": fitted.choice,
+        "learned": float(fitted.ranker is not None),
         "expected gain": fitted.gain,
         "seconds": seconds,
         "processor seconds": cpu,

@@ -6,23 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from tagwright.auto import combiner
 from tagwright.auto.combiner import (
-    FIXED,
-    SHARES,
     CombinerOptions,
     Examples,
     assign_folds,
-    blend,
-    choose,
+    better,
     cross_validate,
     fit_combiner,
     ndcg_at_5,
     train_ranker,
 )
-from tagwright.combining.candidate_ranker import CandidateRanker, Logistic
 from tagwright.combining.features import Features, features
 from tagwright.combining.ranking_trees import BoostingOptions
 from tagwright.errors import InputError
@@ -57,7 +52,6 @@ def test_the_fixed_sum_stays_where_what_is_learned_is_clearly_worse(monkeypatch:
     best = examples.run.top(1)
     monkeypatch.setattr(combiner, "ndcg_at_5", lambda ranking, _: ndcg_at_5(ranking, best))  # as if the sum were right
     found = fit_combiner(examples, OPTIONS)
-    assert found.choice == FIXED
     assert found.ranker is None
     assert found.gain == 0
     assert found.ranking is found.examples.run
@@ -78,45 +72,27 @@ def test_no_document_is_scored_by_a_ranker_that_has_seen_its_labels() -> None:
     before, after = (cross_validate(each, OPTIONS) for each in (examples, changed))
     fold = assign_folds(12, OPTIONS.folds, OPTIONS.seed)
     together = np.repeat(fold == fold[3], 10)
-    for kind in before:
-        assert np.array_equal(before[kind][together], after[kind][together])
-        assert not np.array_equal(before[kind][~together], after[kind][~together])
+    assert np.array_equal(before[together], after[together])
+    assert not np.array_equal(before[~together], after[~together])
 
 
-def test_of_a_blend_with_a_share_of_one_half_ranker_and_fixed_sum_vary_alike() -> None:
-    examples = example_documents()
-    pure = train_ranker(examples, OPTIONS)
-    blended = blend(pure, examples, 0.5)
-    scores, base = pure.predict(examples.features), examples.features.values[:, examples.base]
-    expected = scores / scores.std() + (base - base.mean()) / base.std()
-    assert blended.predict(examples.features) / scores.std() == pytest.approx(expected, abs=1e-5)
+def test_trees_of_few_documents_count_less() -> None:
+    """With as many documents as `half` the ranker is the mean of one with whole trees and one without."""
+    examples = example_documents(40)
+    none, half, whole = (
+        train_ranker(examples, replace(OPTIONS, half=half)).predict(examples.features) for half in (1e12, 40.0, 1e-12)
+    )
+    assert half == pytest.approx((none + whole) / 2, abs=1e-6)
+    assert np.abs(whole - none).max() > 0.1
 
 
-def test_a_blend_is_validated_as_it_will_rank() -> None:
+def test_a_ranker_is_validated_as_it_will_rank() -> None:
     examples = example_documents(20)
     found = cross_validate(examples, replace(OPTIONS, folds=2))
     folds = assign_folds(20, 2, OPTIONS.seed)
     inside, outside = np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
-    training, others = examples.take(inside), examples.take(outside)
-    for share, each in found.items():
-        expected = blend(train_ranker(training, OPTIONS), training, share).predict(others.features)
-        assert each[examples.suggestions(outside)] == pytest.approx(expected, abs=1e-6)
-
-
-def test_no_rounding_decides_where_a_ranker_is_the_opposite_of_the_sum(monkeypatch: pytest.MonkeyPatch) -> None:
-    examples = example_documents(20)
-
-    def opposite(training: Examples, options: CombinerOptions) -> CandidateRanker:
-        base, column = training.features.values[:, training.base].astype(np.float64), training.base
-        mean, deviation = np.zeros(training.features.values.shape[1]), np.ones(training.features.values.shape[1])
-        weight = np.zeros(len(mean))
-        mean[column], deviation[column], weight[column] = base.mean(), base.std(), -1 / 3
-        return CandidateRanker(training.features.names, Logistic(mean, deviation, weight, 0.0))
-
-    monkeypatch.setattr(combiner, "train_ranker", opposite)
-    found = cross_validate(examples, OPTIONS)
-    assert set(found[0.5].tolist()) == {0.0}
-    assert len(set(found[0.75].tolist())) > 20
+    expected = train_ranker(examples.take(inside), OPTIONS).predict(examples.take(outside).features)
+    assert found[examples.suggestions(outside)] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_label_that_people_choose_whatever_the_stages_say_is_learned() -> None:
@@ -142,7 +118,7 @@ def test_documents_without_suggestions_teach_nothing(found: int) -> None:
     run = Run.from_rows([{3: 2.0, 5: 1.0} if row < found else {} for row in range(10)])
     described = features(run, {"stage": (run.scores, None, False)}, {}, {}, {})
     fitted = fit_combiner(Examples(run, described, examples.gold, 10), OPTIONS)
-    assert fitted.choice == FIXED
+    assert fitted.ranker is None
     assert not fitted.bias.any()
 
 
@@ -155,40 +131,13 @@ def test_no_more_documents_are_looked_at_than_asked_for() -> None:
     assert len(fit_combiner(example_documents(), replace(OPTIONS, documents=20)).fixed) == 20
 
 
-BASE, STEADY = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1])
-WILD, SOME = np.array([0.9, -0.2, 0.9, -0.7]), np.array([0.4, 0.1, 0.4, -0.1])
-"Means of 0, 0.15, 0.225 and 0.2; standard errors of 0, 0.029, 0.40 and 0.1225."
-
-
-@pytest.mark.parametrize(
-    ("measured", "expected", "margin", "share"),
-    [
-        # another share than the expected one must be clearly better
-        ({0.5: BASE, 1.0: STEADY}, 0.5, 1.0, 1.0),
-        ({0.5: -WILD, 1.0: WILD}, 0.5, 1.0, 0.5),  # 0.45, error 0.80
-        ({0.25: BASE, 0.5: STEADY, 1.0: 2 * STEADY}, 0.3, 1.0, 1.0),  # the best of both
-        # one far above it by more: 0.2 is 1.63 standard errors
-        ({0.25: STEADY, 0.5: STEADY + SOME, 1.0: STEADY}, 0.3, 1.0, 0.5),
-        ({0.25: STEADY, 0.5: STEADY, 1.0: STEADY + SOME}, 0.3, 1.0, 0.25),
-        ({0.25: STEADY, 0.5: STEADY, 1.0: STEADY + SOME}, 0.3, 0.5, 1.0),
-        # what changes nothing is not learned
-        (dict.fromkeys(SHARES, BASE), 0.5, 1.0, FIXED),
-        # one clearly worse than the fixed sum gives way to a smaller one
-        ({0.25: WILD, 0.5: -STEADY, 1.0: -2 * STEADY}, 0.9, 1.0, 0.25),
-        ({0.25: -STEADY, 0.5: -WILD, 1.0: -STEADY}, 0.9, 1.0, 0.5),  # -0.225, error 0.40
-        ({0.25: -STEADY, 0.5: -STEADY, 1.0: WILD}, 0.25, 1.0, FIXED),
-    ],
-)
-def test_the_share_is_as_expected_unless_another_is_clearly_better(
-    measured: dict[float, NDArray[np.float64]], expected: float, margin: float, share: float
-) -> None:
-    assert choose(BASE, measured, expected, margin) == share
-
-
-def test_few_documents_teach_little() -> None:
-    alike = dict.fromkeys(SHARES, np.array([0.1, -0.1, 0.1, -0.1]))
-    found = [choose(BASE, alike, n / (n + 40), margin=1.0) for n in (2, 20, 50, 100, 300)]
-    assert found == [0.25, 0.25, 0.5, 0.75, 1.0]
+def test_a_mean_difference_is_clear_by_its_standard_error() -> None:
+    """A mean of 0.15 with an error of 0.029, and one of 0.225 with an error of 0.40."""
+    none, steady, wild = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.9, -0.2, 0.9, -0.7])
+    assert better(steady, none, 1.0)
+    assert not better(none, steady, 1.0)
+    assert not better(wild, none, 1.0)
+    assert better(wild, none, 0.5)
 
 
 def test_examples_are_taken_document_by_document() -> None:

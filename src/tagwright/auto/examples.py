@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from tagwright.auto import combine
 from tagwright.auto.combiner import (
     BASE,
-    FAR,
     CombinerOptions,
     Examples,
     FittedCombiner,
@@ -30,6 +29,10 @@ from tagwright.types import Document, Doubles, Retriever, Run
 
 WEIGHTS = (0.5, 1.0, 2.0, 4.0)
 "Weights in the fixed sum that are tried of each stage that is trained here; with weight 0 it is left out."
+
+FAR = 3.0
+"""How many times clearer the sum without a stage must be better. With few documents almost anything looks good by
+chance."""
 
 SHOWN = 300
 "Labelled documents on which it is measured what each group of features brought."
