@@ -5,6 +5,9 @@ corpora and measured on the dev documents of the fifth; then those of the packag
 to src/tagwright/combining/label_free.json. Labels of train documents are read for the fit (of epmc, which has too few,
 those of dev); those of a corpus never for the measurement on it, but for how many labels its documents have on
 average, where that is taken to be known.
+few: the model of small vocabularies. 2 to 80 labels of a corpus are drawn, frequent ones oftener, as are 60 train
+documents (of epmc dev documents) that have any of them; the zero-shot method with and without an encoder ranks these.
+ECE@5 is of the model of the other corpora; that of the package is written into label_free.json.
 combiner: the confidences of the learned combiner (methods/combined.py) with 50 and 300 labelled documents of train,
 measured on 800 dev documents; of epmc on those dev documents that were not drawn. The draws are those of `curve`.
 """
@@ -13,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -30,8 +33,18 @@ from tagwright.combining.confidence import (
     fit_score_map,
     ranks_within,
 )
-from tagwright.combining.label_free import FEATURES, features, logistic, named_bits, text_lengths
+from tagwright.combining.label_free import (
+    FEATURES,
+    FEW_FEATURES,
+    features,
+    features_of_few,
+    logistic,
+    named_bits,
+    provenance,
+    text_lengths,
+)
 from tagwright.core.atomic import replace_file
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
 from tagwright.tagger import Tagger, batches, zero_shot
 from tagwright.types import Document, Doubles, Longs, Mask, Run
@@ -41,6 +54,9 @@ DOCUMENTS = 1000
 
 RANKS = 20
 "The model is fitted on the first so many candidates of each document."
+
+FEW_LABELS = 2, 3, 5, 10, 20, 40, 80
+"few: labels of a vocabulary."
 
 ALL = corpora.WITH_KIRJA
 "The corpora of the fit; that the encoder does not know the language of kirja is a case of its own."
@@ -80,9 +96,12 @@ class Sample:
 
 def main(arguments: list[str]) -> None:
     parser = corpora.parser("calibration", __doc__, ALL)
-    parser.add_argument("job", choices=("fit", "combiner"), nargs="?", default="fit")
+    parser.add_argument("job", choices=("fit", "few", "combiner"), nargs="?", default="fit")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora) if options.job == "combiner" else ALL)
+    if options.job == "few":
+        few()
+        return
     if options.job == "combiner":
         for name in options.corpora:
             _keep(options.output, {"combiner": learned(name)})
@@ -109,6 +128,57 @@ def fit() -> dict[str, Any]:
     ) as file:
         file.write_text(json.dumps(_shipped(learnt, found), indent=1) + "\n", encoding="utf-8")
     return {"label-free": found}
+
+
+def few() -> None:
+    """Measure the model of few labels with each corpus left out, and write that of the package."""
+    tables = {name: small_tasks(name) for name in ALL}
+    for name, own in tables.items():
+        model = _few_model([table for other, each in tables.items() if other != name for table in each])
+        first = [(table[table[:, 0] <= np.log(5.5)], right[table[:, 0] <= np.log(5.5)]) for table, right in own]
+        sure = np.concatenate([logistic(table, *model) for table, _ in first]).astype(np.float64)
+        error = calibration_error(sure, np.concatenate([right for _, right in first]))
+        print(f"{name:6} {len(own)} small vocabularies: ECE@5 {error:.3f}", flush=True)
+    weights, intercept = _few_model([table for each in tables.values() for table in each])
+    path, content = Path(tagwright.combining.__file__).parent / "label_free.json", {**provenance()}
+    named = {key: round(weight, 5) for key, weight in zip(FEW_FEATURES, weights, strict=True)}
+    content["models"] = {**content["models"], "few": {"weights": named, "intercept": round(intercept, 5)}}
+    with replace_file(path) as file:
+        file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def small_tasks(name: str) -> list[tuple[Doubles, Mask]]:
+    """Features of the candidates of documents over a part of the vocabulary, and which are right, task by task."""
+    scored = corpora.scored(name, 400, "dev" if name == "epmc" else "train")
+    counts = np.bincount(scored.gold.labels, minlength=len(scored.labels))
+    found = []
+    for size in FEW_LABELS:
+        for draw in range(3):
+            rng = np.random.default_rng(1000 * size + draw)
+            chosen = np.sort(rng.choice(len(counts), size, replace=False, p=counts / counts.sum()))
+            place = np.full(len(counts), -1, np.int32)
+            place[chosen] = np.arange(size)
+            gold = scored.gold.moved(place)
+            rows = rng.permutation(np.flatnonzero(np.diff(gold.indptr)))[:60]
+            labels = Vocabulary([replace(scored.labels[label], broader=()) for label in chosen.tolist()])
+            documents = [scored.documents[row] for row in rows.tolist()]
+            for stages in (("exact_match", "tfidf", "dense"), ("exact_match", "tfidf")):
+                tagger = zero_shot.fit(labels, zero_shot.Config(stages=stages), scored.documents[:256])
+                pool = tagger.candidates(documents)
+                run, summed = tagger.rank(pool).top(RANKS), tagger.combiner.weighted_sum
+                assert summed
+                table = features_of_few(run, summed.evidence(pool, run), named_bits(pool, run), size)
+                found.append((table, run.held_by(gold.take(rows))))
+    return [each for each in found if len(each[0])]
+
+
+def _few_model(tasks: Sequence[tuple[Doubles, Mask]]) -> tuple[tuple[float, ...], float]:
+    """Weights and intercept; all tasks count the same, and of each the first candidates most, as in DCG."""
+    table, right = np.concatenate([each for each, _ in tasks]), np.concatenate([each for _, each in tasks])
+    counts = np.concatenate([np.full(len(each), 1.0 / len(each)) for each, _ in tasks])
+    weights = 1000 * counts / np.log2(1 + np.exp(table[:, 0]))
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(table, right, weights)
+    return tuple(model.coef_[0].tolist()), float(model.intercept_[0])
 
 
 def learned(name: str) -> dict[str, Any]:
@@ -197,6 +267,7 @@ def _candidates(tagger: Tagger, batch: list[Document], own: Longs, *, fitting: b
 def _shipped(learnt: Mapping[str, Sample], measured_: Mapping[str, Any]) -> dict[str, Any]:
     """The file of the package: two models, what they were fitted on, and their error on corpora left out."""
     models = {name: fitted(list(learnt.values()), name == "known") for name in ("unknown", "known")}
+    few_labels = provenance()["models"]["few"]
     return {
         "about": "Confidence of the zero-shot method without labels: logistic models, for when the usual number of "
         "labels of a document is known and when it is not. Made by benchmarks/calibration.py.",
@@ -216,7 +287,8 @@ def _shipped(learnt: Mapping[str, Sample], measured_: Mapping[str, Any]) -> dict
                 "intercept": round(intercept, 5),
             }
             for name, (weights, intercept) in models.items()
-        },
+        }
+        | {"few": few_labels},
     }
 
 

@@ -49,8 +49,8 @@ class CombinerOptions(Checked):
 
     half: Positive = 75.0
     """The number of labelled documents from which trees count half of what they say, n / (n + half): the average of a
-    ranker with trees and one without. On 500 dev documents of each of five corpora, with 50 labelled ones, 40 and 75 are
-    alike in the mean, and whole trees lose a point of nDCG@5; with 75, no corpus is below the fixed sum."""
+    ranker with trees and one without. On 500 dev documents of each of five corpora, with 50 labelled ones, 40 and 75
+    are alike in the mean, and whole trees lose a point of nDCG@5; with 75, no corpus is below the fixed sum."""
 
     margin: NotNegative = 1.0
     "How many standard errors make a difference clear; see `better`."

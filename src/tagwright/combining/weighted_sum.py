@@ -95,7 +95,7 @@ class WeightedSum(Checked, Combiner):
             return self.confident(ranked)
         if self.few_labels is None:
             return replace(ranked, confidences=label_free(pool, ranked, self.labels_per_document))
-        confidences = label_free_of_few(pool, ranked, self._evidence(pool, ranked), self.few_labels)
+        confidences = label_free_of_few(pool, ranked, self.evidence(pool, ranked), self.few_labels)
         return replace(ranked, confidences=confidences)
 
     def explain(self, pool: CandidatePool) -> Contributions:
@@ -136,7 +136,7 @@ class WeightedSum(Checked, Combiner):
             return pool.run.rescored(pool.scores(voters[0]))
         return self._sum(voters, weights, pool)
 
-    def _evidence(self, pool: CandidatePool, ranked: Run) -> Floats:
+    def evidence(self, pool: CandidatePool, ranked: Run) -> Floats:
         """(suggestions,) the mean evidence of the stages, by weight."""
         voters = [name for name in pool.stages if self.weight(name)]
         distributions = [pool.stages[name].distribution for name in voters]
