@@ -56,6 +56,7 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
         "papers/futex",
         *(f"papers/{name}" for name in ("full_text", "label_trees")),
     ),
+    "languages": ZERO_SHOT,
     "linear": (*MEASURES, "data", "stages/linear", "papers/label_trees", "text", "stages/linear/svm"),
     "metadata": (*TRAINED, "graph", "papers/micol", "papers/meta_path_selection"),
     "million": (*ZERO_SHOT, "core", "readers", *BATCHES),

@@ -13,7 +13,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from benchmarks import corpora, figures, peer_tables, quality_tables, scale_tables, server_tables, speed_tables
+from benchmarks import (
+    corpora,
+    figures,
+    languages,
+    peer_tables,
+    quality_tables,
+    scale_tables,
+    server_tables,
+    speed_tables,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -45,6 +54,7 @@ def makers() -> dict[str, Callable[[], Iterable[str]]]:
         **server_tables.TABLES,
         **corpora.TABLES,
         **figures.TABLES,
+        **languages.TABLES,
     }
 
 

@@ -88,6 +88,16 @@ def new_arguments(arguments: Sequence[str], say: Callable[[str], object]) -> lis
     return changed
 
 
+def names_in(language: str, *, saved: bool) -> str:
+    """What --language meant with a saved tagger alone (--model): the language of the names to print. Logs a warning."""
+    if not saved or language in ("", "auto", "none", "all"):
+        return ""
+    _warn(
+        f"--language {language} with --model alone is --names-in {language} since 0.10; it has no effect from 0.11 on"
+    )
+    return language
+
+
 def config_of_depl(name: str, config: Callable[..., Any], paper: Callable[[], Any]) -> Callable[..., Any]:
     """What was a class of options, or settings, of one of DEPL's variants in `papers.depl`.
 

@@ -129,6 +129,17 @@ class Label:
         """
         return _in_language(self.languages, language, self.name)
 
+    def named_in(self, language: str) -> tuple[str, str]:
+        """`name_in`, and the code of the language that this name is in; an empty one where nothing says it.
+
+        >>> owls = Label("2", ("Pöllöt",), languages=(("fi", "Pöllöt"),))
+        >>> owls.named_in("fi"), owls.named_in("sv")
+        (('Pöllöt', 'fi'), ('Pöllöt', 'fi'))
+        """
+        name, main = self.name_in(language), language.partition("-")[0]
+        codes = [code for code, own in self.languages if own == name]
+        return name, next((code for code in codes if code.partition("-")[0] == main), next(iter(codes), ""))
+
     def description_in(self, language: str) -> str:
         """The description in a language, given by its code; `description` where there is none."""
         return _in_language(self.descriptions, language, self.description)

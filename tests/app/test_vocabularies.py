@@ -186,3 +186,89 @@ def test_parents_of_a_vocabulary_by_notation_are_suggested_and_conditions(run: C
     for more in (("--hierarchy", "all"), ("--hierarchy", "all", "--only", "branch:Economics")):
         [line] = run("suggest", "docs.jsonl", *options, *more).out.splitlines()
         assert [each["name"] for each in json.loads(line)["suggestions"]] == ["Economics", "Macroeconomics"]
+
+
+SEVERAL = [
+    {"id": "1", "names": {"en": ["Birds"], "sv": ["Fåglar"]}},
+    {"id": "2", "names": {"en": ["Eggs"]}, "broader": ["1"]},
+]
+
+
+@pytest.fixture(params=["file", "saved"])
+def source(run: Command, request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """The labels: read from a file, or with a saved tagger."""
+    write("labels.jsonl", SEVERAL)
+    write("one.jsonl", [{"id": "d", "title": "Birds and their eggs", "abstract": "They live in the forest."}])
+    if request.param == "file":
+        return ("--labels", "labels.jsonl", "--set", 'stages=["exact_match"]')
+    made = ("--output", "M", "--language", "en", "--set", 'stages=["exact_match"]')
+    assert run("train", "zero-shot", "--labels", "labels.jsonl", *made).code == 0
+    return ("--model", "M")
+
+
+def test_names_are_in_the_language_asked_for_and_others_are_marked(run: Command, source: tuple[str, ...]) -> None:
+    swedish = (*source, "--names-in", "sv")
+    outcome = run("suggest", "one.jsonl", *swedish, "--format", "text")
+    assert "  Fåglar  [1]" in outcome.out
+    assert "  Fåglar > Eggs (en)  [2]" in run("suggest", "one.jsonl", *swedish, "--paths", "--format", "text").out
+    assert "tagwright: 1 of 2 labels have no name in sv; they keep another one" in outcome.err.splitlines()
+    (line,) = run("suggest", "one.jsonl", *swedish, "--format", "jsonl").out.splitlines()
+    found = {(each["name"], each["language"]) for each in json.loads(line)["suggestions"]}
+    assert found == {("Fåglar", "sv"), ("Eggs", "en")}
+    header, *rows = run("suggest", "one.jsonl", *swedish, "--format", "tsv").out.splitlines()
+    assert header.split("\t")[-1] == "language"
+    assert {(row.split("\t")[4], row.split("\t")[-1]) for row in rows} == found
+    header, row = run("suggest", "one.jsonl", *swedish, "--format", "csv").out.splitlines()
+    assert header.split(",")[-1] == "languages"
+    assert sorted(row.split(",")[-1].split("|")) == ["en", "sv"]
+    english = run("suggest", "one.jsonl", *source, "--names-in", "en")
+    assert "(en)" not in english.out
+    assert "no name" not in english.err
+
+
+def test_without_a_language_of_names_nothing_is_marked(run: Command, source: tuple[str, ...]) -> None:
+    (line,) = run("suggest", "one.jsonl", *source, "--format", "jsonl").out.splitlines()
+    assert all("language" not in each for each in json.loads(line)["suggestions"])
+    assert run("suggest", "one.jsonl", *source, "--format", "tsv").out.splitlines()[0].endswith("\tconfidence")
+
+
+def test_a_language_in_which_no_name_is_is_refused(run: Command, source: tuple[str, ...]) -> None:
+    outcome = run("suggest", "one.jsonl", *source, "--names-in", "fi")
+    place = source[1]
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.endswith(f'tagwright: {place}: no names in the language "fi"; the languages are en, sv\n')
+
+
+def test_names_whose_language_nothing_says_cannot_be_asked_for(run: Command) -> None:
+    write("plain.jsonl", [{"id": "1", "names": ["Birds"]}])
+    given = ("--labels", "plain.jsonl", "--names-in", "sv", "--set", 'stages=["exact_match"]')
+    outcome = run("suggest", "docs.jsonl", *given)
+    said = "plain.jsonl: does not say the languages of its names; leave out --names-in sv"
+    assert (outcome.code, outcome.err.splitlines()[-1]) == (2, f"tagwright: {said}")
+
+
+def test_language_with_a_saved_tagger_still_means_names_with_a_warning(
+    run: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    write("labels.jsonl", SEVERAL)
+    write("one.jsonl", [{"id": "d", "title": "Birds and their eggs", "abstract": "They live in the forest."}])
+    made = ("--output", "M", "--language", "en", "--set", 'stages=["exact_match"]')
+    assert run("train", "zero-shot", "--labels", "labels.jsonl", *made).code == 0
+    new = run("suggest", "one.jsonl", "--model", "M", "--names-in", "sv")
+    assert "since 0.10" not in caplog.text
+    assert run("suggest", "one.jsonl", "--model", "M", "--language", "sv").out == new.out
+    assert "--language sv with --model alone is --names-in sv since 0.10" in caplog.text
+
+
+def test_a_document_in_another_language_than_is_said_is_a_warning(
+    run: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    write("labels.jsonl", SEVERAL)
+    text = "The birds live in the forest all the year, and they lay their eggs there in spring."
+    write("one.jsonl", [{"id": "d", "title": text}])
+    given = ("--labels", "labels.jsonl", "--set", 'stages=["exact_match"]')
+    said = '--language says that documents are in Swedish, but "d" is in English; --names-in is the language of names'
+    run("suggest", "one.jsonl", *given, "--language", "en")
+    assert said not in caplog.text
+    run("suggest", "one.jsonl", *given, "--language", "sv")
+    assert said in caplog.text

@@ -73,12 +73,24 @@ def test_labels_have_their_notation_and_the_names_of_the_requested_language(clie
         return {each["id"]: (each["name"], each["notation"]) for each in found}
 
     assert named() == named(language="") == {"2": ("Bees", "59"), "3": ("Honey bees", ""), "4": ("Orchards", "")}
-    assert named(language="sv") == {**named(), "2": ("Bin", "59")}
-    assert named(language="sv", evidence=True, without=["3", "4"]) == {"2": ("Bin", "59")}
-    answer = client.post("/api/suggest", json={"text": "Bees", "language": "fi"})
+    assert named(names_in="sv") == {**named(), "2": ("Bin", "59")}
+    assert named(names_in="sv", evidence=True, without=["3", "4"]) == {"2": ("Bin", "59")}
+    answer = client.post("/api/suggest", json={"text": "Bees", "names_in": "fi"})
     assert (answer.status_code, answer.json()["detail"]) == (400, 'language is "fi", in which no label has a name')
-    (document,) = client.post("/api/files?language=sv", files={"file": ("a.txt", b"Bees")}).json()["documents"]
-    assert {each["name"] for each in document["suggestions"]} == {"Bin", "Honey bees"}
+    (document,) = client.post("/api/files?names_in=sv", files={"file": ("a.txt", b"Bees")}).json()["documents"]
+    assert {(each["name"], each["language"]) for each in document["suggestions"]} == {("Bin", "sv"), ("Honey bees", "")}
+
+
+def test_language_alone_is_still_that_of_names_and_deprecated(client: TestClient) -> None:
+    old, new, both = (
+        client.post("/api/suggest", json={"text": "Bees", **options})
+        for options in ({"language": "sv"}, {"names_in": "sv"}, {"names_in": "sv", "language": "en"})
+    )
+    assert [each["name"] for each in old.json()["suggestions"]] == [each["name"] for each in new.json()["suggestions"]]
+    assert both.json() == new.json()
+    assert "Deprecation" in old.headers
+    assert "Deprecation" not in {**new.headers, **both.headers}
+    assert all("language" not in each for each in old.json()["suggestions"])
 
 
 @pytest.mark.parametrize(
@@ -106,8 +118,8 @@ def test_a_field_that_is_unknown_is_refused_with_the_nearest_one(
         ("", {"treshold": "0.5"}, "unknown field 'treshold'; known are file"),
         ("", {"limit": "1"}, "'limit' is an option, expected in the address: /api/files?limit="),
         ("?limt=1", {}, "unknown field 'limt'; did you mean 'limit'?"),
-        ("?threshold=0.5", {}, "unknown field 'threshold'; known are model, limit, language, evidence, only, without, "
-         "hierarchy, per_branch"),
+        ("?threshold=0.5", {}, "unknown field 'threshold'; known are model, limit, names_in, language, evidence, only, "
+         "without, hierarchy, per_branch"),
     ],
 )  # fmt: skip
 def test_a_field_beside_a_file_that_is_unknown_is_refused(

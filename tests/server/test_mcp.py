@@ -65,7 +65,7 @@ def test_the_tools_and_their_arguments_are_listed() -> None:
     tools = asyncio.run(listed())
     assert list(tools) == ["suggest", "explain", "search_labels"]
     assert tools["suggest"]["required"] == ["text"]
-    assert {"text", "title", "limit", "threshold", "only", "without", "language"} == set(tools["explain"]["properties"])
+    assert {"text", "title", "limit", "threshold", "only", "without", "names_in"} == set(tools["explain"]["properties"])
 
 
 def test_suggest_answers_as_the_tagger() -> None:

@@ -101,6 +101,15 @@ def test_names_in_another_language_are_not_searched() -> None:
     assert {each.id for each in tagger.suggest(f"{FINNISH} numbers")} == {"1", "2", "3"}
 
 
+def test_a_text_with_paragraphs_in_several_languages_is_searched_for_names_in_all() -> None:
+    """Swedish "tal" (numbers) counts beside a Swedish paragraph, and not as the last word of a Finnish text."""
+    tagger = fit_by_language(several(), WORDS_ONLY, Document("", FINNISH))
+    mixed = Document("", FINNISH, "Allt om ett tal och fiske på svenska.")
+    finnish = Document("", FINNISH, "Kalastus on tal.")
+    found = [{each.id for each in row} for row in tagger.suggest([mixed, finnish])]
+    assert found == [{"1", "2", "3"}, {"1", "3"}]
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.permutations([FINNISH, SWEDISH, ENGLISH, GERMAN, UNCLEAR, "", "tal"]), st.integers(1, 7))
 def test_languages_beside_it_change_no_answer(mixed: list[str], size: int) -> None:

@@ -71,7 +71,17 @@ LabelFile = Annotated[
 ]
 Language = Annotated[
     str,
-    typer.Option(help="Language for stemming, stop words and names: fi, finnish, de+en, none. Recognised by default."),
+    typer.Option(
+        help="Language of the documents, for stemming, stop words and the names to search: fi, finnish, de+en, none. "
+        "Recognised by default."
+    ),
+]
+NamesIn = Annotated[
+    str,
+    typer.Option(
+        metavar="CODE",
+        help="Language of the names to print, such as sv; the others are marked. By default that of each document.",
+    ),
 ]
 
 
@@ -170,6 +180,13 @@ class Chosen:
     model: Model = None
     settings: Settings = field(default_factory=list)
     offline: Offline = False
+
+
+@dataclass(frozen=True)
+class Named(Chosen):
+    """The tagger, and the language of the names to print."""
+
+    names_in: NamesIn = ""
 
 
 @dataclass(frozen=True)

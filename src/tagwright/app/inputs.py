@@ -11,10 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tagwright.app.arguments import Chosen, Reading
-from tagwright.core.checked import build
+from tagwright import renamed
+from tagwright.app.arguments import Chosen, Named, Reading
+from tagwright.core.checked import build, shown
 from tagwright.core.display import many
-from tagwright.core.progress import hint
+from tagwright.core.progress import hint, note
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import KIND, saved_at
 from tagwright.data.corpus import Corpus, is_synthetic, repeated_id
@@ -24,10 +25,10 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
-from tagwright.readers.labels.languages import choose_languages, with_names_in
+from tagwright.readers.labels.languages import choose_languages, main, with_names_in
 from tagwright.readers.limits import each_within_limits, skip
 from tagwright.tagger import Suggestion, Tagger
-from tagwright.text.language import ALL, AUTO, NONE, language_of, likely, parse_all, said
+from tagwright.text.language import AUTO, TELLING, language_of, language_of_document, likely, parse_all, said
 from tagwright.types import Document
 
 if TYPE_CHECKING:
@@ -65,8 +66,11 @@ def tagger(chosen: Chosen, documents: Iterable[Document] = (), kept: list[Prepar
         prepared = Prepared(chosen.labels, config)
         kept.append(prepared)
         labels = prepared.vocabulary(partial(_labels_of_file, chosen.labels, config.language))
+        _check_language(first, config.language, labels)
         return _said(fit_by_language(labels, config, first, prepared.tagger))
     labels = _labels_of_file(chosen.labels, config.language)
+    if first is not None:
+        _check_language(first, config.language, labels)
     if chosen.model:
         loaded = Tagger.load(chosen.model)
         if config.language in ("", AUTO) and (own := said(loaded.vocabulary)):
@@ -81,6 +85,18 @@ def _said(made: Tagger) -> Tagger:
     stages = made.combiner.describe(made.stages)
     hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
     return made
+
+
+def _check_language(first: Document, language: str, labels: Vocabulary) -> None:
+    """Warn if a document is clearly in another language of the names than --language says."""
+    text, said_to_be = first.title_and_abstract or first.text, parse_all(language) if language != AUTO else ()
+    found = language_of(text, labels.frequent_languages) if len(text.split()) >= TELLING else ""
+    if found and said_to_be and found not in [each.code for each in said_to_be]:
+        given, other = " and ".join(map(str, said_to_be)), parse_all(found)[0]
+        problem = (
+            "--language says that documents are in %s, but %s is in %s; --names-in is the language of names to print"
+        )
+        _log.warning(problem, given, shown(first.id), other)
 
 
 def fitted_tagger(chosen: Chosen, documents: Sequence[Document]) -> Tagger:
@@ -266,25 +282,40 @@ def in_languages_of(documents: Sequence[Document], chosen: Chosen, labels: Vocab
     return Vocabulary(with_names_in(label, codes) for label in labels) if codes else labels
 
 
-def with_asked_names(chosen: Chosen, labels: Vocabulary) -> Vocabulary:
-    """Return the labels of a tagger with the names to print: of a saved one, in the language that was asked for.
+def asked_names(chosen: Named, labels: Vocabulary) -> str:
+    """Return the code of the language of names that was asked for; empty for none.
 
-    A label without a name in it keeps its preferred name, as in the replies of the server. Raises ConfigError for a
-    language in which no label has a name.
+    A note says how many labels have no name in it: they keep another one, as in the replies of the server. Raises
+    ConfigError for a language in which no label has a name.
     """
-    if not chosen.model or chosen.labels or chosen.language in ("", AUTO, NONE, ALL):
-        return labels
-    code, *_ = *choose_languages(labels.languages, chosen.language, chosen.model), ""
-    return _named_in(code, labels)
+    wanted = chosen.names_in or renamed.names_in(chosen.language, saved=chosen.labels is None)
+    source = chosen.labels or chosen.model or "labels"
+    if chosen.names_in and not labels.languages:
+        raise ConfigError(f"{source}: does not say the languages of its names; leave out --names-in {chosen.names_in}")
+    chosen_codes = choose_languages(labels.languages, wanted, source) if wanted else ()
+    if not chosen_codes:
+        return ""
+    code = chosen_codes[0]
+    if others := sum(main(label.named_in(code)[1]) != main(code) for label in labels):
+        note(f"{others:,} of {len(labels):,} labels have no name in {code}; they keep another one")
+    return code
 
 
-def names_for(chosen: Chosen, labels: Vocabulary) -> Callable[[Document], Vocabulary]:
-    """Return the same for a document: the names of a file are in the document's language, if none was asked for."""
-    if not chosen.labels or chosen.language not in ("", AUTO) or not labels.frequent_languages:
-        same = with_asked_names(chosen, labels)
+def with_asked_names(chosen: Named, labels: Vocabulary) -> Vocabulary:
+    """Return the labels of a tagger with the names to print, see `asked_names`."""
+    return _named_in(asked_names(chosen, labels), labels)
+
+
+def names_for(chosen: Named, labels: Vocabulary, asked: str) -> Callable[[Document], Vocabulary]:
+    """Return the same for a document: the names of a file are in the document's language, if none was asked for.
+
+    asked: see `asked_names`.
+    """
+    if asked or not chosen.labels or chosen.language not in ("", AUTO) or not labels.frequent_languages:
+        same = _named_in(asked, labels)
         return lambda _: same
     languages, names = labels.frequent_languages, cache(partial(_named_in, labels=labels))
-    return lambda document: names(language_of(document.title_and_abstract or document.text, languages))
+    return lambda document: names(language_of_document(document, languages))
 
 
 def _named_in(code: str, labels: Vocabulary) -> Vocabulary:

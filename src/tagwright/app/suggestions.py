@@ -4,7 +4,7 @@ import json
 import logging
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
@@ -20,10 +20,11 @@ from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.readers import workbooks
 from tagwright.readers.documents.annotation_tools import Shown, tool_lines
 from tagwright.readers.documents.columns import join_labels
+from tagwright.readers.labels.languages import main
 from tagwright.readers.lines import ENDS, escape_formula, table_lines
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import legend, meanings
-from tagwright.types import Document, EvidenceSpan
+from tagwright.types import Document, EvidenceSpan, Label
 
 if TYPE_CHECKING:
     from tagwright.app.arguments import Format
@@ -46,18 +47,20 @@ def suggestion_lines(
     names: Callable[[Document], Vocabulary] | None = None,
     *,
     paths: bool = False,
+    names_in: str = "",
 ) -> Iterator[str]:
     """The suggestions as lines: text for people, a run file (jsonl, trec), a table with a header (tsv), or a JSON list.
 
     spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute. csv:
     with that apostrophe too, but a row for each document, for catalogues.
     names: the same labels with the names to print for a document, by default those of the tagger. paths: names with
-    those of broader labels, which ambiguous names always have.
+    those of broader labels, which ambiguous names always have. names_in: the code of the language that names were asked
+    for in: of each the language is said, in text only where it is another one.
     """
     names = names or (lambda _: tagger.vocabulary)
     lines: Iterator[str]
     if output == "jsonl":
-        lines = (run_line(document, suggested, tagger, names(document)) for document, suggested in tagged)
+        lines = (run_line(document, suggested, tagger, names(document), names_in) for document, suggested in tagged)
     elif output == "trec":
         lines = (
             line
@@ -65,13 +68,14 @@ def suggestion_lines(
             for line in trec.run_lines(document.id, ((each.id, each.score) for each in suggested))
         )
     elif output == "csv":
-        lines = _csv(tagged, names, paths=paths)
+        lines = _csv(tagged, names, names_in, paths=paths)
     elif output in ("label_studio", "argilla"):
         lines = tool_lines(output, _shown(tagged, names, paths=paths))
     elif output == "text":
-        lines = _texts(tagged, tagger, names, paths=paths)
+        lines = _texts(tagged, tagger, names, names_in, paths=paths)
     else:
-        lines = _tsv(_table(tagged, names, paths=paths), escape_formula if output == "spreadsheet" else str)
+        table = _table(tagged, names, names_in, paths=paths)
+        lines = _tsv(table, escape_formula if output == "spreadsheet" else str)
     return map(for_programs if output == "trec" else escaped, lines)
 
 
@@ -98,13 +102,14 @@ def _texts(
     tagged: Iterable[tuple[Document, list[Suggestion]]],
     tagger: Tagger,
     names: Callable[[Document], Vocabulary],
+    names_in: str,
     *,
     paths: bool,
 ) -> Iterator[str]:
     """Each document with its labels; the names of their reasons are explained where they are first shown."""
     explained = set[str]()
     for document, suggested in tagged:
-        yield from as_text(document, suggested, names(document), paths=paths)
+        yield from as_text(document, suggested, names(document), paths=paths, names_in=names_in)
         new = [line for line in legend(_reasons(suggested), tagger.meanings) if line not in explained]
         explained.update(new)
         if new:
@@ -112,7 +117,7 @@ def _texts(
 
 
 def as_text(
-    document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool = False
+    document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool = False, names_in: str = ""
 ) -> Iterator[str]:
     """One document and its labels for people: a line each, and one for each reason.
 
@@ -120,7 +125,10 @@ def as_text(
     """
     yield f"{one_line(document.id)}  {shortened(document.title, 100)}".rstrip()
     for each in suggested:
-        name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
+        place = vocabulary.index[each.id]
+        name = vocabulary.shown_name(place, whole=paths)
+        if names_in and main(code := vocabulary[place].named_in(names_in)[1]) != main(names_in):
+            name += f" ({code or '?'})"
         sure = "" if each.confidence is None else f"{confidence_level(each.confidence):8}  "
         notation = f"  {one_line(each.notation)}" if each.notation else ""
         yield f"  {each.score:6.3f}  {sure}{one_line(name)}{notation}  [{one_line(each.id)}]"
@@ -156,16 +164,22 @@ def reason_line(reason: Reason, document: Document) -> str:
     return line
 
 
-def run_line(document: Document, suggested: Sequence[Suggestion], tagger: Tagger, names: Vocabulary) -> str:
+def run_line(
+    document: Document, suggested: Sequence[Suggestion], tagger: Tagger, names: Vocabulary, names_in: str = ""
+) -> str:
     """A document and its labels as a line of a run file; with the reasons and their meanings, if there are any."""
-    labels = (replace(each, name=names[names.index[each.id]].name) for each in suggested)
-    content = document_record(document.id, document.title, [_record(each, document) for each in labels])
+    records = [_record(each, document, names[names.index[each.id]], names_in) for each in suggested]
+    content = document_record(document.id, document.title, records)
     known = meanings(_reasons(suggested), tagger.meanings)
     return json.dumps({**content, "meanings": known} if known else content, ensure_ascii=False)
 
 
-def _record(each: Suggestion, document: Document) -> dict[str, Any]:
-    content = suggestion_record(each.id, each.score, name=each.name, notation=each.notation, confidence=each.confidence)
+def _record(each: Suggestion, document: Document, label: Label, names_in: str) -> dict[str, Any]:
+    content = suggestion_record(
+        each.id, each.score, name=label.name, notation=each.notation, confidence=each.confidence
+    )
+    if names_in:
+        content["language"] = label.named_in(names_in)[1]
     if each.evidence:
         content["reasons"] = [reason.to_json() for reason in each.reasons]
         content["evidence"] = [_evidence(one, document) for one in each.evidence]
@@ -187,56 +201,69 @@ def write_workbook(
     names: Callable[[Document], Vocabulary],
     *,
     paths: bool = False,
+    names_in: str = "",
 ) -> None:
     """The table of suggestions as an Excel workbook; rank, score and confidence are numbers."""
     numbers = {COLUMNS.index(column) for column in ("rank", "score", "confidence")}
-    rows = (
-        [float(cell) if place in numbers and cell else cell for place, cell in enumerate(row)]
-        for row in _table(tagged, names, paths=paths)
-    )
-    workbooks.write_workbook(chain([COLUMNS], rows), stream, "suggestions")
+    table = _table(tagged, names, names_in, paths=paths)
+    header = next(table)
+    rows = ([float(cell) if place in numbers and cell else cell for place, cell in enumerate(row)] for row in table)
+    workbooks.write_workbook(chain([header], rows), stream, "suggestions")
 
 
-def _tsv(table: Iterable[Sequence[str]], text: Callable[[str], str]) -> Iterator[str]:
+def _tsv(table: Iterator[Sequence[str]], text: Callable[[str], str]) -> Iterator[str]:
     """The table as TSV; text: changes each cell that is no number."""
     changed = dict[str, None]()
-    yield "\t".join(COLUMNS)
-    for document, rank, label, notation, name, score, confidence in table:
+    yield "\t".join(next(table))
+    for document, rank, label, notation, name, *others in table:
         ids = document, label, notation
         changed |= dict.fromkeys(filter(ENDS.search, ids))
         document, label, notation = (text(one_line(id_) if ENDS.search(id_) else id_) for id_ in ids)
-        yield "\t".join((document, rank, label, notation, text(name), score, confidence))
+        yield "\t".join((document, rank, label, notation, text(name), *others))
     if changed:
         problem = "tabs and line ends of %s, which TSV cannot hold, are spaces (first: %s); JSON lines hold them"
         _log.warning(problem, many(len(changed), "id"), shown(next(iter(changed))))
 
 
 def _csv(
-    tagged: Iterable[tuple[Document, list[Suggestion]]], names: Callable[[Document], Vocabulary], *, paths: bool
+    tagged: Iterable[tuple[Document, list[Suggestion]]],
+    names: Callable[[Document], Vocabulary],
+    names_in: str,
+    *,
+    paths: bool,
 ) -> Iterator[str]:
     """A row for each document, below a header."""
+    languages = ["languages"] * bool(names_in)
 
     def rows() -> Iterator[list[str]]:
-        yield ["id", "title", "labels", "label_names", "confidences"]
+        yield ["id", "title", "labels", "label_names", "confidences", *languages]
         for document, suggested in tagged:
-            table = [row[2:] for row in _table([(document, suggested)], names, paths=paths)]
-            ids, _, shown_names, _, sure = zip(*table, strict=True) if table else [()] * 5
-            cells = [join_labels(ids), join_labels(shown_names), "|".join(sure)]
+            _, *table = _table([(document, suggested)], names, names_in, paths=paths)
+            columns = list(zip(*table, strict=True))[2:] if table else [()] * (5 + len(languages))
+            ids, _, shown_names, _, *others = columns
+            cells = [join_labels(ids), join_labels(shown_names), *map("|".join, others)]
             yield list(map(escape_formula, [document.id, one_line(document.title), *cells]))
 
     return table_lines(rows(), "csv")
 
 
 def _table(
-    tagged: Iterable[tuple[Document, list[Suggestion]]], names: Callable[[Document], Vocabulary], *, paths: bool
+    tagged: Iterable[tuple[Document, list[Suggestion]]],
+    names: Callable[[Document], Vocabulary],
+    names_in: str,
+    *,
+    paths: bool,
 ) -> Iterator[tuple[str, ...]]:
-    """A row with `COLUMNS` for each suggestion."""
+    """`COLUMNS`, then a row for each suggestion; with names_in, the language of each name comes last."""
+    yield *COLUMNS, *["language"] * bool(names_in)
     for document, suggested in tagged:
         vocabulary = names(document)
         for rank, each in enumerate(suggested, 1):
-            name = one_line(vocabulary.shown_name(vocabulary.index[each.id], whole=paths))
+            place = vocabulary.index[each.id]
+            name = one_line(vocabulary.shown_name(place, whole=paths))
             sure = "" if each.confidence is None else f"{each.confidence:.3f}"
-            yield document.id, str(rank), each.id, each.notation, name, f"{each.score:.6g}", sure
+            language = [vocabulary[place].named_in(names_in)[1]] if names_in else []
+            yield document.id, str(rank), each.id, each.notation, name, f"{each.score:.6g}", sure, *language
 
 
 def _span(span: EvidenceSpan, document: Document) -> str:

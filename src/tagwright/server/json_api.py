@@ -6,6 +6,7 @@ Each `Operation` holds the function that answers at an address, and the schemas 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -13,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from tagwright.core.checked import shown
-from tagwright.errors import InputError
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
 from tagwright.server.counters import Counters
@@ -47,6 +48,7 @@ from tagwright.server.request_bodies import (
 from tagwright.server.served_model import ServedModel, model_named
 from tagwright.tagger import Suggestion
 from tagwright.tagger.reasons import meanings
+from tagwright.text.language import in_language, parse
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -65,13 +67,20 @@ OPTIONS: Mapping[str, Schema] = {
     "min_score": schema("number", "Least score, on the model's own scale."),
     "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
     **LABEL_RULES,
-    "language": schema("string", "Of the names, a code such as sv; without one, or a name in it: preferred names."),
+    "names_in": schema("string", "Of the names, a code such as sv; without one, or a name in it: preferred names."),
+    "language": schema(
+        "string", "Language of the text; recognised by default. Without names_in (deprecated): of names."
+    ),
     "evidence": schema("boolean", "Say why: reasons by what they add, and stage by stage, with positions in the text."),
 }
 "Options of a request for suggestions."
 _REQUEST = closed(object_({**_DOCUMENT, **OPTIONS}, ()))
-_ADDRESS = {name: OPTIONS[name] for name in ("model", "limit", "language", "evidence", *LABEL_RULES)}
+_ADDRESS = {name: OPTIONS[name] for name in ("model", "limit", "names_in", "language", "evidence", *LABEL_RULES)}
 _FORM = closed(object_({"file": {"type": "string", "format": "binary"}}))
+
+
+_SINCE = "@1795651200"
+"The header Deprecation (RFC 9745) of answers to `language` without `names_in`: since when it is deprecated."
 
 
 @dataclass(frozen=True)
@@ -99,6 +108,7 @@ class JsonApi:
                 ),
                 "evidence": array(evidence),
                 "translated": array(_TEXT, "Translated names by which texts find the label too."),
+                "language": schema("string", "With names_in, of the name; empty where nothing says it."),
             },
             required=("id", "name", "notation", "score", "confidence"),
         )
@@ -198,7 +208,7 @@ class JsonApi:
         self, model: ServedModel, documents: Sequence[Document], options: Mapping[str, Any]
     ) -> list[list[Suggestion]]:
         """Suggest labels, named in the language of the options, see `options_of`. Raises Problem."""
-        language = options.get("language", "")
+        language = _names_in(options)
         if language and not await asyncio.to_thread(model.has_language, language):
             form = "language is %(language)s, in which no label has a name"
             raise bad_request(Text(form, language=shown(language)))
@@ -207,6 +217,8 @@ class JsonApi:
             min_confidence=options.get("threshold", 0),
             **{name: options.get(name) for name in ("min_score", "best_cut", *LABEL_RULES)},
         )
+        if "names_in" in options and options.get("language"):
+            documents = [in_language(document, _code(options["language"])) for document in documents]
         requests = [SuggestRequest(document, rules, options.get("evidence", False)) for document in documents]
         return [model.named_in(language, row) for row in await model.suggest_and_record(requests)]
 
@@ -219,7 +231,11 @@ class JsonApi:
 
         def answered() -> list[dict[str, Any]]:
             pairs = zip(documents, suggested, strict=True)
-            return [{**_answer(document, each, stages), "version": model.version} for document, each in pairs]
+            answers = [{**_answer(document, each, stages), "version": model.version} for document, each in pairs]
+            if names_in := options.get("names_in"):
+                for each in chain.from_iterable(one["suggestions"] for one in answers):
+                    each["language"] = model.label(each["id"]).named_in(names_in)[1]
+            return answers
 
         return await asyncio.to_thread(answered)
 
@@ -227,7 +243,22 @@ class JsonApi:
         self, documents: Sequence[Document], options: Mapping[str, Any], shape: Callable[[list[dict[str, Any]]], Any]
     ) -> Response:
         answers = await self.answers(model_named(options.get("model"), self.models), documents, options)
-        return await asyncio.to_thread(lambda: JSONResponse(shape(answers)))  # with evidence it repeats the text
+        old = {"Deprecation": _SINCE} if options.get("language") and "names_in" not in options else None
+        # with evidence it repeats the text
+        return await asyncio.to_thread(lambda: JSONResponse(shape(answers), headers=old))
+
+
+def _names_in(options: Mapping[str, Any]) -> str:
+    """The code of the language of names; until 0.11 that of `language` where it stands alone."""
+    language: str = options.get("names_in", options.get("language", ""))
+    return language
+
+
+def _code(language: str) -> str:
+    try:
+        return parse(language).code
+    except ConfigError as error:
+        raise bad_request(str(error)) from None
 
 
 def options_of(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,7 +270,7 @@ def options_of(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _options_of_address(fields: QueryParams) -> dict[str, Any]:
     """The options in an address, checked. Raises Problem (400)."""
-    texts = {name: fields.get(name) for name in ("model", "language")}
+    texts = {name: fields.get(name) for name in ("model", "names_in", "language")}
     evidence, limit = fields.get("evidence", "") in ("1", "true"), whole(fields.get("limit", "10"))
     return options_of({**texts, **label_rules(fields), "limit": limit, "evidence": evidence})
 

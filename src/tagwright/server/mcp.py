@@ -31,7 +31,7 @@ _TEXT = closed(
         {
             "text": schema("string", "The text of the document."),
             "title": schema("string", "Its title, if that is not in the text."),
-            **{name: OPTIONS[name] for name in ("limit", "threshold", "only", "without", "language")},
+            **{name: OPTIONS[name] for name in ("limit", "threshold", "only", "without", "names_in")},
         },
         required=("text",),
     )

@@ -28,7 +28,7 @@ from tagwright.server.shares import FairSlots
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.tagger.cut import allowed_by
-from tagwright.types import Document
+from tagwright.types import Document, Label
 
 _log = logging.getLogger(__name__)
 
@@ -108,10 +108,13 @@ class ServedModel:
 
     def named_in(self, language: str, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
         """Return suggestions with the names of their labels in a language, or with preferred names without any."""
-        vocabulary = self.tagger.vocabulary
         if not language:
             return list(suggestions)
-        return [replace(each, name=vocabulary[vocabulary.index[each.id]].name_in(language)) for each in suggestions]
+        return [replace(each, name=self.label(each.id).name_in(language)) for each in suggestions]
+
+    def label(self, id_: str) -> Label:
+        """Return the label with this id."""
+        return self.tagger.vocabulary[self.tagger.vocabulary.index[id_]]
 
     def options(self, **requested: Any) -> SuggestOptions:
         """Return the options of a request; for None, those of the settings. Raises Problem (400) for invalid values."""

@@ -87,7 +87,7 @@ class StartPages:
     async def _suggested(self, request: Request, form: Form, fields: Mapping[str, str]) -> dict[str, Any]:
         """What the page shows of the suggestions for a form. Raises Problem."""
         document, others = await self._document(request, form, fields["text"])
-        rules = {name: fields[name] or None for name in ("model", "language")}
+        rules = {"model": fields["model"] or None, "names_in": fields["language"] or None}
         options = options_of({**rules, "limit": whole(fields["limit"]), "evidence": True})
         model = model_named(rules["model"], self.api.models)
         (suggestions,) = await self.api.suggestions(model, [document], options)

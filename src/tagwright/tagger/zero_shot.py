@@ -37,8 +37,9 @@ from tagwright.text.language import (
     AUTO,
     check,
     depends_on_documents,
+    is_mixed,
     joins_words,
-    language_of,
+    language_of_document,
     languages_of_names,
     parse_all,
     resolve,
@@ -252,7 +253,7 @@ def _fit_stages(labels: Vocabulary, config: Config, documents: Iterable[Document
     if config.translation and (found := translated(labels)) is not labels:
         labels = Vocabulary(found)
     if (languages := suited(parse_all(resolved.language))) and not is_installed():
-        hint(f"language: {' and '.join(map(str, languages))} by stems, by lemmas more is found; {LEMMAS}")
+        hint(f"words of {' and '.join(map(str, languages))} are compared by stems; lemmas find more: {LEMMAS}")
     names = config.all_stages
     if config.encoder == AUTO and "dense" in names and not has_packaged():
         note(f"no encoder is installed: labels are found by names and words only; {INSTALL}")
@@ -289,10 +290,10 @@ def fit_by_language(
     """A tagger that treats each document in its own language, whatever others are tagged with it; it is not saved.
 
     labels: with their names in all languages. Of names in several, a document is searched for those in its language,
-    and for English ones, which texts in any language quote; where its language is not clear, for all. Where names are
-    too few to tell their language, and nothing says it, the document helps. first: a document to be tagged, for whose
-    language stages are made now; for others they are made when these come. kept: gets a language, empty for all, and
-    what makes the tagger for it; it may have one already. Raises as `fit` does.
+    and for English ones, which texts in any language quote; for all where its language is not clear, or its paragraphs
+    are in several. Where names are too few to tell their language, and nothing says it, the document helps. first: a
+    document to be tagged, for whose language stages are made now; for others they are made when these come. kept: gets
+    a language, empty for all, and what makes the tagger for it; it may have one already. Raises as `fit` does.
     """
     languages = labels.frequent_languages
     several = len(languages) > 1
@@ -301,7 +302,7 @@ def fit_by_language(
 
     def language(document: Document) -> str:
         if several:
-            return language_of(document.title_and_abstract or document.text, languages)
+            return "" if is_mixed(document, languages) else language_of_document(document, languages)
         return spelled(languages_of_names(labels, [document]))
 
     def make(code: str) -> Tagger:

@@ -6,7 +6,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
@@ -43,6 +43,9 @@ FEW = 50
 
 SHARE = 0.2
 "A collection has a language if at least this share is in it; less is quotations, proper names and errors."
+
+TELLING = 5
+"Words of a paragraph that tell its language."
 
 _LANGUAGES = """
 af afr afrikaans|ar ara arabic|be bel belarusian|bg bul bulgarian|bn ben bengali|ca cat catalan|cs ces/cze czech|
@@ -83,6 +86,14 @@ def parse(text: str) -> Language:
             f'"{AUTO}" to recognise it, or "{NONE}" to leave words whole'
         )
     return language
+
+
+def code_of(tag: str) -> str:
+    """The code of a language by its tag, such as "en-gb", or its name; empty where it is unknown here."""
+    try:
+        return parse(tag).code
+    except ConfigError:
+        return ""
 
 
 def parse_all(text: str) -> tuple[Language, ...]:
@@ -169,6 +180,32 @@ def language_of(text: str, among: Collection[str]) -> str:
     """
     probabilities = detect(text)
     return next((code for code in among if probabilities.get(code, 0.0) >= 0.5), "")
+
+
+def language_of_document(document: Document, among: Collection[str]) -> str:
+    """The code of the language of a document, as `language_of`: what its metadata say, or else recognised."""
+    said_to_be = map(code_of, document.metadata.get("language", ()))
+    known = next((code for code in said_to_be if code in among), "")
+    return known or language_of(document.title_and_abstract or document.text, among)
+
+
+def is_mixed(document: Document, among: Collection[str]) -> bool:
+    """Whether paragraphs of a document, of at least `TELLING` words, are clearly in several of these languages.
+
+    >>> mixed = Document("1", "Kirjastojen aukioloajat ja kokoelmat kesällä", "Opening hours of libraries in summer")
+    >>> is_mixed(mixed, {"fi", "en"}), is_mixed(mixed, {"fi", "sv"})
+    (True, False)
+    """
+    if document.metadata.get("language"):
+        return False
+    lines = (document.title_and_abstract or document.text).split("\n")
+    telling = islice((line for line in lines if len(line.split()) >= TELLING), 20)
+    return len({language_of(line, among) for line in telling} - {""}) > 1
+
+
+def in_language(document: Document, language: str) -> Document:
+    """The document with a language that `language_of_document` takes for its own."""
+    return replace(document, metadata={**document.metadata, "language": (language,)})
 
 
 def vocabulary_texts(labels: Sequence[Label]) -> list[str]:

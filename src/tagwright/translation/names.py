@@ -17,8 +17,7 @@ import numpy as np
 
 from tagwright.core.cache import user_cache
 from tagwright.core.progress import hint
-from tagwright.errors import ConfigError
-from tagwright.text.language import SHARE, Language, detect, main_languages, parse, recognise, vocabulary_names
+from tagwright.text.language import SHARE, Language, code_of, detect, main_languages, recognise, vocabulary_names
 from tagwright.text.words import ANALYSIS, fold
 from tagwright.translation.dictionary import Dictionary, Tongue
 from tagwright.types import Doubles, Label, Longs
@@ -135,19 +134,11 @@ def _by_language(labels: Sequence[Label]) -> list[list[tuple[str, str]]]:
         first = dict[str, str]()
         for tag, name in names:
             if tag not in known:
-                known[tag] = _code(tag)
+                known[tag] = code_of(tag)
             if known[tag]:
                 first.setdefault(known[tag], name)
         names_by_language.append(list(first.items()))
     return names_by_language
-
-
-def _code(tag: str) -> str:
-    """The language of a tag such as "en-gb"; empty where it is unknown here."""
-    try:
-        return parse(tag).code
-    except ConfigError:
-        return ""
 
 
 def _key(labels: Sequence[Label]) -> bytes:

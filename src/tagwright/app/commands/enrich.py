@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tagwright.app.arguments import Chosen, Cut, Quiet
+from tagwright.app.arguments import Cut, Named, Quiet
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def enrich(
     records: Annotated[Path, typer.Argument(metavar="RECORDS", help="MARC 21: ISO 2709 or MARCXML.")],
-    chosen: Chosen,
+    chosen: Named,
     cut: Cut,
     output: Annotated[Path, Written(), typer.Option("--output", help="The copy to write.")],
     source: Annotated[

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tagwright.app.arguments import FORMATS, Chosen, Cut, Docs, Format, MonitorLog, Quiet, Reading
+from tagwright.app.arguments import FORMATS, Cut, Docs, Format, MonitorLog, Named, Quiet, Reading
 from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def suggest(
     docs: Docs,
     reading: Reading,
-    chosen: Chosen,
+    chosen: Named,
     cut: Cut,
     output: Annotated[Format, typer.Option("--format", help=FORMATS)] = "text",
     explain: Annotated[bool, typer.Option(help="Show the evidence for each label: spans of the document.")] = False,
@@ -62,12 +62,13 @@ def suggest(
         suggested = tagger.suggestions(documents, options, explain=explain)
     if monitor:
         suggested = inputs.recorded(suggested, monitor, chosen.model, tagger)
+    asked = inputs.asked_names(chosen, tagger.vocabulary)
+    names = inputs.names_for(chosen, tagger.vocabulary, asked)
     suggested = inputs.with_advice(suggested, chosen)
-    names = inputs.names_for(chosen, tagger.vocabulary)
     if output == "xlsx":
-        write_workbook(suggested, sys.stdout.buffer, names, paths=paths)
+        write_workbook(suggested, sys.stdout.buffer, names, paths=paths, names_in=asked)
     else:
-        for line in suggestion_lines(suggested, tagger, output, names, paths=paths):
+        for line in suggestion_lines(suggested, tagger, output, names, paths=paths, names_in=asked):
             print(line)
     sys.stdout.flush()
     for prepared in kept:
