@@ -51,7 +51,20 @@ COMMANDS = {
 TRAINED = ("calibration", "parents", "curve", "curve_methods", "auto_draws", "fulltext", "weights", "zeroshot")
 "Commands that train or tag for seconds, also on a small corpus."
 
-SLOW = ("dense", "first", "gpu", "linear", "million", "peers", "processor", "rerank", "scale", "serve", "train")
+SLOW = (
+    "agreement",
+    "dense",
+    "first",
+    "gpu",
+    "linear",
+    "million",
+    "peers",
+    "processor",
+    "rerank",
+    "scale",
+    "serve",
+    "train",
+)
 "Commands with `--folder` that take longer, start processes or need what is not installed here."
 
 NAME = re.compile(r"`(?!(?:python -m )?tests)(?:python -m benchmarks )?([a-z_]+)[^`]*`")
