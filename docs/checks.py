@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import tomllib
@@ -9,10 +10,14 @@ from collections.abc import Iterable, Sequence
 from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
+
+from tagwright.readers.documents.annotation_tools import Shown, tool_lines
+from tagwright.types import Document
 
 ROOT = Path(__file__).resolve().parents[1]
 
-UNCHECKED = {".", "[", "ar", "curl", "python3", "ray", "tar"}
+UNCHECKED = {".", "[", "ar", "curl", "pipx", "python3", "ray", "tar", "uv", "uvx"}
 "Programs of others whose arguments are not checked."
 
 
@@ -132,11 +137,31 @@ def check_nginx(source: str) -> None:
         assert line.endswith((";", "{", "}")), line
 
 
+def check_servers(source: str) -> None:
+    """Check the commands that an assistant starts, as its settings name them."""
+    for server in json.loads(source)["mcpServers"].values():
+        check_command([server["command"], *server["args"]])
+
+
+def check_interface(source: str) -> None:
+    """Check an interface of Label Studio against the tasks that are made for it."""
+    pairs = [(Document("d", "Bees", "They fly."), [Shown("bees", "Bees", 0.5)])]
+    (task,) = json.loads("".join(tool_lines("label_studio", pairs)))
+    tags = ElementTree.fromstring(source)
+    (choices,), result = tags.iter("Choices"), task["predictions"][0]["result"][0]
+    assert (choices.get("name"), choices.get("toName")) == (result["from_name"], result["to_name"])
+    assert (
+        {tag.get("value", "").removeprefix("$") for tag in tags} == {"title", "text", "suggestions"} < set(task["data"])
+    )
+
+
 CHECKS = {
     "sh": check_shell,
     "bash": check_shell,
     "text": check_transcript,
     "ini": check_ini,
+    "json": check_servers,
+    "xml": check_interface,
     "nginx": check_nginx,
 }
 "Language of a block that is not run -> how it is checked."

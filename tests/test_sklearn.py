@@ -70,6 +70,24 @@ def test_an_svm_predicts_the_labels_on_the_right_side_of_its_boundary() -> None:
     assert classifier.set_params(min_score=0).predict(["A law of tax"]).tolist() == [[1, 1, 1]]
 
 
+def test_decisions_above_zero_are_what_is_predicted() -> None:
+    svm = TaggerClassifier("svm", labels=NAMES).fit(TEXTS, indicator())
+    np.testing.assert_array_equal(svm.decision_function(TEXTS) > 0, indicator() > 0)
+    by_score = TaggerClassifier(labels=NAMES, min_score=0.5, **WORDS).fit(TEXTS)
+    np.testing.assert_array_equal(by_score.decision_function(TEXTS) > 0, by_score.predict(TEXTS) > 0)
+
+
+def test_decisions_are_scores_and_the_lowest_number_where_there_is_none() -> None:
+    classifier = TaggerClassifier(labels=NAMES, **WORDS).fit(TEXTS)
+    text = "Nothing of it but bees."
+    (row,) = classifier.decision_function([text])
+    (best,) = classifier.tagger_.suggest(text)
+    assert row[NAMES.index("Bees")] == pytest.approx(best.score)
+    assert {*row} - {row[NAMES.index("Bees")]} == {float(np.finfo(np.float32).min)}
+    sparse: Any = classifier.set_params(sparse_output=True).decision_function([text])
+    assert (sparse.nnz, sparse[0, NAMES.index("Bees")]) == (1, pytest.approx(best.score))
+
+
 def test_labels_may_be_those_of_y() -> None:
     pandas = pytest.importorskip("pandas")
     assert TaggerClassifier(**WORDS).fit(TEXTS, Y).classes_.tolist() == NAMES
@@ -236,6 +254,7 @@ EXPECTED = {
             "check_classifiers_multilabel_output_format_predict",
             "check_classifiers_multilabel_output_format_predict_proba",
             "check_classifiers_multilabel_output_format_decision_function",
+            "check_decision_proba_consistency",
             *("check_classifier_not_supporting_multiclass", "check_fit_idempotent", "check_fit_check_is_fitted"),
         ],
         NUMBERS,

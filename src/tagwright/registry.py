@@ -52,7 +52,7 @@ COMBINERS: Mapping[str, str] = {
 
 COMMANDS = (
     "suggest", "batch", "train", "evaluate", "compare", "describe", "labels", "serve", "reviews", "enrich", "models",
-    "monitor", "read", "cache", "demo",
+    "monitor", "read", "cache", "mcp", "demo",
 )  # fmt: skip
 """Our commands, in the order of `tagwright --help`: each is the function of its name in the module of its name in
 `tagwright.app.commands`."""

@@ -48,7 +48,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     `cross_val_score` and `GridSearchCV` compare with an indicator matrix: make one with `MultiLabelBinarizer`.
 
     classes_: the id of each label. tagger_: the tagger, for suggestions with names and evidence, and to be saved, or
-    pickled with the classifier. There is no decision_function: scores of labels that no stage proposes are unknown.
+    pickled with the classifier.
 
     >>> texts = ["Honey bees visit orchards.", "A new tax law."]
     >>> labels = ["Bees", "Orchards", "Tax law"]
@@ -130,6 +130,24 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if run.confidences is not None:
             return self._matrix(run, run.confidences.astype(np.float64))
         return self._matrix(run, squashed(run.scores.astype(np.float64)))
+
+    def decision_function(self, X: Texts) -> NDArray[np.float64] | csr_matrix:  # noqa: N803
+        """(documents, labels) scores of the first `depth` labels, less min_score: above 0 are those that it lets pass.
+
+        For the SVM that is the signed distance, as in scikit-learn. Scores of other labels are unknown: they are the
+        lowest number of float32, below all others, or are not stored in a sparse matrix.
+
+        >>> classifier = TaggerClassifier(labels=["Bees", "Taxes"], stages=["exact_match"], language="en").fit([])
+        >>> (classifier.decision_function(["Bees fly."]) > 0).tolist()
+        [[True, False]]
+        """
+        run = self._run(X, SuggestOptions(k=self.depth, only=self.only, without=self.without))
+        scores = run.scores.astype(np.float64) - (self._rules().min_score or 0.0)
+        if self.sparse_output:
+            return self._matrix(run, scores)
+        matrix = np.full((len(run), len(self.classes_)), float(np.finfo(np.float32).min))
+        matrix[run.rows, run.labels] = scores
+        return matrix
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The arguments of the constructor, the method's options among them.

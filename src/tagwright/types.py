@@ -454,7 +454,7 @@ class Stage(Protocol):
     def trust(self, reading: Any, weight: float) -> Floats | None:  # noqa: ARG002
         """(documents,) from 0 to 1, how well the stage knows each document's language; None: it cannot tell.
 
-        weight: what the stage counts when it is fully trusted, for a line of log where little of that is left.
+        weight: what the stage counts when it is fully trusted, for a line of log where little of that is left; 0: none.
         """
         return None
 

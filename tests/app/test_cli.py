@@ -49,7 +49,7 @@ def test_a_choice_that_does_not_exist_is_refused_in_plain_words(run: Command) ->
     assert found.code == 2
     assert found.err == (
         "tagwright: Invalid value for '--format': 'xml' is not one of 'text', 'jsonl', 'trec', 'tsv', 'spreadsheet', "
-        "'xlsx', 'csv'. (tagwright suggest --help)\n"
+        "'xlsx', 'csv', 'label_studio', 'argilla'. (tagwright suggest --help)\n"
     )
 
 
@@ -368,6 +368,7 @@ def test_candidates_counts_what_each_stage_reaches(run: Command) -> None:
     assert found["documents"] == 3
     assert (found["stages"]["exact_match"]["R@10"], found["stages"]["exact_match"]["mean_size"]) == (0.75, 1)
     assert found["missed"] == [{"label": "bee", "times": 1}]
+    assert found["combined"] == "exact_match 0.5, tfidf 1; combined by evidence"
     assert set(found["stages"]) == {"exact_match", "tfidf", "union"}
 
 

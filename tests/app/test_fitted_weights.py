@@ -45,6 +45,10 @@ def test_evaluate_fits_weights_to_its_documents_and_says_so(run: Command, option
     assert "weights" not in run("evaluate", *ON, *options, "--set", "weights=fixed").err
 
 
+def test_describe_shows_the_estimated_qualities(run: Command, options: tuple[str, ...]) -> None:
+    assert "fitted: names agree with words here" in run("describe", "--candidates", *ON, *options).out
+
+
 def test_suggest_keeps_its_weights_and_names_the_command_that_fits_them(
     run: Command, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.llm.stub import Answer, names, scores, serving
+from tests.llm.stub import Answer, asked_about, decisions, names, scores, serving
 
 from tagwright import auto
 from tagwright.auto.combiner import ndcg_at_5
@@ -59,6 +59,26 @@ def garbage(message: Mapping[str, Any]) -> str:
     return ["", "Sure!", '{"scores": 3}', '{"scores": [{"label": 77, "score": 9}]}'][len(message["document"]) % 4]
 
 
+def deciding(answer: Answer) -> Answer:
+    """A decision model that says the same: a probability in place of each score."""
+
+    def decide(message: dict[str, Any]) -> str | int | bytes | None:
+        labels = [{"name": name} for name in asked_about(message)]
+        said = answer({"document": message["state"]["document"], "labels": labels})
+        if not isinstance(said, str) or not said.startswith('{"scores": ['):
+            return said if isinstance(said, int) else "{}"
+        return decisions({each["label"]: each["score"] / 10 for each in json.loads(said)["scores"]})
+
+    return decide
+
+
+PROTOCOLS = pytest.mark.parametrize(
+    ("protocol", "form"),
+    [({}, lambda answer: answer), ({"response": "systemone"}, deciding)],
+    ids=["scores", "decisions"],
+)
+
+
 def quality(tagger: Tagger) -> float:
     return float(ndcg_at_5(tagger.tag(OTHERS), LABELS.gold(OTHERS)).mean())
 
@@ -72,12 +92,13 @@ def without_a_model() -> Tagger:
     return auto.fit(TRAINING, LABELS, CONFIG)
 
 
+@PROTOCOLS
 def test_with_an_oracle_the_ranking_is_what_the_candidates_allow(
-    plain: Tagger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    protocol: dict[str, Any], form: Any, plain: Tagger, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with serving(oracle) as stub:
+    with serving(form(oracle)) as stub:
         monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
-        llm = LlmOptions(model=stub.model)
+        llm = LlmOptions(model=stub.model, **protocol)
         tagger = auto.fit(TRAINING, LABELS, replace(CONFIG, llm=llm))
         assert len(stub.bodies) == client(llm).calls == len(TRAINING)
         assert quality(plain) < 0.8
@@ -94,14 +115,20 @@ def test_with_an_oracle_the_ranking_is_what_the_candidates_allow(
     assert 1.0 >= measured["llm_ranking"] > measured["combiner"] + 0.3
 
 
+@PROTOCOLS
 @pytest.mark.parametrize("answer", [noise, garbage, lambda _: 500])
 def test_a_model_that_is_of_no_use_is_left_out(
-    answer: Answer, plain: Tagger, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    answer: Answer,
+    protocol: dict[str, Any],
+    form: Any,
+    plain: Tagger,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", "tagwright")
-    with serving(answer) as stub:
+    with serving(form(answer)) as stub:
         monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
-        tagger = auto.fit(TRAINING, LABELS, replace(CONFIG, llm=LlmOptions(model=stub.model, retries=0)))
+        tagger = auto.fit(TRAINING, LABELS, replace(CONFIG, llm=LlmOptions(model=stub.model, retries=0, **protocol)))
         asked = len(stub.bodies)
         assert same(tagger.tag(OTHERS), plain.tag(OTHERS))
         assert len(stub.bodies) == asked
@@ -109,13 +136,18 @@ def test_a_model_that_is_of_no_use_is_left_out(
     assert "left out, as it is not clearly better" in caplog.text
 
 
+@PROTOCOLS
 def test_a_model_that_dies_leaves_the_order_without_it(
-    plain: Tagger, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    protocol: dict[str, Any],
+    form: Any,
+    plain: Tagger,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     dead = list[bool]()
-    with serving(lambda message: 500 if dead else oracle(message)) as stub:
+    with serving(form(lambda message: 500 if dead else oracle(message))) as stub:
         monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
-        tagger = auto.fit(TRAINING, LABELS, replace(CONFIG, llm=LlmOptions(model=stub.model, retries=0)))
+        tagger = auto.fit(TRAINING, LABELS, replace(CONFIG, llm=LlmOptions(model=stub.model, retries=0, **protocol)))
         dead.append(True)
         run, before = tagger.tag(OTHERS), plain.tag(OTHERS)
     assert same(run, before)

@@ -11,7 +11,9 @@ from itertools import count
 from typing import Any, TypeAlias
 
 Answer: TypeAlias = Callable[[dict[str, Any]], str | int | bytes | None]
-"""What is answered to the user's message, JSON: the model's text, a status of HTTP, raw bytes, or None, a refusal."""
+"""What is answered to the user's message, JSON: the model's text, a status of HTTP, raw bytes, or None, a refusal.
+
+A decision model is asked for a body with state and questions, and its text is JSON: the answers."""
 
 _numbers = count()
 
@@ -36,7 +38,9 @@ class Stub:
                     stub._now += 1
                     stub.most = max(stub.most, stub._now)
                 try:
-                    stub.reply(self, stub.answer(json.loads(body["messages"][-1]["content"])))
+                    decides = self.path == "/v1/systemone"
+                    message = body if decides else json.loads(body["messages"][-1]["content"])
+                    stub.reply(self, stub.answer(message), decides=decides)
                 finally:
                     with stub._lock:
                         stub._now -= 1
@@ -53,7 +57,7 @@ class Stub:
 
         self.server = Server(("127.0.0.1", 0), Handler)
 
-    def reply(self, handler: BaseHTTPRequestHandler, answer: str | int | bytes | None) -> None:
+    def reply(self, handler: BaseHTTPRequestHandler, answer: str | int | bytes | None, *, decides: bool) -> None:
         if isinstance(answer, int):
             handler.send_response(answer)
             if 300 <= answer < 400:
@@ -63,7 +67,10 @@ class Stub:
             return
         message = {"role": "assistant", "content": answer if isinstance(answer, str) else None}
         usage = {"prompt_tokens": 100, "completion_tokens": 10}
-        completion = {"choices": [{"message": message}], "usage": usage}
+        completion: dict[str, Any] = {"choices": [{"message": message}], "usage": usage}
+        if decides and isinstance(answer, str):
+            tokens = {"input_tokens": 90, "output_tokens": 0}
+            completion = {"model": "stub", "answers": json.loads(answer), "usage": tokens}
         sent = answer if isinstance(answer, bytes) else json.dumps(completion).encode()
         handler.send_response(200)
         handler.send_header("Content-Length", str(len(sent)))
@@ -97,6 +104,16 @@ def serving(answer: Answer) -> Iterator[Stub]:
 def scores(numbers: Mapping[int, float]) -> str:
     """An answer of the ranking."""
     return json.dumps({"scores": [{"label": number, "score": score} for number, score in numbers.items()]})
+
+
+def decisions(probabilities: Mapping[int, float]) -> str:
+    """The answers of a decision model."""
+    return json.dumps({str(number): {"type": "noul", "noul": p} for number, p in probabilities.items()})
+
+
+def asked_about(message: Mapping[str, Any]) -> Sequence[str]:
+    """The names of the labels that a decision model is asked about."""
+    return [each["instructions"].rpartition("Subject: ")[2] for each in message["questions"].values()]
 
 
 def names(message: Mapping[str, Any]) -> Sequence[str]:

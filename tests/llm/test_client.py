@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import Any
 
@@ -135,6 +136,40 @@ def test_a_budget_stops_it(budget: dict[str, float], calls: int, caplog: pytest.
         assert [each for each in answers if each is not None] == [str(each) for each in range(calls)]
     assert f"for {10 - calls} of 10" in caplog.text
     assert f"the budget of {next(iter(budget))} is used up" in caplog.text
+
+
+def decide(number: int) -> list[Request]:
+    content = {"document": SECRET}
+    return [Request("", {**content, "number": each}, {}, questions={"1": "Bees?"}) for each in range(number)]
+
+
+def test_decisions_are_kept_and_counted_within_the_budget(caplog: pytest.LogCaptureFixture) -> None:
+    def decided(number: int) -> str:
+        return json.dumps({"1": {"noul": number / 10}})
+
+    with serving(lambda message: decided(message["state"]["number"])) as stub:
+        asking = Client(stub.address, "", LlmOptions(model=stub.model, response="systemone", calls=3), delay=0.0)
+        answers = asking.ask(decide(3), lambda text, _: text, "stay")
+        assert answers == list(map(decided, range(3)))
+        assert asking.ask(decide(3), lambda text, _: text, "stay") == answers
+        assert (asking.calls, asking.tokens, len(stub.bodies)) == (3, 270, 3)
+        assert asking.ask(decide(4), lambda text, _: text, "stay")[3] is None
+    assert "the budget of calls is used up: llm.calls=3" in caplog.text
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"[1]", b'{"choices": []}', b"[" * 100_000])
+def test_what_holds_no_decisions_is_no_answer(body: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    with serving(lambda _: body) as stub:
+        asking = Client(stub.address, "", LlmOptions(model=stub.model, response="systemone"), delay=0.0)
+        assert asking.ask(decide(1), lambda text, _: text, "stay") == [None]
+    assert "an answer holds no decisions" in caplog.text
+
+
+def test_a_slow_decision_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+    with serving(lambda _: str(stub.stopping.wait(5))) as stub:
+        options = LlmOptions(model=stub.model, response="systemone", timeout=0.1, retries=0)
+        assert Client(stub.address, "", options).ask(decide(1), lambda text, _: text, "stay") == [None]
+    assert "no answer within 0.1 s" in caplog.text
 
 
 def test_what_many_calls_cost_is_said_before_and_after(caplog: pytest.LogCaptureFixture) -> None:

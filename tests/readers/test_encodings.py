@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.readers.reading import read, written
 
 from tagwright.data.corpus import Corpus
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.files import READERS
 from tagwright.types import Document
 
@@ -61,3 +62,10 @@ def test_in_a_folder_it_applies_to_those_that_do_not_say_theirs(tmp_path: Path) 
     text, article = Corpus.read(tmp_path, encoding="cp1251")
     assert text == Document("x.txt", WORD)
     assert WORD in article.text
+
+
+def test_what_is_wrong_in_another_encoding_is_said_of_the_file_that_was_given(tmp_path: Path) -> None:
+    for content, problem in ((b'id,title\n1,"B\xe4ume\n', "is not CSV"), (b"id,title\n1,B\x81ume\n", "byte 0x81")):
+        (path := tmp_path / "e.csv").write_bytes(content)
+        with pytest.raises(InputError, match=f"^{re.escape(str(path))}:2: {problem}"):
+            list(Corpus.read(path, encoding="cp1252"))

@@ -191,6 +191,7 @@ def test_labels_given_before_suggestions_are_seen_are_blind_and_those_taken_back
     store.add_all([decided("accept", "owl", rank=2), decided("reject", "tax"), decided("done")])
     assert store.blind() == {"d": ["bee"]}
     assert store.labels() == {"d": ["bee", "owl"]}
+    assert store.statistics().blind == 1
     assert store.progress() == (1, 1.0)  # two of two judged suggestions: one of them was named before
     store.add_all([decided("undo"), decided("undo"), decided("undo"), decided("undo")])  # never that they were seen
     assert (store.blind(), store.can_be_blind("d", "ann")) == ({"d": []}, False)

@@ -182,7 +182,10 @@ def test_csv_has_a_row_a_document_with_names_beside_ids_in_the_columns_that_were
     ("options", "problem"),
     [
         (("--format", "csv", "--columns", "venue=x"), 'the table of a review has no column "venue"; it has id, title'),
-        (("--columns", "id=x"), r"names \(--labels, --model\) and headers \(--columns\) are those of an export as csv"),
+        (
+            ("--columns", "id=x"),
+            r"names \(--labels, --model\) are those of an export as csv, .* headers \(--columns\) as csv",
+        ),
     ],
 )
 def test_columns_that_an_export_lacks(path: Path, options: tuple[str, ...], problem: str) -> None:
@@ -334,3 +337,15 @@ def test_notes_are_exported_with_the_verdicts(path: Path) -> None:
     lines = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
     notes = [(line["note"], line["document"], line["reviewer"]) for line in lines if "note" in line]
     assert notes == [("A second edition", "d1", "Ann")]  # the last one holds
+
+
+@pytest.mark.parametrize(("tool", "answer"), [("label_studio", "predictions"), ("argilla", "suggestions")])
+def test_accepted_labels_go_to_annotation_tools_by_name(tool: Any, answer: str, path: Path, tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("id,name\nhttp://x.org/bee,Bees\nwasp,Wasps\n")
+    command = ["reviews", str(path), "--export", "--format", tool, "--labels", str(tmp_path / "labels.csv")]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    first, *_ = json.loads(done.stdout)
+    assert '"http://x.org/bee", "wasp"' in json.dumps(first[answer])
+    if tool == "label_studio":
+        assert [each["value"] for each in first["data"]["suggestions"]] == ["Bees", "Wasps"]

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.llm.stub import names, scores, serving
+from tests.llm.stub import asked_about, decisions, names, scores, serving
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
+from tagwright.llm.generation import described
 from tagwright.llm.options import LlmOptions
-from tagwright.stages.llm import LlmRanking, valid_scores
+from tagwright.stages.llm import LlmRanking, valid_decisions, valid_scores
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.testing import check_stage
 from tagwright.types import Document, Label, Run
@@ -71,6 +72,44 @@ def test_the_first_candidates_are_sent_with_the_beginning_of_the_document(monkey
 )
 def test_only_offered_labels_and_scores_in_the_range_count(text: str, valid: dict[int, float] | None) -> None:
     assert valid_scores(text, 3) == valid
+
+
+def test_a_decision_model_is_asked_about_each_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(lambda _: decisions({1: 0.5, 2: 1.0})) as stub:
+        monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
+        ranking = stage(stub.model, candidates=2, characters=4, response="systemone")
+        found = ranking.score(ranking.read(DOCUMENTS), CANDIDATES)
+        first, second = sorted(stub.bodies, key=lambda each: each["state"]["document"])
+    assert first.keys() == {"model", "state", "questions"}
+    assert first["state"] == {"document": "Bees"}
+    assert {each["type"] for each in first["questions"].values()} == {"noul"}
+    assert asked_about(first) == ["Bees (below Insects): They make honey.", "Taxes"]
+    assert asked_about(second) == ["Rain"]
+    assert found.tolist() == [6, 11, 0, 0, 6]  # even chances are the middle, certainty the most
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ('{"1": {"noul": 0.5}, "2": {"noul": 0.2689414}}', {1: 5.0, 2: 4.0}),  # 1 / (1 + e)
+        ('{"1": {"noul": 1}, "3": {"noul": 0}, "4": {"noul": 0.5}, "0": {"noul": 0.5}}', {1: 10.0, 3: 0.0}),
+        ('{"1": {"noul": 1.5}, "2": {"noul": -0.1}, "3": {"noul": NaN}}', None),
+        ('{"1": {"noul": true}, "2": {"noul": "0.5"}, "3": {"choice": "yes"}}', None),
+        ('{"1": 0.5, "2": null, "3": []}', None),
+        ("[0.5]", None),
+        ("{}", None),
+    ],
+)
+def test_only_offered_labels_and_probabilities_count(text: str, valid: dict[int, float] | None) -> None:
+    assert valid_decisions(text, 3) == (pytest.approx(valid, abs=1e-6) if valid else None)
+
+
+def test_a_decision_model_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match=r"llm.keywords need a model that writes"):
+        LlmOptions(model="any", response="systemone", keywords=True)
+    monkeypatch.setenv("TAGWRIGHT_LLM", "http://127.0.0.1:9/v1")
+    with pytest.raises(ConfigError, match=r"a decision model .* writes no texts"):
+        next(described(LABELS, LlmOptions(model="any", response="systemone")))
 
 
 def test_it_is_a_stage(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,7 +227,7 @@ def whole_versions(folder: Path) -> str:
 
 @cache
 def _reviewed() -> Path:
-    """A model, and the decisions of a reviewer that it can learn from."""
+    """A model, and the decisions of a reviewer that it can learn from, on other documents blind."""
     from tests.server.review.test_refit import lesson
 
     folder = private_folder("reviewed")
@@ -238,6 +238,11 @@ def _reviewed() -> Path:
     for document, (label,) in zip(labelled.documents, labelled.labels, strict=True):
         accepted = Decision(document=document.id, reviewer="Ann", action="accept", label=label)
         review.decisions.add_all([accepted, Decision(document=document.id, reviewer="Ann", action="done")])
+        blind = replace(document, id=f"blind {document.id}", abstract=f"{document.abstract} Twice.")
+        review.documents.add([blind])
+        accepted = replace(accepted, document=blind.id)
+        events = [accepted, *(replace(accepted, label=None, action=action) for action in ("blind", "done"))]
+        review.decisions.add_all(events)
     review.file.close()
     return folder
 

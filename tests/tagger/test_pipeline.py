@@ -102,6 +102,23 @@ def test_evidence_has_rank_and_score_of_each_stage(tiny: Tagger) -> None:
         assert (labels[each.rank - 1], scores[each.rank - 1]) == (2, each.score)
 
 
+def test_texts_are_encoded_as_the_dense_stage_reads_them(tiny: Tagger) -> None:
+    vectors = tiny.encode(DOCUMENTS)
+    dense = tiny.retrievers["dense"]
+    assert isinstance(dense, Dense)
+    assert vectors.shape == (len(DOCUMENTS), dense.encoder.dim)
+    assert np.allclose(vectors, dense.read(DOCUMENTS).vectors, atol=1e-3)
+    written = [row for row, document in enumerate(DOCUMENTS) if document.text]
+    assert np.allclose(np.linalg.norm(vectors[written], axis=1), 1, atol=1e-3)
+    assert np.allclose(tiny.encode("honey bees"), tiny.encode(["honey bees"])[0], atol=1e-3)
+    assert tiny.encode([]).shape == (0, dense.encoder.dim)
+
+
+def test_without_an_encoder_nothing_is_encoded(words: Tagger) -> None:
+    with pytest.raises(ConfigError, match=r"this tagger has no encoder, only .*; add the stage dense"):
+        words.encode(["honey bees"])
+
+
 def test_evidence_quotes_the_text(tiny: Tagger) -> None:
     document = DOCUMENTS[0]
     spans = {each.stage: each.spans for each in tiny.evidence(document, [0])[0]}

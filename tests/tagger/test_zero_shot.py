@@ -198,6 +198,16 @@ def test_a_tagger_of_two_encoders_is_saved_restricted_and_given_other_labels(two
     assert {each.id for each in few.with_labels([*LABELS, Label("wasp", ("Wasps",))]).suggest(text)} >= {"wasp"}
 
 
+def test_nobody_is_told_to_add_an_encoder_beside_which_there_is_another(
+    two: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    finnish = Document("1", "Hunajan hinta", "Kukasta kukkaan lentävät ahkerat mehiläiset yhä uudestaan.")
+    zero_shot.fit(LABELS, Config(encoder=two)).suggest(finnish)
+    assert "does not know the language" not in caplog.text
+    zero_shot.fit(LABELS, Config(encoder=two.split("+")[0])).suggest(finnish)
+    assert "does not know the language" in caplog.text
+
+
 def test_weights_are_of_both_encoders(two: str) -> None:
     named = zero_shot.fit(LABELS, Config(encoder=two, weights={"dense-2": 0.25}))
     listed = zero_shot.fit(LABELS, Config(encoder=two, weights=(0.5, 1, 2.5, 0.25)))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.training.launching import start
 
 from tagwright.errors import ConfigError
 from tagwright.training.batching import MOST_VALIDATION_PAIRS, Batches, ahead, prepared
@@ -89,8 +90,8 @@ def test_a_batch_that_is_not_filled_is_refused_with_one_that_is(pairs: int, mess
 
 
 @pytest.mark.filterwarnings("ignore:This DataLoader will create")
-@pytest.mark.parametrize("workers", [0, 1, 4])
-def test_processes_prepare_the_same_batches_in_the_same_order(workers: int) -> None:
+def prepare_in_order(workers: int) -> None:
+    """What a process of its own does: one that has run a thousand other tests has too many threads to fork safely."""
     batches, processes = numbered(30), set[int]()
 
     def make(worker: int, count: int) -> Iterator[tuple[object, int]]:
@@ -106,3 +107,10 @@ def test_processes_prepare_the_same_batches_in_the_same_order(workers: int) -> N
             next(items)
     assert len(processes) == max(1, workers)
     assert (os.getpid() in processes) == (not workers)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 4])
+def test_processes_prepare_the_same_batches_in_the_same_order(workers: int) -> None:
+    process = start(prepare_in_order, workers)
+    process.join()
+    assert process.exitcode == 0

@@ -14,12 +14,21 @@ import torch
 from sentence_transformers import SentenceTransformer
 from tests.tiny import tiny_encoder
 from tests.training.launching import start
-from tests.training.training_run import TRAINING, Redrawing, logged, pairs, plain_loss, resume_alone, run, state
+from tests.training.training_run import (
+    TRAINING,
+    Redrawing,
+    logged,
+    pairs,
+    plain_loss,
+    resume_alone,
+    run,
+    run_with_workers,
+    state,
+)
 
 from tagwright.core.progress import silence
 from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.device import PROCESSOR
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.training import loop
@@ -110,14 +119,14 @@ def test_a_run_that_was_stopped_and_resumed_again_and_again_ends_with_the_same_w
     assert resumed[1:] == whole[1:]
 
 
-@pytest.mark.filterwarnings("ignore:This DataLoader will create")
 @pytest.mark.parametrize("workers", [1, 4])
 def test_processes_that_prepare_batches_change_nothing(
-    workers: int, static: str, static_whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workers: int, static: str, static_whole: Whole, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(loop, "feed", lambda _: PROCESSOR._replace(workers=workers))
-    monkeypatch.setattr(loop, "usable_cores", lambda: 8)
-    run(static, tmp_path)
+    """In a process of its own: one that has run a thousand other tests has too many threads to fork safely."""
+    process = start(run_with_workers, static, tmp_path, workers)
+    process.join()
+    assert process.exitcode == 0
     assert_equal(state(tmp_path), state(static_whole[1]))
     assert logged(tmp_path, "loss") == logged(static_whole[1], "loss")
 
@@ -230,6 +239,13 @@ def test_callbacks_are_called_with_each_row_of_the_log_and_at_the_end(
     assert [row["step"] for row in outer.rows] == [0, 1, 1, 2, 2, 0, 1, 1]
     assert len(outer.ends) == 2
     assert "training on cpu in float32" in caplog.messages
+
+
+def test_a_batch_has_a_pair_for_each_process(static: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = SimpleNamespace(num_processes=9, is_main_process=True, device=torch.device("cpu"))
+    monkeypatch.setattr(loop, "join_processes", lambda: many)
+    with pytest.raises(ConfigError, match="a batch is 8 pairs, expected at least one for each of 9 processes"):
+        run(static, None)
 
 
 def test_resuming_with_other_options_is_refused(static: str, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tagwright.core.steps import NAME, Steps
 from tagwright.encoders import precision
 from tagwright.encoders.device import CARD, PROCESSOR
 from tagwright.papers.losses import info_nce
-from tagwright.training import trainable_encoder
+from tagwright.training import loop, trainable_encoder
 from tagwright.training.config import TrainingPlan
 from tagwright.training.gradient_caching import GradientCache
 from tagwright.training.loop import History, train
@@ -90,6 +90,16 @@ def resume_alone(encoder: str, output: Path) -> None:
     """What a process of its own does until it is killed."""
     torch.set_num_threads(1)
     run(encoder, output, resume=True)
+
+
+def run_with_workers(encoder: str, output: Path, workers: int) -> None:
+    """What a process of its own does whose batches are prepared by others; those are forked."""
+    torch.set_num_threads(1)
+    with (
+        patch.object(loop, "feed", lambda _: PROCESSOR._replace(workers=workers)),
+        patch.object(loop, "usable_cores", lambda: 8),
+    ):
+        run(encoder, output)
 
 
 def run_comparably(encoder: str, output: Path) -> None:

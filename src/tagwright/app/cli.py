@@ -24,7 +24,7 @@ app = typer.Typer(
     help="Tag any document with any vocabulary, with few labelled documents or none.",
     epilog="DOCS: files, folders, globs or - for standard input (JSON lines, or a text that is one document); JSONL, "
     "TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .md, .html, .docx, .pdf, .tex, JATS and TEI; MARC, MARCXML, PICA+, "
-    "Dublin Core; RIS, BibTeX, CSL JSON. "
+    "Dublin Core; RIS, BibTeX, CSL JSON; Label Studio, argilla. "
     "Columns and keys: id, title, abstract, text, labels (separated by ; or |); usual ones of shops and library "
     "catalogues (name; body; summary; sku; 245$a is a title; subject, 650$a are labels); all others are metadata.",
 )

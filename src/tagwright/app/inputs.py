@@ -103,7 +103,7 @@ def with_advice(tagged: Iterable[T], chosen: Chosen) -> Iterator[T]:
         count += 1
     if count >= FEWEST and _has_open_weights(chosen):
         command = f"tagwright train zero_shot DOCS --labels {chosen.labels} --output DIR"
-        hint(f"the weights of the stages are the usual ones; what suits these documents: {command}")
+        hint(f"the stages have their usual weights; this fits weights to such documents: {command}")
 
 
 def fitted_model(model: Path, docs: Sequence[str], reading: Reading, output: Path) -> Path:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from tagwright.core.display import escaped, for_programs, many, print_json
 from tagwright.core.extras import require
-from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
 from tagwright.errors import ConfigError
 from tagwright.evaluation import significance, tables
@@ -27,6 +26,7 @@ from tagwright.types import Document
 
 if TYPE_CHECKING:
     from tagwright.evaluation.dataset import Ceilings
+    from tagwright.tagger import Tagger
 
 WIDTH = 100
 "Columns of the lines that people read."
@@ -95,11 +95,12 @@ def print_comparison(compared: Comparisons, runs: Mapping[str, Path], *, as_json
     _wrapped(f"p: {significance.MEANING_OF_P}", 0)
 
 
-def print_ceilings(reached: "Ceilings", vocabulary: Vocabulary, *, as_json: bool) -> None:
-    """Print the recall ceiling of each stage, and the gold labels that no stage finds."""
+def print_ceilings(reached: "Ceilings", tagger: "Tagger", *, as_json: bool) -> None:
+    """Print the recall ceiling of each stage, the gold labels that no stage finds, and how stages are combined."""
+    vocabulary, combined = tagger.vocabulary, tagger.combiner.describe(tagger.stages)
     if as_json:
         missed = [{"label": vocabulary[label].id, "times": times} for label, times in reached.missed.items()]
-        print_json({"documents": reached.documents, "stages": reached.stages, "missed": missed})
+        print_json({"documents": reached.documents, "stages": reached.stages, "missed": missed, "combined": combined})
         return
     rows = [["stage", *(f"first {k}" for k in CEILING_DEPTHS), "all", "candidates"]]
     for name, stage in reached.stages.items():
@@ -111,6 +112,7 @@ def print_ceilings(reached: "Ceilings", vocabulary: Vocabulary, *, as_json: bool
         print(f"No stage reaches {distinct}, {occurrences} in all; most often:")
     for label, times in islice(reached.missed.items(), 10):
         print(escaped(f"  {times:>5} x {one_line(vocabulary[label].name)}  [{one_line(vocabulary[label].id)}]"))
+    print(escaped(f"Weights: {combined}"))
 
 
 def print_description(described: Description, *, as_json: bool) -> None:

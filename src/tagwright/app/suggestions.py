@@ -9,7 +9,7 @@ from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 from tagwright.app.render import WIDTH, one_line, shortened
-from tagwright.combining.confidence import confidence_level
+from tagwright.combining.confidence import confidence_level, squashed
 from tagwright.core.checked import shown
 from tagwright.core.display import escaped, for_programs, many
 from tagwright.data import trec
@@ -18,6 +18,7 @@ from tagwright.data.run_files import document_record, suggestion_record
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.readers import workbooks
+from tagwright.readers.documents.annotation_tools import Shown, tool_lines
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.lines import ENDS, escape_formula, table_lines
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
@@ -46,7 +47,7 @@ def suggestion_lines(
     *,
     paths: bool = False,
 ) -> Iterator[str]:
-    """The suggestions as lines: text for people, a run file (jsonl, trec), or a table with a header (tsv).
+    """The suggestions as lines: text for people, a run file (jsonl, trec), a table with a header (tsv), or a JSON list.
 
     spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute. csv:
     with that apostrophe too, but a row for each document, for catalogues.
@@ -65,11 +66,32 @@ def suggestion_lines(
         )
     elif output == "csv":
         lines = _csv(tagged, names, paths=paths)
+    elif output in ("label_studio", "argilla"):
+        lines = tool_lines(output, _shown(tagged, names, paths=paths))
     elif output == "text":
         lines = _texts(tagged, tagger, names, paths=paths)
     else:
         lines = _tsv(_table(tagged, names, paths=paths), escape_formula if output == "spreadsheet" else str)
     return map(for_programs if output == "trec" else escaped, lines)
+
+
+def _shown(
+    tagged: Iterable[tuple[Document, list[Suggestion]]], names: Callable[[Document], Vocabulary], *, paths: bool
+) -> Iterator[tuple[Document, list[Shown]]]:
+    """The suggestions as annotation tools show them, with confidences, or else scores squashed into 0 to 1."""
+    for document, suggested in tagged:
+        vocabulary = names(document)
+        yield (
+            document,
+            [
+                Shown(
+                    each.id,
+                    vocabulary.shown_name(vocabulary.index[each.id], whole=paths),
+                    squashed(each.score) if each.confidence is None else each.confidence,
+                )
+                for each in suggested
+            ],
+        )
 
 
 def _texts(

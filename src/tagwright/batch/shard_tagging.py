@@ -48,7 +48,7 @@ class ShardTagger:
         failed: list[Unread] = []
         file = DocumentFile(documents)
         try:
-            tagged = self._tagged(file.documents(0, len(file)), failed)
+            tagged = self.tagged(file.documents(0, len(file)), failed)
             if self.options.format == "parquet":
                 _write_parquet(tagged, self.tagger, path)
             else:
@@ -57,8 +57,11 @@ class ShardTagger:
             file.close()
         return failed
 
-    def _tagged(self, documents: Iterator[Document], failed: list[Unread]) -> Iterator[tuple[Sequence[Document], Run]]:
-        """Documents and suggestions, batch by batch."""
+    def tagged(self, documents: Iterator[Document], failed: list[Unread]) -> Iterator[tuple[Sequence[Document], Run]]:
+        """Yield documents and suggestions, batch by batch; add those that could not be tagged to `failed`.
+
+        Raises as `write` does.
+        """
         for batch in batches(documents):
             parts, problems = self._as_far_as_possible(batch)
             if not parts and len(problems) > 1:

@@ -175,7 +175,8 @@ class WeightedSum(Checked, Combiner):
     def _weights(self, voters: Sequence[str], pool: CandidatePool) -> list[Weight]:
         """Return the weight of each stage, per candidate if trust differs."""
         judges = [name for name in pool.stages if name in self.language_trust.values()]
-        trusted = _compared({name: pool.trust(name, self.weight(name)) for name in judges})
+        alone = len(judges) == 1  # where another encoder may know the language, nothing is warned of
+        trusted = _compared({name: pool.trust(name, self.weight(name) if alone else 0.0) for name in judges})
 
         def weight(name: str) -> Weight:
             trust = trusted.get(self.language_trust.get(name, ""))

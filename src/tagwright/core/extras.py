@@ -16,6 +16,7 @@ EXTRAS = {
     "h11": "serve",
     "httpx": "llm",
     "jinja2": "serve",
+    "mcp": "mcp",
     "omikuji": "trees",
     "openpyxl": "xlsx",
     "pyarrow": "parquet",

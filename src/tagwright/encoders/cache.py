@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -17,10 +19,23 @@ from tagwright.types import Floats, Mask
 
 KIND = "embeddings"
 
+_by_default = ContextVar("_by_default", default="yes")
+
 
 def keeps_documents() -> bool:
     """Whether vectors of documents are cached too: unless $TAGWRIGHT_CACHE_DOCUMENTS is no."""
-    return os.environ.get("TAGWRIGHT_CACHE_DOCUMENTS", "yes").strip().lower() not in {"no", "0", "false"}
+    wanted = os.environ.get("TAGWRIGHT_CACHE_DOCUMENTS", _by_default.get())
+    return wanted.strip().lower() not in {"no", "0", "false"}
+
+
+@contextmanager
+def passing_documents() -> Iterator[None]:
+    """Inside this block vectors of documents are cached only if $TAGWRIGHT_CACHE_DOCUMENTS says so."""
+    token = _by_default.set("no")
+    try:
+        yield
+    finally:
+        _by_default.reset(token)
 
 
 class EmbeddingCache:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -50,13 +50,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Request:
-    """What the model is asked. content: plain JSON, the user's message. schema: of the answer, in JSON Schema."""
+    """What the model is asked. content: plain JSON, the user's message. schema: of the answer, in JSON Schema.
+
+    questions: by their ids, for a decision model, which answers each by the probability of yes; the content is then
+    what it decides about, and there are no instructions and no schema.
+    """
 
     instructions: str
     content: Mapping[str, Any]
     schema: Mapping[str, Any]
     answer: int = 100
     "Tokens that the answer has, about."
+    questions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -65,7 +70,9 @@ class Request:
 
     @property
     def tokens(self) -> int:
-        """Tokens of request and answer, about."""
+        """Tokens of request and answer, about. A decision model reads the content for each question."""
+        if self.questions:
+            return sum(len(self.text) + len(question) for question in self.questions.values()) // CHARACTERS
         return (len(self.instructions) + len(self.text)) // CHARACTERS + self.answer
 
 
@@ -197,9 +204,10 @@ class Client:
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         headers |= {"Content-Type": "application/json", "Accept-Encoding": "identity"}  # what is packed may be large
         until, body = time.monotonic() + self.options.timeout, bytearray()
+        path, read = ("systemone", _decisions) if request.questions else ("chat/completions", _reply)
         try:
             with self._http.stream(
-                "POST", f"{self._address}/chat/completions", content=self._body(request), headers=headers
+                "POST", f"{self._address}/{path}", content=self._body(request), headers=headers
             ) as response:
                 if response.status_code != httpx.codes.OK:
                     status = response.status_code
@@ -216,7 +224,7 @@ class Client:
             raise NoAnswerError(f"no answer within {self.options.timeout:g} s", again=True) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise NoAnswerError(f"{self._address}: {type(error).__name__}", again=True) from None
-        return _reply(bytes(body))
+        return read(bytes(body))
 
     @functools.cached_property
     def _http(self) -> Any:
@@ -226,6 +234,11 @@ class Client:
 
     def _body(self, request: Request) -> bytes:
         options = self.options
+        if request.questions:
+            questions = {id_: {"type": "noul", "instructions": text} for id_, text in request.questions.items()}
+            return json.dumps({"model": options.model, "state": request.content, "questions": questions}).encode()
+        if options.response == "systemone":
+            raise ConfigError("a decision model (llm.response=systemone) writes no texts; name another model for them")
         formats: dict[str, dict[str, Any]] = {
             "json_schema": {"json_schema": {"name": "answer", "strict": True, "schema": request.schema}},
             "json_object": {"schema": request.schema},
@@ -314,12 +327,24 @@ def _reply(body: bytes) -> tuple[str, int | None]:
     try:
         completion = json.loads(body)
         text = completion["choices"][0]["message"]["content"]
-        used = completion.get("usage") or {}
-        tokens = [used.get(name) for name in ("prompt_tokens", "completion_tokens")]
+        tokens = _used(completion, "prompt_tokens", "completion_tokens")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise NoAnswerError("an answer is no chat completion") from None
     if not isinstance(text, str | None):
         raise NoAnswerError("an answer is no chat completion")
+    return (text or "").encode("utf-8", "replace").decode(), tokens
+
+
+def _decisions(body: bytes) -> tuple[str, int | None]:
+    """The answers of a decision model as JSON, and the tokens. Raises NoAnswerError as `_reply` does."""
+    try:
+        decided = json.loads(body)
+        return json.dumps(decided["answers"]), _used(decided, "input_tokens", "output_tokens")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise NoAnswerError("an answer holds no decisions") from None
+
+
+def _used(answer: Mapping[str, Any], *names: str) -> int | None:
+    tokens = [(answer.get("usage") or {}).get(name) for name in names]
     counted = [each for each in tokens if isinstance(each, int) and 0 <= each < 1 << 31]
-    text = (text or "").encode("utf-8", "replace").decode()
-    return text, sum(counted) if len(counted) == len(tokens) else None
+    return sum(counted) if len(counted) == len(tokens) else None

@@ -62,11 +62,19 @@ class LlmOptions(Checked):
     answer: AtLeastOne = 2000
     "The most tokens of an answer, with what a model writes while it thinks."
 
-    response: Literal["json_schema", "json_object"] = "json_schema"
-    "How the server is told the form of answers: json_object is for llama-cpp-python."
+    response: Literal["json_schema", "json_object", "systemone"] = "json_schema"
+    """How the server is told the form of answers: json_object is for llama-cpp-python. systemone is for decision
+    models, which give each candidate a probability, at the address /systemone in place of /chat/completions."""
 
     parameters: Mapping[str, Parameter] = field(default_factory=lambda: {"temperature": 0})
     "What else is sent with each call, such as temperature or seed."
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.keywords and self.response == "systemone":
+            raise ConfigError(
+                "llm.keywords need a model that writes; a decision model (llm.response=systemone) ranks only"
+            )
 
 
 def instructions(name: str, options: LlmOptions) -> str:

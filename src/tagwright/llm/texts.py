@@ -17,6 +17,17 @@ def describe(labels: Sequence[Label], place: int) -> dict[str, str]:
     return {"name": label.name, **{name: text for name, text in parts.items() if text}}
 
 
+def in_line(labels: Sequence[Label], place: int) -> str:
+    """The same in a line.
+
+    >>> in_line([Label("bees", ("Bees",), "They make honey.")], 0)
+    'Bees: They make honey.'
+    """
+    parts = describe(labels, place)
+    path, description = parts.get("path", ""), parts.get("description", "")
+    return parts["name"] + (f" (below {path})" if path else "") + (f": {description}" if description else "")
+
+
 def read_answer(text: str, name: str) -> Any:
     """A field of an answer, which is a JSON object; None where it has none."""
     try:

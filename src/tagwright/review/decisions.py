@@ -31,14 +31,16 @@ class Difference(NamedTuple):
 class Statistics:
     """Progress of a review, and agreement of its reviewers with the suggestions and with each other.
 
-    documents: number of documents with a verdict. done: number of documents finished by a reviewer. verdicts: number of
-    current verdicts. accepted_share: share of accepted suggestions among those with a verdict; None without one. right:
-    how the right labels were found. recall: estimated share of the right labels among the first candidates that are
-    suggested. kappa: pair of reviewers -> Cohen's kappa. alpha: Krippendorff's alpha.
+    documents: number of documents with a verdict. done: number of documents finished by a reviewer. blind: number of
+    those that were reviewed blind, and have labels. verdicts: number of current verdicts. accepted_share: share of
+    accepted suggestions among those with a verdict; None without one. right: how the right labels were found. recall:
+    estimated share of the right labels among the first candidates that are suggested. kappa: pair of reviewers ->
+    Cohen's kappa. alpha: Krippendorff's alpha.
     """
 
     documents: int
     done: int
+    blind: int
     verdicts: int
     accepted_share: float | None
     right: RightLabels
@@ -246,6 +248,7 @@ class Decisions:
         return Statistics(
             documents=len({document for document, _ in verdicts}),
             done=done,
+            blind=sum(map(bool, self.blind().values())),
             verdicts=sum(map(len, verdicts.values())),
             accepted_share=accepted_share,
             right=self.right_labels(),

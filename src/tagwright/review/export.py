@@ -18,6 +18,7 @@ from tagwright.core.display import many
 from tagwright.data.corpus import ids_of, taken
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
+from tagwright.readers.documents.annotation_tools import AnnotationTool, Shown, tool_lines
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
 from tagwright.readers.lines import escape_formula, table_lines
@@ -30,7 +31,7 @@ from tagwright.types import Document, Run
 
 _log = logging.getLogger(__name__)
 
-ExportFormat: TypeAlias = Literal["jsonl", "blind", "verdicts", "tsv", "annif", "uris", "csv"]
+ExportFormat: TypeAlias = Literal["jsonl", "blind", "verdicts", "tsv", "annif", "uris", "csv"] | AnnotationTool
 "The formats of text; `table` is a workbook's."
 
 
@@ -48,6 +49,8 @@ DOWNLOADS: Mapping[str, Download] = {
     "uris": Download("URIs, a line a label", "reviewed-uris.tsv", "text/tab-separated-values"),
     "tsv": Download("Annif, TSV", "reviewed.tsv", "text/tab-separated-values"),
     "annif": Download("Annif, JSON lines", "reviewed-annif.jsonl", "application/x-ndjson"),
+    "label_studio": Download("Label Studio", "reviewed-label-studio.json", "application/json"),
+    "argilla": Download("argilla", "reviewed-argilla.json", "application/json"),
     "jsonl": Download("JSON lines, to train on", "reviewed.jsonl", "application/x-ndjson"),
     "blind": Download("JSON lines, reviewed blind", "reviewed-blind.jsonl", "application/x-ndjson"),
     "verdicts": Download("All verdicts and notes", "verdicts.jsonl", "application/x-ndjson"),
@@ -77,16 +80,18 @@ def export_lines(
     confidence, model, whether it was given blind and, for a candidate drawn at random, the number to draw from; and the
     notes. tsv: text and `<id>` of each label, annif: JSON lines, as Annif reads them. uris: document and label. csv:
     id, title, text, labels, with an apostrophe, which our reader removes, before cells that a spreadsheet would
-    compute.
+    compute. label_studio, argilla: the labels as suggestions, see `readers.documents.annotation_tools`.
 
-    labels: a vocabulary whose names fill, of csv, a column label_names beside the ids, and stand in annif. columns: for
-    csv, column -> the header to write for it. Raises InputError for a label that the format cannot hold, ConfigError
-    for a column that the csv does not have.
+    labels: a vocabulary whose names fill, of csv, a column label_names beside the ids, and stand in annif and the
+    tools. columns: for csv, column -> the header to write for it. Raises InputError for a label that the format cannot
+    hold, ConfigError for a column that the csv does not have.
     """
     if output == "csv":
         return _csv(file, labels, columns or {})
     if output == "annif":
         return _annif(file, labels)
+    if output in ("label_studio", "argilla"):
+        return tool_lines(output, _shown(file, labels))
     if output == "blind":
         return _jsonl(file, blind=True)
     return {"jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv, "uris": _uris}[output](file)
@@ -128,9 +133,18 @@ def table(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str
     for document in labelled_documents(file):
         row = [document.id, document.title, replace(document, title="").text, join_labels(document.labels)]
         if labels:
-            known = labels.index
-            row.append(join_labels([labels[known[id_]].name if id_ in known else id_ for id_ in document.labels]))
+            row.append(join_labels([_name(id_, labels) for id_ in document.labels]))
         yield row
+
+
+def _shown(file: ReviewFile, labels: Vocabulary | None) -> Iterator[tuple[Document, list[Shown]]]:
+    for document in labelled_documents(file):
+        yield document, [Shown(id_, _name(id_, labels), 1.0) for id_ in document.labels]
+
+
+def _name(id_: str, labels: Vocabulary | None) -> str:
+    """The name of a label; its id if it is not known."""
+    return labels[labels.index[id_]].name if labels and id_ in labels.index else id_
 
 
 def _verdicts(file: ReviewFile) -> Iterator[str]:

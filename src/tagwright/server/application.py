@@ -65,6 +65,7 @@ def application(
     proxies: str = "",
     user_header: str = "",
     watch: Watch | None = None,
+    tools: bool = False,
 ) -> Starlette:
     """Return the web application, which loads its models when it is started.
 
@@ -73,7 +74,8 @@ def application(
     names that it answers under; None: all. A server for this machine alone has to refuse other names: a web site whose
     name leads here could read its answers. follower: loads promoted versions. audit: where answers are recorded.
     proxies: addresses of proxies, as uvicorn takes them, whose `X-Forwarded-For` is believed. user_header: in which
-    these name the user. watch: the monitors of the models. Raises ConfigError for proxies.
+    these name the user. watch: the monitors of the models. tools: serve them to assistants at /mcp. Raises
+    ConfigError for proxies.
     """
     by_id, readiness = {model.id: model for model in models}, Readiness(models)
     counters = Counters([partial(server_lines, models, access.limits, audit)])
@@ -109,6 +111,10 @@ def application(
         *_joined_without_slash(annif),
         Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
     ]
+    if tools:
+        from tagwright.server.mcp import tool_route
+
+        routes.append(tool_route(api))
     app = Starlette(
         routes=[*routes, *(pages.routes() if pages else ())],
         exception_handlers={

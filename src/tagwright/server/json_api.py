@@ -21,6 +21,7 @@ from tagwright.server.languages import Text
 from tagwright.server.openapi import (
     LABEL_RULES,
     Operation,
+    Schema,
     array,
     check,
     check_names,
@@ -57,7 +58,7 @@ _DOCUMENT = {
     "text": _TEXT,
     "sections": array(object_({"heading": _TEXT, "level": _COUNT, "paragraphs": array(_TEXT)})),
 }
-_OPTIONS = {
+OPTIONS: Mapping[str, Schema] = {
     "model": schema("string", "Id of the model; by default the first."),
     "limit": schema("integer", "The most labels to suggest.", minimum=1, maximum=1000, default=10),
     "threshold": schema("number", "Least confidence; above 0 where it is estimated.", minimum=0, maximum=1, default=0),
@@ -67,8 +68,9 @@ _OPTIONS = {
     "language": schema("string", "Of the names, a code such as sv; without one, or a name in it: preferred names."),
     "evidence": schema("boolean", "Say why: reasons by what they add, and stage by stage, with positions in the text."),
 }
-_REQUEST = closed(object_({**_DOCUMENT, **_OPTIONS}, ()))
-_ADDRESS = {name: _OPTIONS[name] for name in ("model", "limit", "language", "evidence", *LABEL_RULES)}
+"Options of a request for suggestions."
+_REQUEST = closed(object_({**_DOCUMENT, **OPTIONS}, ()))
+_ADDRESS = {name: OPTIONS[name] for name in ("model", "limit", "language", "evidence", *LABEL_RULES)}
 _FORM = closed(object_({"file": {"type": "string", "format": "binary"}}))
 
 
@@ -108,7 +110,7 @@ class JsonApi:
         )
         model = object_({"id": _TEXT, "name": _TEXT, "language": _TEXT, "labels": _COUNT, "version": _TEXT})
         label = object_({"id": _TEXT, "name": _TEXT, "notation": _TEXT, "path": array(_TEXT), "description": _TEXT})
-        search = query("q", _TEXT, required=True), query("model", _TEXT), query("limit", _OPTIONS["limit"])
+        search = query("q", _TEXT, required=True), query("model", _TEXT), query("limit", OPTIONS["limit"])
         options = [query(name, each) for name, each in _ADDRESS.items()]
         status = object_({"status": _TEXT})
         return [
@@ -139,7 +141,7 @@ class JsonApi:
 
     async def suggest(self, request: Request) -> Response:
         """Suggest labels for a document: a text, or title, abstract and sections."""
-        document, options = await read_json(request, _document_and_options)
+        document, options = await read_json(request, document_and_options)
         return await self._answered([document], options, lambda answers: answers[0])
 
     async def suggest_for_file(self, request: Request) -> Response:
@@ -162,8 +164,12 @@ class JsonApi:
             raise bad_request("'q' is a required parameter")
         options = _options_of_address(parameters)
         model = model_named(options.get("model"), self.models)
+        return JSONResponse(await self.found(model, parameters["q"], options.get("limit", 10)))
+
+    async def found(self, model: ServedModel, query: str, limit: int) -> dict[str, Any]:
+        """Return at most `limit` labels that fit the query, best first, and the version of the model."""
         search = await asyncio.to_thread(model.search)
-        positions = await asyncio.to_thread(search, clean(parameters["q"])[:200], options.get("limit", 10))
+        positions = await asyncio.to_thread(search, clean(query)[:200], limit)
         vocabulary = model.tagger.vocabulary
         labels = [
             {
@@ -172,7 +178,7 @@ class JsonApi:
             }
             for position, label in ((position, vocabulary[position]) for position in positions)
         ]  # fmt: skip
-        return JSONResponse({"labels": labels, "version": model.version})
+        return {"labels": labels, "version": model.version}
 
     async def health(self, _: Request) -> Response:
         """Whether the server answers."""
@@ -204,24 +210,30 @@ class JsonApi:
         requests = [SuggestRequest(document, rules, options.get("evidence", False)) for document in documents]
         return [model.named_in(language, row) for row in await model.suggest_and_record(requests)]
 
-    async def _answered(
-        self, documents: Sequence[Document], options: Mapping[str, Any], shape: Callable[[list[dict[str, Any]]], Any]
-    ) -> Response:
-        model = model_named(options.get("model"), self.models)
+    async def answers(
+        self, model: ServedModel, documents: Sequence[Document], options: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Suggest labels, as `suggestions` does, and return what is answered for each document. Raises Problem."""
         suggested = await self.suggestions(model, documents, options)
         stages = model.tagger.meanings if options.get("evidence") else None
 
-        def answer() -> Response:
-            answers = (_answer(document, each, stages) for document, each in zip(documents, suggested, strict=True))
-            return JSONResponse(shape([{**each, "version": model.version} for each in answers]))
+        def answered() -> list[dict[str, Any]]:
+            pairs = zip(documents, suggested, strict=True)
+            return [{**_answer(document, each, stages), "version": model.version} for document, each in pairs]
 
-        return await asyncio.to_thread(answer)  # with evidence it repeats the text
+        return await asyncio.to_thread(answered)
+
+    async def _answered(
+        self, documents: Sequence[Document], options: Mapping[str, Any], shape: Callable[[list[dict[str, Any]]], Any]
+    ) -> Response:
+        answers = await self.answers(model_named(options.get("model"), self.models), documents, options)
+        return await asyncio.to_thread(lambda: JSONResponse(shape(answers)))  # with evidence it repeats the text
 
 
 def options_of(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options in the fields of a request, checked, without those that are null. Raises Problem (400)."""
-    options = {key: content[key] for key in _OPTIONS if content.get(key) is not None}
-    check(options, object_(_OPTIONS, ()))
+    options = {key: content[key] for key in OPTIONS if content.get(key) is not None}
+    check(options, object_(OPTIONS, ()))
     return options
 
 
@@ -232,8 +244,8 @@ def _options_of_address(fields: QueryParams) -> dict[str, Any]:
     return options_of({**texts, **label_rules(fields), "limit": limit, "evidence": evidence})
 
 
-def _document_and_options(content: Any) -> tuple[Document, dict[str, Any]]:
-    """Check a request for suggestions. Raises Problem."""
+def document_and_options(content: Any) -> tuple[Document, dict[str, Any]]:
+    """Return the document of a request for suggestions and its options, checked. Raises Problem (400, 413)."""
     if not isinstance(content, dict):
         raise bad_request("expected an object")
     check_names(content, _REQUEST)

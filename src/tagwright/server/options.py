@@ -22,11 +22,8 @@ LogFormat: TypeAlias = Literal["text", "json"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServerOptions:
-    """Where the server listens, whom it answers, and what it stores. Needs the extra "serve".
-
-    Raises ConfigError for options that contradict each other.
-    """
+class Listening:
+    """Where a server listens, and whom it answers. Raises ConfigError where everybody could reach it unasked."""
 
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")] = 8765
@@ -40,6 +37,30 @@ class ServerOptions:
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Accept requests from other machines without a token.")
     ] = False
+
+    def __post_init__(self) -> None:
+        require("serve", "starlette", "uvicorn", "h11", "jinja2", "python_multipart")
+        if self.access.is_open and not self.insecure and not _is_own(self.host):
+            raise ConfigError(
+                f"{self.host} can be reached by other machines: give a --token or --tokens FILE, or --insecure if that "
+                "is meant"
+            )
+
+    @cached_property
+    def access(self) -> "Access":
+        """The tokens that clients need. Raises ConfigError for the token, InputError for the file."""
+        from tagwright.server.access import Access
+
+        return Access.of(self.token, self.tokens)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions(Listening):
+    """What a server also stores and follows. Needs the extra "serve".
+
+    Raises ConfigError for options that contradict each other.
+    """
+
     learn: Annotated[bool, typer.Option("--learn", help="Store the labelled documents that clients send.")] = False
     reviews: Annotated[
         Path | None,
@@ -101,26 +122,14 @@ class ServerOptions:
     ] = 0.0
 
     def __post_init__(self) -> None:
-        require("serve", "starlette", "uvicorn", "h11", "jinja2", "python_multipart")
+        super().__post_init__()
         from tagwright.server.access import networks_of
 
-        if self.access.is_open and not self.insecure and not _is_own(self.host):
-            raise ConfigError(
-                f"{self.host} can be reached by other machines: give a --token or --tokens FILE, or --insecure if that "
-                "is meant"
-            )
         if self.learn and self.reviews is None:
             raise ConfigError("where are decisions of clients to be kept? give --reviews FILE.sqlite with --learn")
         if self.documents and self.reviews is None:
             raise ConfigError("where are decisions to be kept? give --reviews FILE.sqlite with --documents")
         networks_of(self.proxies, self.user_header)
-
-    @cached_property
-    def access(self) -> "Access":
-        """The tokens that clients need. Raises ConfigError for the token, InputError for the file."""
-        from tagwright.server.access import Access
-
-        return Access.of(self.token, self.tokens)
 
 
 def _is_own(host: str) -> bool:

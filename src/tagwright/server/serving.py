@@ -148,13 +148,15 @@ def serve(
     labels: Vocabulary | None = None,
     monitor: Path | None = None,
     versions: Path | None = None,
+    *,
+    tools: bool = False,
 ) -> None:
     """Answer requests until interrupted; requests under way are then finished.
 
     models: the suggestions of the first one are reviewed. refit: trains it on decisions; None: nothing does. labels:
     the vocabulary of the models, if it is not their own. monitor: the log of tagged documents, which is watched.
-    versions: the folder of what is trained, see `versions_folder`. Raises ConfigError for a port in use, InputError for
-    documents that cannot be read.
+    versions: the folder of what is trained, see `versions_folder`. tools: see `application`. Raises ConfigError for a
+    port in use, InputError for documents that cannot be read.
     """
     follower = follower_of(models, options, labels)
     for model in models if options.workers else ():
@@ -181,13 +183,13 @@ def serve(
     audit = Audit(options.audit) if options.audit else None
     app = application(models, access=options.access, learn=learn, pages=pages,
                       hosts=own_names(options), follower=follower, audit=audit, proxies=options.proxies,
-                      user_header=options.user_header, watch=watch)  # fmt: skip
+                      user_header=options.user_header, watch=watch, tools=tools)  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if follower is not None and hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: follower.ask())
     try:
-        _run(app, options, models)
+        _run(app, options, models, tools=tools)
     finally:
         signal.signal(signal.SIGTERM, before)
         if review is not None:
@@ -226,13 +228,15 @@ def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
     return review
 
 
-def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel]) -> None:
+def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel], *, tools: bool) -> None:
     listening = listen(options.host, options.port)
     config = timed(app, log_level="warning", access_log=False, timeout_graceful_shutdown=30, server_header=False)
     address = f"http://{options.host}:{listening.getsockname()[1]}"
     print(f"Serving {', '.join(model.id for model in models)} at {address}/v1/", flush=True)  # noqa: T201
     if options.reviews is not None:
         print(f"Review at {address}/review", flush=True)  # noqa: T201
+    if tools:
+        print(f"Tools for assistants at {address}/mcp", flush=True)  # noqa: T201
     _server(config, app.state.readiness, options.drain).run(sockets=[listening])
 
 

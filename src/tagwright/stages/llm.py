@@ -6,6 +6,7 @@ Without an address, within no budget, and for documents without a valid answer, 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
+from math import log
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -17,7 +18,7 @@ from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ModelError
 from tagwright.llm.client import Request, ask_if_possible
 from tagwright.llm.options import LlmOptions, instructions
-from tagwright.llm.texts import TEXT, array, describe, read_answer, schema, usable
+from tagwright.llm.texts import TEXT, array, describe, in_line, read_answer, schema, usable
 from tagwright.stages.evidence import FindsAtOnce
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
@@ -138,7 +139,9 @@ class LlmKeywords(FindsAtOnce):
 class LlmRanking(Stage):
     """Scores the first candidates of each document by a language model. A re-ranker: all labels are too many.
 
-    A score is 1 more than the model's, which is from 0 to 10; 0 is of a candidate that it did not name.
+    A score is 1 more than the model's, which is from 0 to 10; 0 is of a candidate that it did not name. A decision
+    model (`llm.response`) gives the probability p that a candidate is a main subject: its score is 6 + ln(p / (1 - p)),
+    from 1 to 11, so that p = 0.5 stands in the middle as well.
     """
 
     distribution: Distribution = "sparse"
@@ -146,7 +149,8 @@ class LlmRanking(Stage):
 
     def __init__(self, labels: Sequence[Label], options: LlmOptions, prompt: str = "") -> None:
         self.labels, self.options = labels, options
-        self.prompt = prompt or instructions("ranking", options)
+        self._decides = options.response == "systemone"
+        self.prompt = prompt or instructions("decision" if self._decides else "ranking", options)
 
     def read(self, documents: Sequence[Document]) -> list[str]:
         """The beginning of each document."""
@@ -157,12 +161,12 @@ class LlmRanking(Stage):
         scores = np.zeros(len(candidates.labels), np.float32)
         sizes = np.minimum(np.diff(candidates.indptr), self.options.candidates).tolist()
         asked = [row for row, size in enumerate(sizes) if size and reading[row].strip()]
-        starts = candidates.indptr.tolist()
+        starts, read_scores = candidates.indptr.tolist(), valid_decisions if self._decides else valid_scores
         requests = [self._request(reading[row], candidates[row][0][: sizes[row]].tolist()) for row in asked]
         answers = ask_if_possible(
             self.options,
             requests,
-            lambda text, place: valid_scores(text, sizes[asked[place]]),
+            lambda text, place: read_scores(text, sizes[asked[place]]),
             "keep the order without it",
         )
         for row, answer in zip(asked, answers, strict=True):
@@ -185,6 +189,10 @@ class LlmRanking(Stage):
         return cls(labels, options, prompt)
 
     def _request(self, text: str, labels: Sequence[int]) -> Request:
+        if self._decides:
+            questions = (self.prompt.replace("{label}", in_line(self.labels, label)) for label in labels)
+            numbered = {str(number): question for number, question in enumerate(questions, 1)}
+            return Request("", {"document": text}, {}, questions=numbered)
         shown = [{"number": number, **describe(self.labels, label)} for number, label in enumerate(labels, 1)]
         # enumerations, as not every server limits numbers
         ends = (1, len(labels) + 1), (0, BEST + 1)
@@ -220,6 +228,24 @@ def valid_scores(text: str, size: int) -> dict[int, float] | None:
         number, score = entry.get("label"), entry.get("score")
         if isinstance(number, int) and _is_within(number, 1, size) and _is_within(score, 0, BEST):
             scores.setdefault(number, float(score or 0))
+    return scores or None
+
+
+def valid_decisions(text: str, size: int) -> dict[int, float] | None:
+    """Number of a candidate -> score from 0 to 10, of the answers of a decision model, see `LlmRanking`.
+
+    Only candidates that were offered and probabilities from 0 to 1 count. None where no answer is valid.
+
+    >>> valid_decisions('{"1": {"noul": 0.5}, "2": {"noul": 0}, "3": {"noul": 0.5}, "4": {"noul": 7}}', 2)
+    {1: 5.0, 2: 0.0}
+    """
+    scores: dict[int, float] = {}
+    for number in range(1, size + 1):
+        answer = read_answer(text, str(number))
+        p = answer.get("noul") if isinstance(answer, dict) else None
+        if _is_within(p, 0, 1):
+            odds = log(p / (1 - p)) if p and p < 1 else (-BEST, BEST)[bool(p)]
+            scores[number] = min(max(BEST / 2 + odds, 0.0), float(BEST))
     return scores or None
 
 

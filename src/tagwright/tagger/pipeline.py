@@ -38,7 +38,7 @@ from tagwright.tagger.cut import allowed_by, check_parents, cut
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
 from tagwright.text.batch import Batch
 from tagwright.translation import translated
-from tagwright.types import Document, Retriever, Run, Stage
+from tagwright.types import Document, Floats, Retriever, Run, Stage
 
 KIND = "tagger"
 "The kind in the manifest of a saved tagger."
@@ -281,6 +281,21 @@ class Tagger:
         with silence(not progress):
             rows = [row for _, row in self.suggestions(to_documents(documents), options, explain=True)]
         return rows[0] if is_single(documents) else rows
+
+    def encode(self, documents: Texts) -> Floats:
+        """Return (documents, dim) float32 vectors of norm 1; (dim,) for one document, as sentence-transformers does.
+
+        documents: as for `suggest`, encoded as its first stage with an encoder does: title and abstract or all of the
+        text, with the prompt of a query. Raises ConfigError for a tagger without an encoder.
+        """
+        from tagwright.stages.dense.retriever import Dense  # a tagger without encoder loads none
+
+        dense = next((stage for stage in self.retrievers.values() if isinstance(stage, Dense)), None)
+        if dense is None:
+            raise ConfigError(f"this tagger has no encoder, only {', '.join(self.stages)}; add the stage dense")
+        texts = [document.read_as(dense.options.text_field) for document in to_documents(documents)]
+        vectors = dense.encoder.encode(texts, role="query", progress="encoding")
+        return vectors[0] if is_single(documents) else vectors
 
     def suggestions(
         self, documents: Iterable[Document], options: SuggestOptions, *, explain: bool = False

@@ -505,6 +505,7 @@ def test_suggestions_of_a_blind_document_are_hidden_until_labels_are_given(blind
     assert "its name in the text" in html
     assert decide(blind, 1, action="done") == 303
     assert review.decisions.blind() == {"d1": ["http://x.org/tax"]}
+    assert "20 are enough to say whether a training has helped" in blind.get("/review/overview").text
     decide(blind, 1, action="undo")
     assert "its name in the text" in blind.get(address).text  # what was seen is not hidden again
 

@@ -52,11 +52,11 @@ def describe(
     elif graph:
         render.print_coverages(Graph.of(corpus).coverages(path), as_json=as_json)
     elif candidates:
-        tagger = inputs.tagger(chosen, corpus)
+        tagger = inputs.fitted_tagger(chosen, corpus)
         task = dataset.evaluation_set(
             corpus, inputs.in_languages_of(corpus, chosen, tagger.vocabulary), **vars(scoring)
         )
-        render.print_ceilings(dataset.ceilings(tagger, task), tagger.vocabulary, as_json=as_json)
+        render.print_ceilings(dataset.ceilings(tagger, task), tagger, as_json=as_json)
     else:
         others = inputs.read(test, reading) if test else None
         labels = to_vocabulary(chosen.labels, chosen.language, corpus) if chosen.labels else None

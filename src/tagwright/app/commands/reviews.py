@@ -41,13 +41,15 @@ def reviews(
         typer.Option(metavar="COPY", help="Copy all of the review to this file, also while a server has it open."),
     ] = None,
     output: Annotated[
-        Literal["jsonl", "blind", "verdicts", "tsv", "annif", "uris", "csv", "xlsx", "text"] | None,
+        Literal["jsonl", "blind", "verdicts", "tsv", "annif", "uris", "csv", "xlsx", "label_studio", "argilla", "text"]
+        | None,
         typer.Option(
             "--format",
             help="Of --export; jsonl: labelled documents, for train and evaluate; blind: those reviewed blind, for "
             "evaluate; verdicts: JSON, one a line; tsv, annif: for Annif; uris: a line a label; csv: a row a document, "
             "with names beside the ids by --labels or --model, and other headers by --columns; xlsx: the same as an "
-            "Excel workbook, > FILE.xlsx. Of --sample; text: ids; jsonl: with titles.",
+            "Excel workbook, > FILE.xlsx; label_studio, argilla: as these tools take suggestions. Of --sample; text: "
+            "ids; jsonl: with titles.",
             show_default="jsonl; text",
         ),
     ] = None,
@@ -103,9 +105,12 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Chosen) -
     from tagwright.readers.workbooks import write_workbook
     from tagwright.review.export import export_lines, table
 
-    named, tables = ("csv", "xlsx", "annif"), ("csv", "xlsx")
+    named, tables = ("csv", "xlsx", "annif", "label_studio", "argilla"), ("csv", "xlsx")
     if (wanted not in named and (chosen.labels or chosen.model)) or (wanted not in tables and reading.columns):
-        raise ConfigError("names (--labels, --model) and headers (--columns) are those of an export as csv or xlsx")
+        raise ConfigError(
+            "names (--labels, --model) are those of an export as csv, xlsx, annif, label_studio or argilla, headers "
+            "(--columns) as csv or xlsx"
+        )
     names = inputs.vocabulary(chosen) if chosen.labels or chosen.model else None
     columns = parse_columns(reading.columns)
     if wanted == "xlsx":
@@ -144,7 +149,8 @@ def _show(statistics: Statistics, documents: int, differences: int, *, as_json: 
         }
         print_json({**content, "kappa": pairs, "differences": differences})
         return
-    print(f"documents       {documents:,}, {statistics.documents:,} with verdicts, {statistics.done:,} finished")
+    blind = f", {statistics.blind:,} of them blind" if statistics.blind else ""
+    print(f"documents       {documents:,}, {statistics.documents:,} with verdicts, {statistics.done:,} finished{blind}")
     print(f"verdicts        {statistics.verdicts:,}, {differences:,} of them unsettled differences")
     print(f"suggestions     {_share(statistics.accepted_share)}")
     print(f"right labels    {describe_right(statistics.right)}")

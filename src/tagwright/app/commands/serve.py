@@ -1,12 +1,17 @@
 """The command `serve`: suggestions over HTTP, for clients of Annif and others."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tagwright.app.arguments import Arranged, Chosen, Conditions, LabelFile, Language, MonitorLog, Quiet, Settings
 from tagwright.errors import ConfigError
 from tagwright.server.options import ServerOptions
+
+if TYPE_CHECKING:
+    from tagwright.data.vocabulary import Vocabulary
+    from tagwright.server.served_model import ServedModel
+    from tagwright.tagger.acceptance import SuggestOptions
 
 
 def serve(
@@ -27,25 +32,36 @@ def serve(
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
-    from tagwright.app import inputs
-    from tagwright.data.vocabulary import to_vocabulary
     from tagwright.server import serving
     from tagwright.server.logs import logged
     from tagwright.server.review.refit import refit_combiner
     from tagwright.tagger.acceptance import SuggestOptions
 
-    if model and settings:
-        raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     defaults = SuggestOptions(**vars(conditions), **vars(arranged))
     with logged(options.log_format):
         versions = serving.versions_folder(model, options, labels)
-        vocabulary = to_vocabulary(labels, language) if model and labels else None
-        if model:
-            models = serving.saved_models(model, learns=options.learn, labels=vocabulary, settings=defaults)
-        else:
-            made = inputs.tagger(Chosen(labels, language, settings=settings))
-            models = [serving.zero_shot_model(made, learns=options.learn, settings=defaults)]
+        chosen = Chosen(labels, language, settings=settings)
+        models, vocabulary = models_to_serve(model, chosen, defaults, learns=options.learn)
         for folder in dict.fromkeys((options.save_to, versions)):
             if folder is not None:
                 serving.use_trained(models[0], folder)
         serving.serve(models, options, refit_combiner, vocabulary, monitor, versions)
+
+
+def models_to_serve(
+    models: list[str], chosen: Chosen, defaults: "SuggestOptions", *, learns: bool = False
+) -> tuple[list["ServedModel"], "Vocabulary | None"]:
+    """Return the saved taggers as served models, and the vocabulary given for them; or else the zero-shot method.
+
+    models: [NAME=]DIR each. chosen: has no model. Raises ConfigError for settings beside saved taggers.
+    """
+    from tagwright.app import inputs
+    from tagwright.data.vocabulary import to_vocabulary
+    from tagwright.server import serving
+
+    if not models:
+        return [serving.zero_shot_model(inputs.tagger(chosen), learns=learns, settings=defaults)], None
+    if chosen.settings:
+        raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
+    vocabulary = to_vocabulary(chosen.labels, chosen.language) if chosen.labels else None
+    return serving.saved_models(models, learns=learns, labels=vocabulary, settings=defaults), vocabulary

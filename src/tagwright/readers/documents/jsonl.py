@@ -1,9 +1,10 @@
-"""Read and write JSON lines: the project's own shape, Annif's, XC's, MICoL's, FuTex's, S2ORC's."""
+"""Read and write JSON lines: the project's own shape, Annif's, XC's, MICoL's, FuTex's, S2ORC's, annotation tools'."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
+from tagwright.readers.documents.annotation_tools import labelled
 from tagwright.readers.documents.bibliographies import is_csl, of_csl
 from tagwright.readers.documents.columns import Columns, to_fields
 from tagwright.readers.documents.records import SHAPES, Flavour, Located, Record, recognise, to_documents, to_record
@@ -45,6 +46,8 @@ def write_jsonl(documents: Iterable[Document], path: Path | str) -> None:
 def _documents(
     records: Iterator[tuple[int, Record]], path: Path, columns: Columns | None, flavour: Flavour | None
 ) -> Iterator[Located]:
+    if flavour is None:
+        records = labelled(records, path, (columns or {}).get("labels", ""))
     records = to_fields(records, path, columns, table=False, guess=flavour in (None, "jsonl"))
     first = next(records, None)
     if first is None:

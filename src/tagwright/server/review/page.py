@@ -17,6 +17,7 @@ from tagwright.core.atomic import scratch_folder
 from tagwright.core.versions import Versions
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.models import Models
+from tagwright.review.blind import FEWEST
 from tagwright.review.events import Decision, ReviewerAction
 from tagwright.review.export import DOWNLOADS, exported
 from tagwright.review.file import StorageError
@@ -126,7 +127,7 @@ class ReviewPages:
             request, "overview.html", session, listed=documents, query=query, wanted=state, refitter=self.refitter,
             **await asyncio.to_thread(self._trained), version=review.model.version,
             follows=self.follower is not None and review.model.history is not None,
-            statistics=statistics, depth=DEPTH, downloads=DOWNLOADS,
+            statistics=statistics, depth=DEPTH, fewest=FEWEST, downloads=DOWNLOADS,
             here="/review/overview", message=message, problem=problem,
         )  # fmt: skip
 

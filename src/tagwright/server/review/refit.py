@@ -45,9 +45,9 @@ class Trained(NamedTuple):
     """A version that was trained on decisions, as its record says.
 
     version: its number. date: when it was added, as YYYY-MM-DD HH:MM UTC. reviews: reviewed documents that it learned
-    from. before, after: nDCG@5 without and with them, cross-validated. blind: how many "documents" were reviewed blind
-    and, of enough, nDCG@5 of the version "besides" ("before") and of this one ("after"), and the "difference" with its
-    interval ("value", "low", "high"); from 0 to 1, as before and after are.
+    from. before, after: nDCG@5 without and with them, cross-validated. blind: how many documents had been "decided" on,
+    how many "documents" were reviewed blind and, of enough, nDCG@5 of the version "besides" ("before") and of this one
+    ("after"), and the "difference" with its interval ("value", "low", "high"); from 0 to 1, as before and after are.
     """
 
     version: str
@@ -178,7 +178,7 @@ class Refitter:
         """Begin a training if clients have sent enough: a version for each document would fill the disk."""
         last = await asyncio.to_thread(lambda: self.last)
         known = len(await asyncio.to_thread(self.review.decisions.labels))
-        return known >= BATCH_SIZE + (last.reviews + last.blind["documents"] if last else 0) and self.start()
+        return known >= BATCH_SIZE + (last.blind["decided"] if last else 0) and self.start()
 
     async def finish(self) -> None:
         """Wait for the training that is under way."""
@@ -207,7 +207,9 @@ class Refitter:
         else:  # the way back
             number = models.add(model.tagger, after="".join(Versions(self.folder).used[-1:])).name
             self.review.model.keep_versions(self.folder, number)
-        blind = {"reviews": sum(map(bool, data.labels)), **self._measured(trained, model, data, number)}
+        decided = len(self.review.decisions.labels())
+        blind: dict[str, Any] = {"reviews": sum(map(bool, data.labels)), "decided": decided}
+        blind |= self._measured(trained, model, data, number)
         combined = {**trained.training["combined"], BLIND: blind}
         trained = replace(trained, training={**trained.training, "combined": combined})
         if blind.get("difference", {"low": 0})["low"] > 0:

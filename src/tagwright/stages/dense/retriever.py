@@ -221,7 +221,7 @@ class Dense(Retriever):
         if not isinstance(self.encoder, BiEncoder):
             return None
         trusted = trust(self.encoder.fertility((reading.batch or Batch()).words(reading.beginnings, 1)))
-        if not self.encoder.saved:  # another encoder cannot be chosen for a saved tagger
+        if weight and not self.encoder.saved:  # another encoder cannot be chosen for a saved tagger
             report(self.encoder.name, reading.beginnings, trusted, weight)
         return trusted
 

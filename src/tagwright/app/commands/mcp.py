@@ -1,0 +1,43 @@
+"""The command `mcp`: tools for assistants, on standard input and output or over HTTP."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tagwright.app.arguments import MODEL, Arranged, Chosen, Conditions, LabelFile, Language, Quiet, Settings
+from tagwright.core.extras import require
+from tagwright.server.options import Listening, ServerOptions
+
+
+def mcp(
+    *,
+    conditions: Conditions,
+    arranged: Arranged,
+    model: Annotated[Path | None, typer.Option("--model", help=MODEL)] = None,
+    labels: LabelFile = None,
+    language: Language = "",
+    settings: Settings = [],  # noqa: B006
+    http: Annotated[bool, typer.Option("--http", help="Answer over HTTP, at /mcp; else on standard input.")] = False,
+    listening: Listening,
+    _quiet: Quiet = False,
+) -> None:
+    """Serve an assistant the tools suggest, explain and search_labels (MCP). Needs the extra "mcp"."""
+    require("mcp", "mcp")
+    import asyncio
+
+    from tagwright.app.commands.serve import models_to_serve
+    from tagwright.server import serving
+    from tagwright.server.logs import logged
+    from tagwright.server.mcp import serve_stdio
+    from tagwright.tagger.acceptance import SuggestOptions
+
+    defaults = SuggestOptions(**vars(conditions), **vars(arranged))
+    with logged("text"):
+        chosen = Chosen(labels, language, settings=settings)
+        models, _ = models_to_serve([str(model)] if model else [], chosen, defaults)
+        if http:
+            serving.serve(models, ServerOptions(**asdict(listening)), tools=True)
+        else:
+            asyncio.run(serve_stdio(models[0]))

@@ -1,0 +1,135 @@
+"""Tag Arrow batches where they are: a callable for Ray Data, Daft, Spark and whatever else passes on Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, Unpack
+
+from tagwright.batch.output_folder import BatchOptions, model_digest
+from tagwright.batch.shards import Unread
+from tagwright.core.atomic import read_whole
+from tagwright.core.checked import shown
+from tagwright.core.extras import require
+from tagwright.core.progress import silence
+from tagwright.core.versions import in_use
+from tagwright.encoders.cache import passing_documents
+from tagwright.errors import ConfigError, InputError
+from tagwright.readers.documents.records import SHAPES, to_document
+from tagwright.readers.lines import Place
+from tagwright.tagger.acceptance import SuggestArguments
+from tagwright.types import Document, Run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tagwright.batch.shard_tagging import ShardTagger
+
+Batch = TypeVar("Batch", "pa.RecordBatch", "pa.Table")
+
+_Suggested: TypeAlias = tuple[Sequence[str], Sequence[float], Sequence[float] | None]
+"Labels, scores and confidences of a document."
+
+_FIELDS = ("id", "title", "abstract", "text", "sections", "metadata")
+
+
+class ArrowTagger:
+    """Tags batches of documents: Arrow in, Arrow out, a row for each row, in the same order.
+
+    model: a saved tagger, at the same path on every machine; a process loads it once, with its first batch. columns:
+    field -> column, where the columns of a document (id, and title, abstract, text, sections or metadata) are called
+    otherwise; other columns are not read. k, rules: as for `Tagger.suggest`. Raises ConfigError for rules that
+    contradict each other, ModelError where there is no tagger.
+
+    A batch comes out with the columns of `schema`: id, labels, scores and confidences (null where the tagger estimates
+    none), best first; and error: why a document has none, or null. Numbers are those of `tagwright batch`, whose
+    batches may be of another size, which can change the last digit.
+    """
+
+    def __init__(
+        self,
+        model: Path | str,
+        columns: Mapping[str, str] | None = None,
+        k: int = 10,
+        **rules: Unpack[SuggestArguments],
+    ) -> None:
+        require("Arrow batches", "pyarrow")
+        self.model = in_use(model).resolve()
+        self.columns, self.options = dict(columns or {}), BatchOptions(k=k, **rules)
+        if unknown := [field for field in self.columns if field not in _FIELDS]:
+            raise ConfigError(f"columns name {shown(unknown[0])}, expected of {', '.join(_FIELDS)}")
+        self.digest = read_whole(self.model, lambda: model_digest(self.model))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of what comes out."""
+        import pyarrow as pa
+
+        numbers = pa.list_(pa.float32())
+        lists = [("labels", pa.list_(pa.string())), ("scores", numbers), ("confidences", numbers)]
+        return pa.schema([("id", pa.string()), *lists, ("error", pa.string())])
+
+    def __call__(self, batch: Batch) -> Batch:
+        """Tag a RecordBatch or a Table. Raises ConfigError for one without id or text, ModelError for another tagger.
+
+        Raises what the tagger raises where it can tag none of several documents.
+        """
+        ids, documents, errors = self._read(batch)
+        found, failed = self._tagged(documents)
+        lists: list[_Suggested | tuple[None, None, None]]
+        lists = [found.get(row, (None, None, None)) for row in range(len(ids))]
+        problems = errors | failed
+        reasons = [problems.get(row) for row in range(len(ids))]
+        columns = [ids, *([row[place] for row in lists] for place in range(3)), reasons]
+        return type(batch).from_pydict(dict(zip(self.schema.names, columns, strict=True)), schema=self.schema)
+
+    def _tagged(self, documents: Mapping[int, Document]) -> tuple[dict[int, _Suggested], dict[int, str]]:
+        """The suggestions by row, and what is wrong with the rows that cannot be tagged."""
+        tagger, failed = _loaded(self.model, self.options, self.digest), list[Unread]()
+        rows, found = {id(document): row for row, document in documents.items()}, dict[int, _Suggested]()
+        with silence(), passing_documents():
+            for tagged, run in tagger.tagged(iter(documents.values()), failed):
+                suggested = _lists(run, tagger.tagger.vocabulary.ids)
+                found |= zip((rows[id(document)] for document in tagged), suggested, strict=True)
+        without = [row for row in documents if row not in found]
+        return found, {row: each.reason for row, each in zip(without, failed, strict=True)}
+
+    def _read(self, batch: Batch) -> tuple[list[str | None], dict[int, Document], dict[int, str]]:
+        """The ids of all rows, the documents by row, and what is wrong with the other rows."""
+        named = {field: self.columns.get(field, field) for field in _FIELDS}
+        there = {field: column for field, column in named.items() if column in batch.schema.names}
+        lacking = [column for field, column in self.columns.items() if field not in there]
+        if lacking or "id" not in there or len(there) == 1:
+            wanted = shown(lacking[0]) if lacking else "an id" if "id" not in there else "a text"
+            raise ConfigError(
+                f"the batch has no column for {wanted}; it has {', '.join(batch.schema.names)}; name them, as in "
+                'ArrowTagger(model, {"id": "key", "text": "body"})'
+            )
+        lists = [batch.column(column).to_pylist() for column in there.values()]
+        ids, documents, errors = list[str | None](), dict[int, Document](), dict[int, str]()
+        for row, values in enumerate(zip(*lists, strict=True)):
+            record = dict(zip(there, values, strict=True))
+            ids.append(None if record["id"] is None else str(record["id"]))
+            try:
+                documents[row] = to_document(record, SHAPES["jsonl"], Place("batch", row))
+            except InputError as error:
+                errors[row] = error.problem
+        return ids, documents, errors
+
+
+def _lists(run: Run, ids: Sequence[str]) -> Iterator[_Suggested]:
+    """The suggestions of each document. ids: of the labels."""
+    labels, scores = [ids[place] for place in run.labels.tolist()], run.scores.tolist()
+    confidences = None if run.confidences is None else run.confidences.tolist()
+    for start, end in pairwise(run.indptr.tolist()):
+        yield labels[start:end], scores[start:end], None if confidences is None else confidences[start:end]
+
+
+@cache
+def _loaded(model: Path, options: BatchOptions, digest: str) -> ShardTagger:
+    """The tagger of this process, however often the callable was sent to it."""
+    from tagwright.batch.shard_tagging import ShardTagger
+
+    return ShardTagger.load(model, options, digest)

@@ -1,0 +1,128 @@
+"""Tools for assistants (Model Context Protocol): suggest labels, explain them, search labels.
+
+They answer as the server's own interface does: by its functions, with its checks and limits.
+"""
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from mcp.server import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tagwright import __version__
+from tagwright.server.access import check_origin
+from tagwright.server.counters import Counters
+from tagwright.server.json_api import OPTIONS, JsonApi, document_and_options
+from tagwright.server.openapi import Schema, check, check_names, closed, object_, schema
+from tagwright.server.problems import Problem, bad_request
+from tagwright.server.served_model import ServedModel, model_named
+
+_log = logging.getLogger(__name__)
+
+_TEXT = closed(
+    object_(
+        {
+            "text": schema("string", "The text of the document."),
+            "title": schema("string", "Its title, if that is not in the text."),
+            **{name: OPTIONS[name] for name in ("limit", "threshold", "only", "without", "language")},
+        },
+        required=("text",),
+    )
+)
+_QUERY = closed(
+    object_(
+        {"query": schema("string", "A name, a part of one, a notation or an id."), "limit": OPTIONS["limit"]},
+        required=("query",),
+    )
+)
+
+_TOOLS: dict[str, tuple[str, Schema]] = {
+    "suggest": (
+        "Suggest labels of the vocabulary for a text, best first. confidence is the estimated probability that a label "
+        "is right; null where it is not estimated.",
+        _TEXT,
+    ),
+    "explain": (
+        "Suggest labels as suggest does, and say why: reasons by what they add to the score, and the pieces of the "
+        "text that are evidence for each label.",
+        _TEXT,
+    ),
+    "search_labels": ("Find labels of the vocabulary by a name, a part of one, a notation or an id.", _QUERY),
+}
+"Tool -> what it does, and the schema of its arguments."
+
+
+def tool_server(api: JsonApi) -> Server[Any]:
+    """Return the protocol server whose tools ask the first model of this interface."""
+
+    async def list_tools(*_: Any) -> ListToolsResult:
+        reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+        tools = [
+            Tool(name=name, description=description, input_schema=dict(wanted), annotations=reads)
+            for name, (description, wanted) in _TOOLS.items()
+        ]
+        return ListToolsResult(tools=tools)
+
+    async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
+        try:
+            answer = await _answer(api, params.name, params.arguments or {})
+        except Problem as problem:
+            return CallToolResult(content=[TextContent(text=str(problem))], is_error=True)
+        except Exception:  # its message may quote the text
+            _log.exception("the tool %s failed", params.name[:100])
+            return CallToolResult(
+                content=[TextContent(text="Internal error; see the log of the server")], is_error=True
+            )
+        text = await asyncio.to_thread(json.dumps, answer, ensure_ascii=False)
+        return CallToolResult(content=[TextContent(text=text)], structured_content=answer)
+
+    return Server("tagwright", version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+async def _answer(api: JsonApi, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a tool answers. Raises Problem."""
+    if name not in _TOOLS:
+        raise bad_request(f"no tool '{name[:100]}'; known are {', '.join(_TOOLS)}")
+    wanted = _TOOLS[name][1]
+    check_names(arguments, wanted)
+    check(arguments, wanted)
+    model = model_named(None, api.models)
+    if name == "search_labels":
+        return await api.found(model, arguments["query"], arguments.get("limit", 10))
+    sent = {**arguments, "evidence": name == "explain"}
+    document, options = await asyncio.to_thread(document_and_options, sent)
+    (answer,) = await api.answers(model, [document], options)
+    answer.pop("text", None)  # the assistant has it
+    return answer
+
+
+def tool_route(api: JsonApi) -> Route:
+    """Return the route of the tools on HTTP, without sessions. Pages of other sites are refused, see `check_origin`."""
+    server = tool_server(api)
+
+    async def answer(request: Request) -> ASGIApp:
+        check_origin(request)
+        return answered
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+    return Route("/mcp", answer, methods=["POST"])
+
+
+async def serve_stdio(model: ServedModel) -> None:
+    """Answer on standard input and output until the input ends."""
+    server = tool_server(JsonApi({model.id: model}, Counters(), lambda: None))
+    await model.queue.start()
+    async with stdio_server() as (sent, answers):
+        await server.run(sent, answers, server.create_initialization_options())
+    await model.queue.stop()

@@ -1,0 +1,215 @@
+"""Arrow batches come out as `tagwright batch` tags their documents, in engines that pass them on, too."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.batch.conftest import NAMES
+from tests.batch.test_batch import run
+
+from tagwright import zero_shot
+from tagwright.batch import ArrowTagger
+from tagwright.encoders.cache import keeps_documents
+from tagwright.errors import ConfigError, ModelError
+from tagwright.tagger import Tagger
+
+pa = pytest.importorskip("pyarrow")
+
+COUNT = 10_000
+
+
+def texts(count: int) -> list[str]:
+    rng = random.Random(7)
+    return [" ".join(rng.choices([*NAMES, "and", "of", "the"], k=6)) for _ in range(count)]
+
+
+def table(count: int = 6, **columns: str) -> Any:
+    names = {"id": "id", "text": "text"} | columns
+    return pa.table(
+        {names["id"]: [f"d{i}" for i in range(count)], names["text"]: texts(count), "other": [b"x"] * count}
+    )
+
+
+def test_ten_thousand_documents_have_the_suggestions_of_the_batch(model: Path, tmp_path: Path) -> None:
+    whole = table(COUNT)
+    lines = (json.dumps({"id": row["id"], "text": row["text"]}) for row in whole.to_pylist())
+    (tmp_path / "documents.jsonl").write_text("\n".join(lines) + "\n")
+    run(tmp_path / "documents.jsonl", model, tmp_path / "out", "--processes", "1", "--shard-size", "2000")
+    tagger = ArrowTagger(model)
+    rows = [row for batch in whole.to_batches(max_chunksize=1500) for row in tagger(batch).to_pylist()]
+    shards = sorted((tmp_path / "out").glob("shard-*.jsonl"))
+    expected = [json.loads(line) for shard in shards for line in shard.read_text().splitlines()]
+    assert len(rows) == len(expected) == COUNT
+    for row, line in zip(rows, expected, strict=True):
+        assert (row["id"], row["labels"]) == (line["id"], [each["label"] for each in line["suggestions"]])
+        assert row["scores"] == pytest.approx([each["score"] for each in line["suggestions"]], rel=1e-4)
+        assert row["error"] is None
+        sure = [each["confidence"] for each in line["suggestions"] if "confidence" in each]
+        assert (row["confidences"] or []) == pytest.approx(sure, abs=1e-4)
+    assert sum(len(row["labels"]) for row in rows) > COUNT
+
+
+def test_tables_stay_tables_and_columns_may_be_named(model: Path) -> None:
+    tagger = ArrowTagger(model, {"id": "key", "text": "body"}, k=1)
+    made = tagger(table(id="key", text="body"))
+    assert isinstance(made, pa.Table)
+    assert made.schema == tagger.schema
+    assert made.to_pylist() == ArrowTagger(model, k=1)(table()).to_pylist()
+    assert {len(row["labels"]) for row in made.to_pylist()} == {1}
+    assert tagger(table(id="key", text="body").slice(0, 0)).num_rows == 0
+
+
+def test_confidences_are_there_where_they_are_estimated(model: Path, tmp_path: Path) -> None:
+    labelled = [{"id": str(i), "text": text, "labels": [text.split()[0]]} for i, text in enumerate(texts(60))]
+    import tagwright as tw
+
+    tw.train("auto", labelled, NAMES, language="en", seed=1).save(tmp_path / "auto")
+    expected = Tagger.load(tmp_path / "auto").suggest(texts(3))
+    made = ArrowTagger(tmp_path / "auto")(table(3)).to_pylist()
+    assert [row["confidences"] for row in made] == [
+        pytest.approx([each.confidence for each in row], abs=1e-4) for row in expected
+    ]
+
+
+def test_a_row_that_cannot_be_read_or_tagged_says_why(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    best = Tagger.best
+
+    def failing(self: Tagger, documents: Any, options: Any) -> Any:
+        if any(each.id == "d3" for each in documents):
+            raise ValueError("bad luck")
+        return best(self, documents, options)
+
+    monkeypatch.setattr(Tagger, "best", failing)
+    rows = (
+        table(4).set_column(0, "id", pa.array(["d0", None, "d2", "d3"])).set_column(1, "text", pa.array(["Bees"] * 4))
+    )
+    made = ArrowTagger(model)(rows).to_pylist()
+    assert [row["labels"] for row in made] == [["Bees"], None, ["Bees"], None]
+    assert [row["id"] for row in made] == ["d0", None, "d2", "d3"]
+    assert made[1]["error"].startswith("id is ")
+    assert made[3]["error"] == "cannot be tagged (bad luck)"
+
+
+def test_it_is_loaded_once_in_a_process_however_often_it_is_sent(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = list[Path]()
+    load = Tagger.load
+
+    def counted(folder: Path) -> Tagger:
+        loads.append(folder)
+        return load(folder)
+
+    monkeypatch.setattr(Tagger, "load", counted)
+    tagger = ArrowTagger(model, min_score=0.25)
+    for _ in range(3):
+        pickle.loads(pickle.dumps(tagger))(table(2))
+    assert len(loads) == 1
+
+
+def test_vectors_of_documents_are_kept_only_if_the_user_says_so(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, best = list[bool](), Tagger.best
+
+    def noted(self: Tagger, documents: Any, options: Any) -> Any:
+        kept.append(keeps_documents())
+        return best(self, documents, options)
+
+    monkeypatch.setattr(Tagger, "best", noted)
+    monkeypatch.delenv("TAGWRIGHT_CACHE_DOCUMENTS", raising=False)
+    ArrowTagger(model)(table())
+    assert keeps_documents()  # what else the process does is as before
+    monkeypatch.setenv("TAGWRIGHT_CACHE_DOCUMENTS", "yes")
+    ArrowTagger(model)(table())
+    assert kept == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"id": "key"}, 'no column for "key"; it has id, text, other'),
+        ({"name": "id"}, 'columns name "name", expected of id, title'),
+    ],
+)
+def test_columns_that_are_not_there(columns: dict[str, str], problem: str, model: Path) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        ArrowTagger(model, columns)(table())
+
+
+def test_a_batch_without_text_and_a_tagger_that_was_replaced(tmp_path: Path) -> None:
+    zero_shot(NAMES, stages=["exact_match"], language="en").save(tmp_path / "model")
+    tagger = ArrowTagger(tmp_path / "model")
+    zero_shot(["Bees"], stages=["exact_match"], language="en").save(tmp_path / "model", overwrite=True)
+    with pytest.raises(ModelError, match="was replaced since the batch began"):
+        tagger(table())
+    with pytest.raises(ConfigError, match="no column for a text"):
+        ArrowTagger(tmp_path / "model")(table().select(["id"]))
+
+
+def expected(model: Path, count: int) -> list[tuple[str, list[str]]]:
+    return [(row["id"], row["labels"]) for row in ArrowTagger(model)(table(count)).to_pylist()]
+
+
+@pytest.mark.slow
+def test_ray_data_maps_its_batches(model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    program = tmp_path / "with_ray.py"
+    program.write_text(
+        "import sys, ray, pyarrow as pa, json\n"
+        "from tagwright.batch import ArrowTagger\n"
+        "ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level='ERROR')\n"
+        "rows = ray.data.from_arrow(pa.ipc.open_file(sys.argv[2]).read_all())\n"
+        "tagged = rows.map_batches(ArrowTagger(sys.argv[1]), batch_format='pyarrow', batch_size=16)\n"
+        "print(json.dumps([(row['id'], list(row['labels'])) for row in tagged.take_all()]))\n"
+    )
+    assert sorted(answered(program, model, tmp_path)) == sorted(expected(model, 64))
+
+
+def answered(program: Path, model: Path, folder: Path) -> list[tuple[str, list[str]]]:
+    """What a program prints of 64 documents in a file of Arrow."""
+    rows = table(64)
+    with pa.ipc.new_file(folder / "rows.arrow", rows.schema) as file:
+        file.write(rows)
+    command = [sys.executable, str(program), str(model), str(folder / "rows.arrow")]
+    environment = {**os.environ, "RAY_worker_niceness": "0", "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [(id_, labels) for id_, labels in json.loads(done.stdout.splitlines()[-1])]
+
+
+def test_daft_calls_it_with_batches_of_columns(model: Path) -> None:
+    daft = pytest.importorskip("daft")
+    tagger = ArrowTagger(model)
+
+    kind = daft.DataType.from_arrow_type(pa.struct(list(tagger.schema)))
+
+    @daft.func.batch(return_dtype=kind)  # type: ignore[untyped-decorator]
+    def tag(ids: Any, texts: Any) -> Any:
+        return tagger(pa.record_batch({"id": ids.to_arrow(), "text": texts.to_arrow()})).to_struct_array()
+
+    rows = daft.from_arrow(table(64))
+    made = rows.select(tag(rows["id"], rows["text"]).unnest()).to_pylist()
+    assert [(row["id"], row["labels"]) for row in made] == expected(model, 64)
+
+
+@pytest.mark.slow
+def test_spark_maps_its_partitions(model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    program = tmp_path / "with_spark.py"
+    program.write_text(
+        "import sys, json, pyarrow as pa\n"
+        "from pyspark.sql import SparkSession\n"
+        "from tagwright.batch import ArrowTagger\n"
+        "spark = SparkSession.builder.master('local[2]').config('spark.ui.enabled', 'false').getOrCreate()\n"
+        "rows = spark.createDataFrame(pa.ipc.open_file(sys.argv[2]).read_all()).repartition(2)\n"
+        "tagger = ArrowTagger(sys.argv[1])\n"
+        "schema = 'id string, labels array<string>, scores array<float>, confidences array<float>, error string'\n"
+        "tagged = rows.mapInArrow(lambda batches: map(tagger, batches), schema)\n"
+        "print(json.dumps([(row['id'], row['labels']) for row in tagged.collect()]))\n"
+    )
+    assert sorted(answered(program, model, tmp_path)) == sorted(expected(model, 64))

@@ -1,0 +1,195 @@
+"""Tools for assistants: sessions of the official client, in memory, with a process, and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tagwright.server.access import OPEN, Access
+from tagwright.server.application import application
+from tagwright.server.counters import Counters
+from tagwright.server.json_api import JsonApi
+from tagwright.server.served_model import ServedModel
+from tagwright.tagger.acceptance import SuggestOptions
+
+from .conftest import LABELS, word_tagger
+
+pytest.importorskip("mcp")
+
+from mcp import Client, StdioServerParameters
+from mcp.types import CallToolResult
+
+from tagwright.server.mcp import tool_server
+
+BEES = "Honey bees visit apple orchards."
+
+
+@asynccontextmanager
+async def session(model: ServedModel) -> AsyncIterator[Client]:
+    """A client of the tools in memory."""
+    await model.queue.start()
+    async with Client(tool_server(JsonApi({model.id: model}, Counters(), lambda: None))) as client:
+        yield client
+    await model.queue.stop()
+
+
+def called(tool: str, model: ServedModel | None = None, **arguments: Any) -> CallToolResult:
+    async def call() -> CallToolResult:
+        async with session(model or ServedModel("bees", word_tagger(), "Bees")) as client:
+            return await client.call_tool(tool, arguments)
+
+    return asyncio.run(call())
+
+
+def text_of(result: CallToolResult) -> str:
+    (content,) = result.content
+    assert content.type == "text"
+    return content.text
+
+
+def test_the_tools_and_their_arguments_are_listed() -> None:
+    async def listed() -> dict[str, dict[str, Any]]:
+        async with session(ServedModel("bees", word_tagger(), "Bees")) as client:
+            return {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+
+    tools = asyncio.run(listed())
+    assert list(tools) == ["suggest", "explain", "search_labels"]
+    assert tools["suggest"]["required"] == ["text"]
+    assert {"text", "title", "limit", "threshold", "only", "without", "language"} == set(tools["explain"]["properties"])
+
+
+def test_suggest_answers_as_the_tagger() -> None:
+    result = called("suggest", text=BEES, limit=2)
+    assert not result.is_error
+    assert [each["name"] for each in result.structured_content["suggestions"]] == ["Orchards", "Bees"]
+    expected = word_tagger().suggest(BEES, k=2)
+    assert [each["score"] for each in result.structured_content["suggestions"]] == [each.score for each in expected]
+    assert json.loads(text_of(result)) == result.structured_content
+
+
+def test_explain_quotes_the_text_and_does_not_repeat_it() -> None:
+    answer = called("explain", text=BEES, only=[LABELS[0].id]).structured_content
+    spans = [span["text"] for each in answer["suggestions"][0]["evidence"] for span in each["spans"]]
+    assert spans == ["bees", "bees"]
+    assert "text" not in answer
+    assert answer["meanings"]
+
+
+def test_search_labels_finds_by_a_part_of_a_name() -> None:
+    answer = called("search_labels", query="orch").structured_content
+    assert [(each["id"], each["name"]) for each in answer["labels"]] == [("o", "Orchards")]
+
+
+def test_conditions_of_the_command_hold_for_every_tool() -> None:
+    model = ServedModel("bees", word_tagger(), "Bees", settings=SuggestOptions(without=["o"]))
+    suggested = called("suggest", model, text=BEES).structured_content["suggestions"]
+    assert [each["name"] for each in suggested] == ["Bees"]
+    assert called("search_labels", model, query="orch").structured_content["labels"] == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        ("suggest", {"text": "Bees", "limt": 3}, "unknown field 'limt'; did you mean 'limit'?"),
+        ("suggest", {}, "'text' is a required property"),
+        ("suggest", {"text": "Bees", "limit": 0}, "0 is not between 1 and 1000 - 'limit'"),
+        ("suggest", {"text": "Bees", "only": ["notation:9*"]}, "notation:9*"),
+        ("search_labels", {"query": 7}, "7 is not of type 'string' - 'query'"),
+        ("sugest", {"text": "Bees"}, "no tool 'sugest'; known are suggest, explain, search_labels"),
+    ],
+)
+def test_a_wrong_call_is_answered_with_what_is_wrong(tool: str, arguments: dict[str, Any], problem: str) -> None:
+    result = called(tool, **arguments)
+    assert result.is_error
+    assert problem in text_of(result)
+
+
+def test_a_failure_says_nothing_of_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> None:
+        raise ValueError("secret words of a document")
+
+    monkeypatch.setattr(ServedModel, "suggest_and_record", fail)
+    result = called("suggest", text=BEES)
+    assert result.is_error
+    assert text_of(result) == "Internal error; see the log of the server"
+
+
+def test_the_command_answers_on_standard_input_and_output(tmp_path: Path) -> None:
+    word_tagger().save(tmp_path / "saved")
+    command = ["-m", "tagwright", "mcp", "--model", str(tmp_path / "saved"), "--quiet"]
+    server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
+
+    async def asked() -> Any:
+        async with Client(server) as client:
+            return (await client.call_tool("suggest", {"text": BEES})).structured_content
+
+    answer = asyncio.run(asked())
+    assert [each["name"] for each in answer["suggestions"]] == ["Orchards", "Bees"]
+    assert answer["version"].startswith("saved ")
+
+
+def test_the_command_answers_over_http(tmp_path: Path) -> None:
+    word_tagger().save(tmp_path / "saved")
+    command = [sys.executable, "-m", "tagwright", "mcp", "--http", "--port", "0", "--model", str(tmp_path / "saved")]
+
+    async def asked(address: str) -> Any:
+        async with Client(address) as client:
+            return (await client.call_tool("search_labels", {"query": "tax"})).structured_content
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline().startswith("Serving saved at http://127.0.0.1:")
+        address = process.stdout.readline().removeprefix("Tools for assistants at ").strip()
+        try:
+            assert [each["name"] for each in asyncio.run(asked(address))["labels"]] == ["Tax law"]
+        finally:
+            process.terminate()
+
+
+CALL = {
+    "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "suggest", "arguments": {"text": BEES}},
+}  # fmt: skip
+HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+TOKEN = "a token that is long enough"
+
+
+def over_http(headers: dict[str, str], access: Access = OPEN) -> Any:
+    models, hosts = [ServedModel("bees", word_tagger(), "Bees")], frozenset({"localhost"})
+    app = application(models, access=access, hosts=hosts, tools=True)
+    with TestClient(app, base_url="http://localhost:8765") as client:
+        return client.post("/mcp", json=CALL, headers={**HEADERS, **headers})
+
+
+def test_over_http_a_token_is_needed_and_counts() -> None:
+    access = Access.of(TOKEN)
+    assert over_http({}, access).status_code == 401
+    answer = over_http({"Authorization": f"Bearer {TOKEN}"}, access)
+    assert answer.status_code == 200
+    suggested = answer.json()["result"]["structuredContent"]["suggestions"]
+    assert [each["id"] for each in suggested] == ["o", LABELS[0].id]
+    assert answer.headers["X-Model-Version"] == "bees"  # the tool knows the request, so limits and audit count it
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}])
+def test_a_page_of_another_site_is_refused(headers: dict[str, str]) -> None:
+    assert over_http(headers).status_code == 403
+    assert over_http({"Origin": "http://localhost:8765"}).status_code == 200
+
+
+def test_another_host_name_is_refused() -> None:
+    assert over_http({"Host": "evil.example"}).status_code == 421
+
+
+def test_without_the_option_no_tools_are_served() -> None:
+    with TestClient(application([ServedModel("bees", word_tagger(), "Bees")])) as client:
+        assert client.post("/mcp", json=CALL, headers=HEADERS).status_code == 404
