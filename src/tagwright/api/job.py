@@ -31,7 +31,7 @@ from tagwright.core.atomic import OccupiedError, check_replaceable, lies_in, rep
 from tagwright.core.extras import require
 from tagwright.core.progress import note
 from tagwright.core.saved import is_first, read_manifest
-from tagwright.core.steps import LOG, Start, beside, digest, remove, resumable
+from tagwright.core.steps import LOG, Start, Steps, beside, digest, remove, resumable
 from tagwright.core.versions import in_use
 from tagwright.data.corpus import Corpus, ids_of, is_synthetic, same_texts, taken
 from tagwright.data.gold import confident, known_labels, sample_labels, sample_pairs
@@ -150,7 +150,7 @@ class Job:
                 if (profile := training_profile(documents)) is not None:
                     runs["profile"] = profile
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
-            tagger = self._confident(replace(self._fused(trained), training=training), documents, gold, rows)
+            tagger = self._confident(replace(self._fused(trained), training=training), documents, arguments, gold, rows)
             if self.folder and steps.folder and steps.writes:
                 self._save(tagger, self.folder, steps.folder)
         if len(rows) and is_first():
@@ -294,16 +294,34 @@ class Job:
             tagger = fuse(other, tagger)
         return tagger
 
-    def _confident(self, tagger: Tagger, documents: Sequence[Document], gold: Run, rows: Longs) -> Tagger:
-        """Add confidences, learned from labels that training did not read: of rows left out, or of all documents."""
-        from tagwright.tagger.confidences import with_confidences
+    def _confident(
+        self, tagger: Tagger, documents: Sequence[Document], arguments: Mapping[str, Any], gold: Run, rows: Longs
+    ) -> Tagger:
+        """Add confidences, learned from labels that training did not read: of rows left out, or of all documents.
 
+        Where there are few labelled documents and none was left out, another training leaves a third of them out.
+        """
+        from tagwright.evaluation.holdout import without_rows
+        from tagwright.tagger.confidences import FEWEST, with_confidences
+
+        method, few = named(self.method), np.flatnonzero(labelled(gold))
+        third = np.random.default_rng(0).permutation(few)[: len(few) // 3]
+        is_taught = "gold" in arguments and self.guesses is None and not tagger.combiner.estimates_confidence
+        if is_taught and not len(rows) and len(third) >= FEWEST and len(few) <= AGAIN:
+            taught = without_rows(arguments["gold"], same_texts(documents, third))
+            again = method.fit(documents, tagger.vocabulary, self.config, Steps(), **{**arguments, "gold": taught})
+            seen = self._confident(self._fused(again), documents, arguments, gold, third)
+            return replace(tagger, combiner=seen.combiner)
         guessed = self.guesses is not None  # confidences that it has are of guesses then
         if guessed or named(self.method).learns == "texts":
             gold = tagger.vocabulary.gold(documents, unknown="ignore")
         else:
             gold = gold.keep(np.isin(gold.rows, rows))
         return with_confidences(tagger, documents, gold, anew=guessed)
+
+
+AGAIN = 1000
+"Labelled documents up to which a method that learns from them is trained twice, so that it has confidences."
 
 
 ARGUMENTS_OF_A_JOB = tuple(
