@@ -53,9 +53,11 @@ TRAINED = ("calibration", "parents", "curve", "curve_methods", "auto_draws", "fu
 
 SLOW = (
     "agreement",
+    "button",
     "dense",
     "first",
     "gpu",
+    "languages",
     "linear",
     "million",
     "peers",
