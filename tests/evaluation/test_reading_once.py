@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
-import numpy as np
 import pytest
 
 from tagwright.data import document_file
@@ -77,14 +76,10 @@ def test_what_is_scored_is_read_in_batches(
 
 def test_gold_labels_and_texts_of_a_supervised_training_are_read_once(decoded: Decoded) -> None:
     corpus = Corpus.of(DOCUMENTS)
-    rows = np.zeros(0, np.int64)
-
-    def stop(*arguments: Any, **_: Any) -> Any:
-        nonlocal rows
-        rows = arguments[1].rows
-        raise InterruptedError
+    gold = Mock(wraps=svm.gold_of_texts)
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(InterruptedError):
-        patch.setattr(svm, "fit_svm", stop)
+        patch.setattr(svm, "gold_of_texts", gold)
+        patch.setattr(svm, "text_features", Mock(side_effect=InterruptedError))
         svm.fit(corpus, LABELS)
-    assert len(rows) == decoded.documents == 50
+    assert (gold.call_count, decoded.documents) == (1, 50)
