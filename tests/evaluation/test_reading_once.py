@@ -11,6 +11,7 @@ import pytest
 from tagwright.data import document_file
 from tagwright.data.corpus import Corpus
 from tagwright.data.document_file import from_line
+from tagwright.data.gold import gold_of_texts
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import dataset
 from tagwright.papers import svm
@@ -76,7 +77,7 @@ def test_what_is_scored_is_read_in_batches(
 
 def test_gold_labels_and_texts_of_a_supervised_training_are_read_once(decoded: Decoded) -> None:
     corpus = Corpus.of(DOCUMENTS)
-    gold = Mock(wraps=svm.gold_of_texts)
+    gold = Mock(wraps=gold_of_texts)
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(InterruptedError):
         patch.setattr(svm, "gold_of_texts", gold)

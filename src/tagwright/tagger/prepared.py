@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from logging.handlers import MemoryHandler
 from pathlib import Path
@@ -45,56 +46,81 @@ class Prepared:
     def __init__(self, path: Path, config: Config) -> None:
         self._path, self._config = path, config
         self._key = _key(path, config) if path.is_file() and _is_kept(config) else b""  # a pipe is read once
-        self._new = dict[bytes, Callable[[Path], object]]()
+        self._kept = dict[str, Tagger]()
+        self._new = dict[str, Tagger]()
+        self._read: Vocabulary | None = None
+        self._said = list[tuple[str, int, str]]()
 
     def vocabulary(self, read: Callable[[], Vocabulary]) -> Vocabulary:
         """Return the labels that `read` reads from the file, and log what it logged, also if they are kept already."""
-        key = self._key and self._key + b"labels"
-        if folder := self._folder(key):
-            labels = Vocabulary.load(folder)
-            for name, level, message in json.loads((folder / "said.json").read_text(encoding="utf-8")):
+        labels = self._labels()
+        if labels is not None:
+            for name, level, message in self._said:
                 logging.getLogger(name).log(level, "%s", message)
             say_chosen(labels, labels.frequent_languages, self._path, self._config.language)
             return labels
         heard = MemoryHandler(10_000, flushLevel=logging.CRITICAL + 1, flushOnClose=False)
         logging.getLogger("tagwright").addHandler(heard)
         try:
-            labels = read()
+            self._read = read()
         finally:
             logging.getLogger("tagwright").removeHandler(heard)
-        said = [[record.name, record.levelno, record.getMessage()] for record in heard.buffer]
-
-        def write(folder: Path) -> None:
-            labels.save(folder)
-            (folder / "said.json").write_text(json.dumps(said), encoding="utf-8")
-
-        if key and len(labels) >= LEAST:
-            self._new[key] = write
-        return labels
+        self._said = [(record.name, record.levelno, record.getMessage()) for record in heard.buffer]
+        return self._read
 
     def tagger(self, code: str, make: Callable[[], Tagger]) -> Tagger:
         """Return the tagger that `make` makes for texts in a language (its code, empty for all), or the kept one."""
-        key = self._key and self._key + b"tagger" + code.encode()
-        if folder := self._folder(key):
-            try:
-                return Tagger.load(folder)
-            except ModelError as error:
-                logging.getLogger(__name__).warning("%s are prepared again: %s", self._path, error)
-        made = make()
-        if key and len(made.vocabulary) >= LEAST:
-            self._new[key] = made.write_as_is
-        return made
+        kept = self._kept.get(code) or self._tagger(code)
+        if kept is not None:
+            return kept
+        self._new[code] = make()
+        return self._new[code]
 
     def keep(self) -> None:
         """Put into the cache what was made."""
-        for key, write in self._new.items():
-            folder = new_folder()
-            write(folder)
-            keep(user_cache(), KIND, key, folder)
+        many = {code: made for code, made in self._new.items() if len(made.vocabulary) >= LEAST}
+        for code, made in many.items():
+            self._put(f"tagger {code}", made.write_as_is)
+        if self._read is not None and len(self._read) >= LEAST:
+            alone = "" in many and many[""].vocabulary is self._read  # its labels need not be kept twice
+            self._put("labels", partial(self._write_labels, self._read, alone=alone))
         self._new.clear()
 
-    def _folder(self, key: bytes) -> Path | None:
-        return unpacked(user_cache(), KIND, key) if key else None
+    def _labels(self) -> Vocabulary | None:
+        folder = self._folder("labels")
+        if folder is None:
+            return None
+        record = json.loads((folder / "said.json").read_text(encoding="utf-8"))
+        self._said = [tuple(each) for each in record["said"]]
+        if not record["alone"]:
+            return Vocabulary.load(folder)
+        alone = self._tagger("")
+        if alone is None:
+            return None
+        self._kept[""] = alone
+        return alone.vocabulary
+
+    def _write_labels(self, labels: Vocabulary, folder: Path, *, alone: bool) -> None:
+        if not alone:
+            labels.save(folder)
+        (folder / "said.json").write_text(json.dumps({"said": self._said, "alone": alone}), encoding="utf-8")
+
+    def _tagger(self, code: str) -> Tagger | None:
+        folder = self._folder(f"tagger {code}")
+        try:
+            return Tagger.load(folder) if folder else None
+        except ModelError as error:
+            logging.getLogger(__name__).warning("%s: the labels are prepared again: %s", self._path, error)
+            return None
+
+    def _folder(self, name: str) -> Path | None:
+        return unpacked(user_cache(), KIND, self._key + name.encode()) if self._key else None
+
+    def _put(self, name: str, write: Callable[[Path], object]) -> None:
+        if self._key:
+            folder = new_folder()
+            write(folder)
+            keep(user_cache(), KIND, self._key + name.encode(), folder)
 
 
 def _is_kept(config: Config) -> bool:
