@@ -184,8 +184,8 @@ class Lexical(Retriever):
             parts = dict(zip(shared.indices.tolist(), shared.data.tolist(), strict=True))
             weights = defaultdict[Span, float](float)
             for word in sorted({word for term in parts for word in holders[term]}, key=order.__getitem__):
-                for span, terms in self._shown(word, first[word], own):
-                    for term in parts.keys() & terms:
+                for span, found in self._shown(word, first[word], own):
+                    for term in parts.keys() & found:
                         weights[span] += parts.pop(term)
             evidence.append(strongest(((*span, weight) for span, weight in sorted(weights.items())), len(weights)))
         return evidence
