@@ -207,6 +207,7 @@ def test_words_that_share_only_a_few_letters_are_no_evidence() -> None:
     """Of thirty subjects with names in two languages. "handelt" has "andel" of "Klimawandel", "Introduction" has
     "ction" of "Data protection", "Wissenschaft" the ending "schaft". They count for the score as before."""
     stage = subjects()
+    assert stage.meaning == "words or parts of words shared with the label's text"
     for text, number in (("Dies handelt", 3), ("An Introduction", 13), ("Die Wissenschaft", 22)):
         assert row(stage(documents(text)))[number] > 0
         assert evidence(stage, text)[number] == []

@@ -246,6 +246,8 @@ class Lexical(Retriever):
     ) -> None:
         """terms: term -> number; weights: (terms,); items: (labels, terms); postings: its transpose."""
         spelling, analysis = _speller(stopped, self.options), self.options.analysis
+        if self.options.ngrams:
+            self.meaning = "words or parts of words shared with the label's text"
 
         def known(folded: str) -> bool:
             return folded in stopped or spelling(folded)[0] in terms
