@@ -204,11 +204,14 @@ def test_the_evidence_of_a_compound_is_the_part_that_is_shared() -> None:
 
 
 def test_words_that_share_only_a_few_letters_are_no_evidence() -> None:
-    """Of thirty subjects with names in two languages. "handelt" has "andel" of "Klimawandel", "Introduction" has
-    "ction" of "Data protection", "Wissenschaft" the ending "schaft". They count for the score as before."""
+    """Of thirty subjects with names in two languages: all of these count for the score.
+
+    "handelt" has "andel" of "Klimawandel", "Introduction" has "ction" of "Data protection", "Apiculture" the end of
+    "architecture", "Wissenschaft" has "schaft" of "Gewerkschaften".
+    """
     stage = subjects()
     assert stage.meaning == "words or parts of words shared with the label's text"
-    for text, number in (("Dies handelt", 3), ("An Introduction", 13), ("Die Wissenschaft", 22)):
+    for text, number in (("Dies handelt", 3), ("An Introduction", 13), ("Apiculture", 2), ("Die Wissenschaft", 22)):
         assert row(stage(documents(text)))[number] > 0
         assert evidence(stage, text)[number] == []
 

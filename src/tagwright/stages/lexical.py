@@ -34,7 +34,7 @@ TOGETHER = 32
 
 LONG_PART, WHOLE_PART = 8, 5
 """The fewest letters of a part of a word that are evidence, for any part and for one that is a word of its own: endings
-such as "ation" or "schaft" have up to seven and name nothing."""
+such as "ation" or "schaft" are shorter as a rule and name nothing."""
 
 _NGRAM_MARK = "\0"
 
@@ -166,10 +166,10 @@ class Lexical(Retriever):
         return other
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """For each label the first occurrence of each shared word, with what it adds: the weights sum to the score.
+        """For each label the first occurrence of each shared word, with what it adds.
 
-        n-grams are shown with a shared word, or where they are a part that both texts have, see `_parts`. Others are
-        but a few letters: they count for the score and are no evidence.
+        The weights sum to the score without n-grams. These are shown with a shared word, or where they are a part that
+        both texts have, see `_parts`. Others are but a few letters: they count for the score and are no evidence.
         """
         reading, how = self.read([document]), (self._text(document), self.options.analysis, self._is_known)
         first, holders = first_places(raw_words(*how), word_spans(*how)), defaultdict[int, list[str]](list)
