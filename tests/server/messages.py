@@ -62,7 +62,7 @@ def wanted() -> Catalog:
         meaning
         for room in ("stages", "papers")
         for file in (SOURCES.parent / room).rglob("*.py")
-        for meaning in re.findall(r'^    meaning = "(.+)"$', file.read_text(encoding="utf-8"), re.MULTILINE)
+        for meaning in re.findall(r'^ +(?:self\.)?meaning = "(.+)"$', file.read_text(encoding="utf-8"), re.MULTILINE)
     }
     for meaning in sorted({*meanings, *GROUPS.values(), LEARNED}):
         catalog.add(meaning)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import reviewing, word_tagger
 
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
@@ -86,6 +88,20 @@ def test_a_confidence_is_a_word_with_the_number_behind_it() -> None:
     said = [row._replace(confidence=value).certainty for value in (1.0, 0.5, 0.49, 0.2, 0.19, 0.0)]
     assert said == ["likely", "likely", "possible", "possible", "unlikely", "unlikely"]
     assert row.certainty == ""
+
+
+def test_the_page_says_where_an_estimate_was_made_without_labelled_documents() -> None:
+    """By the model that comes with the package, and by a curve learned from labels."""
+    tagger = word_tagger()
+    sums = {"untrained": WeightedSum(confidence="label_free"), "taught": WeightedSum(confidence="fitted")}
+    models = [ServedModel(name, replace(tagger, combiner=combiner), name) for name, combiner in sums.items()]
+    with TestClient(application(models)) as client:
+        pages = {name: client.post("/", data={"text": TEXT, "model": name}).text for name in sums}
+        german = client.post("/?lang=de", data={"text": TEXT, "model": "untrained"}).text
+    assert all("The percentage is the tagger’s estimate" in page for page in pages.values())
+    assert "made without labelled documents, so it is rough" in pages["untrained"]
+    assert "made without labelled documents" not in pages["taught"]
+    assert "entstand ohne erschlossene Dokumente" in german
 
 
 def test_suggestions_are_copied_as_names_table_addresses_and_fields_of_marc(client: TestClient) -> None:

@@ -157,6 +157,23 @@ def compounds(ngrams: float) -> Lexical:
     return Lexical(names, LexicalOptions(weighting="tfidf", stem="fi", ngrams=ngrams))
 
 
+SUBJECTS = (
+    "Beekeeping; Bienenzucht", "Tax law; Steuerrecht", "Baroque architecture; Barockarchitektur",
+    "Climate change; Klimawandel", "Birds; Vögel", "Railways; Eisenbahnen", "Ships; Schiffe", "Chess; Schach",
+    "Glaciers; Gletscher", "Music theory; Musiktheorie", "Forestry; Forstwirtschaft", "Fisheries; Fischerei",
+    "Roman history; Römische Geschichte", "Data protection; Datenschutz", "Machine learning; Maschinelles Lernen",
+    "Urban planning; Stadtplanung", "Bread; Brot", "Wine; Wein", "Pottery; Keramik", "Textiles; Textilien",
+    "Philosophy of language; Sprachphilosophie", "Child education; Kindererziehung", "Trade unions; Gewerkschaften",
+    "Volcanoes; Vulkane", "Nursing; Krankenpflege", "Vaccination; Impfung", "Astronomy; Astronomie", "Optics; Optik",
+    "Printing; Buchdruck", "Libraries; Bibliotheken",
+)  # fmt: skip
+
+
+def subjects() -> Lexical:
+    """Thirty subjects named in English and German."""
+    return Lexical(labels(*SUBJECTS), LexicalOptions(weighting="tfidf", stem="english+german", ngrams=0.5))
+
+
 def test_parts_of_compounds_are_found_with_ngrams() -> None:
     for text, found in (("merikalastuslaki", {0, 3}), ("Kirjastoautossa", {1})):
         assert not row(compounds(0)(documents(text)))
@@ -174,11 +191,46 @@ def test_ngrams_weigh_by_hand() -> None:
     assert row(stage(documents("salmons")))[0] == pytest.approx(1.75 / (2 * 1.75) ** 0.5)
 
 
-def test_quotes_of_parts_show_the_compound_and_add_up_to_the_score() -> None:
-    stage, document = compounds(0.5), documents("Laki: merikalastus ja kalastuslaki")[0]
-    spans = stage.spans(document, [0])[0]
-    assert sum(quote.weight for quote in spans) == pytest.approx(row(stage([document]))[0])
-    assert document.text[spans[0].start : spans[0].end] == "merikalastus"
+def evidence(stage: Lexical, text: str) -> list[list[str]]:
+    """The texts of the evidence spans of each label, in their order."""
+    (document,) = documents(text)
+    found = stage.spans(document, range(stage._items.shape[0]))
+    return [sorted(document.text[span.start : span.end] for span in spans) for spans in found]
+
+
+def test_the_evidence_of_a_compound_is_the_part_that_is_shared() -> None:
+    """The first holds the inner n-grams of "kalastus" and its end, the second those of its beginning."""
+    assert evidence(compounds(0.5), "Laki: merikalastus ja kalastuslaki")[0] == ["kalastus", "kalastus"]
+
+
+def test_words_that_share_only_a_few_letters_are_no_evidence() -> None:
+    """Of thirty subjects with names in two languages: all of these count for the score.
+
+    "handelt" has "andel" of "Klimawandel", "Introduction" has "ction" of "Data protection", "Apiculture" the end of
+    "architecture", "Wissenschaft" has "schaft" of "Gewerkschaften".
+    """
+    stage = subjects()
+    assert stage.meaning == "words or parts of words shared with the label's text"
+    for text, number in (("Dies handelt", 3), ("An Introduction", 13), ("Apiculture", 2), ("Die Wissenschaft", 22)):
+        assert row(stage(documents(text)))[number] > 0
+        assert evidence(stage, text)[number] == []
+
+
+def test_shared_words_and_words_in_compounds_are_evidence() -> None:
+    stage, text = subjects(), "Das Klima und die Steuerrechtsreform; Gletscherwelt, Library, tax, Bäckerei"
+    shown = {number: found for number, found in enumerate(evidence(stage, text)) if found}
+    assert shown == {
+        1: ["Steuerrecht", "tax"],  # Tax law, Steuerrecht
+        3: ["Klima"],  # Climate change, Klimawandel
+        8: ["Gletscher"],  # Glaciers, Gletscher
+        29: ["Library"],  # Libraries, Bibliotheken
+    }
+
+
+def test_the_whole_word_is_shown_where_letters_are_folded_to_others() -> None:
+    """ "ß" is read as "ss": the place of a part in the word is not that of its letters."""
+    stage = Lexical(labels("Straße"), LexicalOptions(weighting="tfidf", stem="german", ngrams=0.5))
+    assert evidence(stage, "Der Straßenbau") == [["Straßenbau"]]
 
 
 def test_ngrams_are_for_tfidf() -> None:

@@ -145,6 +145,21 @@ def test_confidences_follow_how_many_labels_a_document_has(tiny: str) -> None:
         assert least.confidence < most.confidence
 
 
+def test_the_number_of_labels_of_a_document_is_said_to_change_nothing_with_few_labels(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """`LABELS` are two, `MANY` at least a hundred."""
+    words = Config(stages=("exact_match", "tfidf"), language="english", labels_per_document=2)
+    with caplog.at_level(logging.INFO):
+        zero_shot.fit(MANY, words)
+        assert "labels_per_document" not in caplog.text
+        told = zero_shot.fit(LABELS, words)
+    assert "labels_per_document is 2; with 2 labels it changes nothing" in caplog.text
+    untold = zero_shot.fit(LABELS, replace(words, labels_per_document=None))
+    (one, *_), (other, *_) = told.suggest("The bees"), untold.suggest("The bees")
+    assert one.confidence == other.confidence
+
+
 def test_confidences_of_few_labels_are_high_where_one_stands_out(tiny: str, tmp_path: Path) -> None:
     """Of three labels none can be more than 1.42 standard deviations above the others."""
     words = Config(stages=("exact_match", "tfidf"), language="english")

@@ -28,7 +28,8 @@ class Row(NamedTuple):
     """A label with its verdict.
 
     path: the names of the labels above, from the top. rank: from 1 among the candidates; None for a label that the
-    reviewer added. reasons: for the suggestion, see `reason_lines`. uses: number of documents of the review that have
+    reviewer added. is_rough: whether the confidence is that of a model which has seen no labels of these documents.
+    reasons: for the suggestion, see `reason_lines`. uses: number of documents of the review that have
     the label; None without a review. verdict: of this reviewer.
     """
 
@@ -42,6 +43,7 @@ class Row(NamedTuple):
     reasons: tuple[str, ...] = ()
     uses: int | None = None
     verdict: Verdict | None = None
+    is_rough: bool = False
 
     @property
     def certainty(self) -> str:
@@ -68,7 +70,10 @@ def suggested_row(tagger: Tagger, document: Document, suggestion: Suggestion, ra
     """Return the row of a suggestion, whose name may be in another language than that of the label."""
     reasons = reason_lines(document, suggestion, tagger.meanings)
     row = label_row(tagger.vocabulary, suggestion.id)
-    return row._replace(name=suggestion.name, rank=rank, confidence=suggestion.confidence, reasons=reasons)
+    combiner = getattr(tagger.combiner, "weighted_sum", None)  # one that was written for 0.9 may have none
+    is_rough = combiner is not None and combiner.confidence == "label_free"
+    confidence = suggestion.confidence
+    return row._replace(name=suggestion.name, rank=rank, confidence=confidence, reasons=reasons, is_rough=is_rough)
 
 
 def strongest_spans(text: str, evidence: Sequence[Evidence]) -> list[EvidenceSpan]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, count
+from itertools import chain, count, groupby
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -31,6 +31,10 @@ CELLS = 1 << 24
 
 TOGETHER = 32
 "Documents whose candidates are found or scored together, if their terms fit into the cache."
+
+LONG_PART, WHOLE_PART = 8, 5
+"""The fewest letters of a part of a word that are evidence, for any part and for one that is a word of its own: endings
+such as "ation" or "schaft" are shorter as a rule and name nothing."""
 
 _NGRAM_MARK = "\0"
 
@@ -162,22 +166,42 @@ class Lexical(Retriever):
         return other
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """For each label the first occurrence of each shared word, with what it adds: the weights sum to the score.
+        """For each label the first occurrence of each shared word, with what it adds.
 
-        An n-gram is shown as the first word with it.
+        The weights sum to the score without n-grams. These are shown with a shared word, or where they are a part that
+        both texts have, see `_parts`. Others are but a few letters: they count for the score and are no evidence.
         """
         reading, how = self.read([document]), (self._text(document), self.options.analysis, self._is_known)
-        first, place = first_places(raw_words(*how), word_spans(*how)), dict[int, Span]()
-        for terms, span in zip(self._terms(list(first)), first.values(), strict=True):
+        first, holders = first_places(raw_words(*how), word_spans(*how)), defaultdict[int, list[str]](list)
+        order = {word: place for place, word in enumerate(first)}
+        for word, terms in zip(first, self._terms(list(first)), strict=True):
             for term in terms:
-                place.setdefault(term, span)
+                holders[term].append(word)
         evidence = list[tuple[EvidenceSpan, ...]]()
         for label in labels:
-            shared, weights = reading.multiply(self._items[[label]]).tocsr(), defaultdict[Span, float](float)
-            for term, part in zip(shared.indices.tolist(), shared.data.tolist(), strict=True):
-                weights[place[term]] += part
+            item = self._items[[label]]
+            shared, own = reading.multiply(item).tocsr(), set(item.indices.tolist())
+            parts = dict(zip(shared.indices.tolist(), shared.data.tolist(), strict=True))
+            weights = defaultdict[Span, float](float)
+            for word in sorted({word for term in parts for word in holders[term]}, key=order.__getitem__):
+                for span, found in self._shown(word, first[word], own):
+                    for term in parts.keys() & found:
+                        weights[span] += parts.pop(term)
             evidence.append(strongest(((*span, weight) for span, weight in sorted(weights.items())), len(weights)))
         return evidence
+
+    def _shown(self, word: str, span: Span, own: Set[int]) -> Iterator[tuple[Span, Set[int]]]:
+        """Yield what of a word at a place is evidence for a label, and its terms. own: the terms of the label."""
+        form, *grams = self._spelled(word)
+        number = self._term_numbers.get
+        if number(form, -1) in own:
+            yield span, {number(term, -1) for term in (form, *grams)}
+            return
+        folded, (start, end) = fold(word, self.options.analysis), span
+        for part, terms in _parts(grams, lambda term: number(term, -1) in own):
+            if len(folded) == end - start:  # otherwise letters are written as two, or a line ends between them
+                span = start + folded.index(part), start + folded.index(part) + len(part)
+            yield span, {number(term, -1) for term in terms}
 
     def with_labels(self, labels: Sequence[Label]) -> Lexical:
         """Return a copy for other labels.
@@ -222,17 +246,22 @@ class Lexical(Retriever):
     ) -> None:
         """terms: term -> number; weights: (terms,); items: (labels, terms); postings: its transpose."""
         spelling, analysis = _speller(stopped, self.options), self.options.analysis
+        if self.options.ngrams:
+            self.meaning = "words or parts of words shared with the label's text"
 
         def known(folded: str) -> bool:
             return folded in stopped or spelling(folded)[0] in terms
 
+        def spelled_as(word: str) -> tuple[str, ...]:
+            return spelling(known_form(fold(word, analysis), analysis, known))
+
         def numbers(words: Sequence[str]) -> list[tuple[int, ...]]:
-            spelled = [spelling(known_form(fold(word, analysis), analysis, known)) for word in words]
+            spelled = list(map(spelled_as, words))
             different = list(dict.fromkeys(chain.from_iterable(spelled)))  # many words share an n-gram
             place = dict(zip(different, (terms.get(word, -1) for word in different), strict=True))
             return [tuple([number for term in own if (number := place[term]) >= 0]) for own in spelled]
 
-        self._is_known = lambda word: known(fold(word, analysis))
+        self._is_known, self._spelled = lambda word: known(fold(word, analysis)), spelled_as
         self._stopped, self._term_numbers, self._terms = stopped, terms, WordCache(numbers)
         self._weights, self._items, self._postings = weights, items, postings
 
@@ -313,6 +342,33 @@ def _ngrams(word: str) -> list[str]:
     """
     marked = f"<{word}>"
     return [_NGRAM_MARK + marked[i : i + 5] for i in range(len(marked) - 4)]
+
+
+def _parts(grams: Sequence[str], shared: Callable[[str], bool]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each part of a word that a label has as well, with its n-grams: a long one, or a whole word of either.
+
+    grams: of the word. shared: whether the label has an n-gram. "andel" alone does not make "handelt" a part of
+    "Klimawandel", and "Klima" is one.
+
+    >>> change = set(_ngrams("klimawandel")).__contains__
+    >>> [[part for part, _ in _parts(_ngrams(word), change)] for word in ("handelt", "klima", "wandel", "klimawandels")]
+    [[], ['klima'], ['wandel'], ['klimawandel']]
+    """
+    whole = _joined(grams)
+    for is_shared, run in groupby(grams, shared):
+        part = _joined(found := list(run))
+        is_whole = part == whole or all(map(shared, _ngrams(part)))
+        if is_shared and (len(part) >= LONG_PART or (len(part) >= WHOLE_PART and is_whole)):
+            yield part, found
+
+
+def _joined(grams: Sequence[str]) -> str:
+    """The letters of n-grams that follow each other in a word.
+
+    >>> _joined(_ngrams("salmon"))
+    'salmon'
+    """
+    return "".join([*(gram[1] for gram in grams), *(gram[2:] for gram in grams[-1:])]).strip("<>")
 
 
 def _bm25_matrix(counts: Matrix, idf: NDArray[np.float64], options: LexicalOptions) -> Matrix:

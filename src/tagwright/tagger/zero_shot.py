@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 import numpy as np
 
 from tagwright.combining.agreement import FIRST, Agreements
+from tagwright.combining.label_free import MANY_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
@@ -143,7 +144,7 @@ class Config(Checked):
     labels_per_document: Positive | None = None
     """How many labels a document has as a rule, which texts tell only in part. On each of five corpora, with the model
     of the confidences fitted on the other four, ECE@5 was at most 0.1 without it; it helps most where documents have
-    many labels."""
+    many labels. It changes nothing with fewer than 100 labels in the vocabulary."""
 
     llm: LlmOptions = field(default_factory=LlmOptions)
     "The language model that ranks the first candidates again, if one is named."
@@ -258,6 +259,11 @@ def _fit_stages(labels: Vocabulary, config: Config, documents: Iterable[Document
     if config.encoder == AUTO and "dense" in names and not has_packaged():
         note(f"no encoder is installed: labels are found by names and words only; {INSTALL}")
         names = tuple(name for name in names if name != "dense")
+    if config.labels_per_document is not None and len(labels) < MANY_LABELS:
+        note(
+            f"labels_per_document is {config.labels_per_document:g}; with {len(labels)} labels it changes nothing, the "
+            f"confidences of fewer than {MANY_LABELS} labels do not use it"
+        )
     stages = {name: _stage(name, labels, resolved) for name in names}
     retrievers = {name: cast("Retriever", stage) for name, stage in stages.items() if hasattr(stage, "find")}
     rerankers = {name: stage for name, stage in stages.items() if name not in retrievers}
