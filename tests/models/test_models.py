@@ -134,7 +134,9 @@ def test_the_card_says_for_whom_a_version_is_not() -> None:
 def test_the_card_shows_scores_with_their_intervals() -> None:
     score = {"value": 0.5, "low": 0.25, "high": 0.754}
     scores = {"date": "2026-11-24", "digest": "c" * 64, "documents": 4, "besides": "0002", "measures": {"P@1": score}}
-    card = model_card("0003", {**RECORD, "scores": [scores]})
+    combined = {"combined": {"nDCG@5": {"before": 0.908, "after": 0.921}}}
+    card = model_card("0003", {**RECORD, "trainings": [*RECORD["trainings"], combined], "scores": [scores]})  # type: ignore[misc]
+    assert "nDCG@5 92.1, before the training 90.8\n\nOn 4 documents" in card
     assert "On 4 documents (digest `cccccccccccccccc`), 2026-11-24, beside version 0002:" in card
     assert "| P@1 | 50.0 | 25.0 to 75.4 |" in card
     assert "not measured on documents" not in card

@@ -76,6 +76,7 @@ BY_SESSION: dict[tuple[str, str], Role] = {
     ("POST", "/review/upload"): "review",
     ("GET", "/review/export"): "review",
     ("POST", "/review/enrich"): "review",
+    ("GET", "/review/refit"): "admin",
     ("POST", "/review/refit"): "admin",
     ("POST", "/review/follow"): "admin",
     ("GET", "/review/documents/{number}"): "review",
@@ -158,7 +159,7 @@ def test_each_role_may_open_its_pages(client: TestClient, method: str, path: str
         refused = (method, path) in (("POST", "/"), ("POST", "/review/enrich"))  # there is no text, and no file
         assert answer.status_code in ((400,) if refused else (200, 303))
         assert answer.headers.get("location") != "/review/enter"
-    assert ("Train the model" in page) == (given == "admin")
+    assert ("Train the tagger" in page) == (given == "admin")
 
 
 def test_whoever_has_a_token_with_a_name_reviews_under_it(client: TestClient) -> None:

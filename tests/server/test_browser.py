@@ -258,7 +258,7 @@ def test_everything_works_by_mouse_without_scripts(browser: Browser, review: Rev
             page.wait_for_selector("#row-2:not(.reject)")
             page.click("#done")
         page.wait_for_selector("text=Every document has been reviewed")
-        page.click("text=Train the model")
+        page.click("text=Train the tagger")
         page.goto(f"{address}/review/overview")
     assert review.decisions.labels() == {f"d{i}": [BEE] for i in range(1, 6)}
     assert [len(each) for each in review.decisions.verdicts().values()] == [1] * 5
@@ -297,16 +297,25 @@ def test_the_button_trains_a_version_which_is_used_and_left_again(
     review.decisions.add(Decision(document="d1", reviewer="Ann", action="done"))
     with visiting(browser, address, "Ben") as page:
         page.goto(f"{address}/review/overview")
-        page.click("text=Train the model")
-        while not page.locator("text=Too few decisions").count():
-            page.wait_for_timeout(100)
-            page.goto(f"{address}/review/overview")
+        page.click("text=Train the tagger")
+        page.wait_for_selector("text=Too few decisions")  # nobody reloads the page
+        assert page.locator("text=Training…").count() == 0
         assert "0 documents reviewed blind, of 20" in page.inner_text("#outcome")
-        assert page.inner_text("#outcome").strip().endswith("bees 0001 answers.")
+        assert page.inner_text("#outcome").strip().endswith("In use: bees, version 0001.")
         page.click("text=Use version 0002")
-        page.wait_for_selector("#outcome:has-text('bees 0002 answers.')")
+        page.wait_for_selector("#outcome:has-text('In use: bees, version 0002.')")
         page.click("text=Go back to version 0001")
-        page.wait_for_selector("#outcome:has-text('bees 0001 answers.')")
+        page.wait_for_selector("#outcome:has-text('In use: bees, version 0001.')")
+
+
+def test_the_marked_suggestion_has_the_first_key(browser: Browser, review: Review, address: str) -> None:
+    with visiting(browser, address, "Ann") as page:
+        for count in (1, 2):
+            page.keyboard.press("a")
+            page.wait_for_selector("#row-1.accept")
+            page.keyboard.press("Enter")
+            page.wait_for_selector(f"#progress:has-text('{count} of 5 done')")
+    assert list(review.decisions.labels().values()) == [[BEE]] * 2
 
 
 def test_only_the_evidence_of_the_suggestion_in_hand_is_coloured(browser: Browser, address: str) -> None:

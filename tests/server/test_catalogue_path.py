@@ -172,11 +172,11 @@ def test_in_a_browser(desk: Path) -> None:
         with serving() as address, visiting(browser, address, "Ann", width=DESK) as page:
             keys = [review_one(page, row) for row in range(REVIEWED)]
             page.goto(f"{address}/review/overview")
-            page.click("text=Train the model")
+            page.click("text=Train the tagger")
             while not page.locator("text=A clear gain.").count():
                 page.wait_for_timeout(200)
                 page.goto(f"{address}/review/overview")
-            assert "zero_shot 0002 answers." in page.inner_text("#outcome")
+            assert "In use: zero_shot, version 0002." in page.inner_text("#outcome")
             assert page.locator("text=Go back to version 0001").count() == 1
             page.set_input_files("#records", "catalogue.mrc")
             page.fill("#agency", "DE-101")
@@ -184,12 +184,12 @@ def test_in_a_browser(desk: Path) -> None:
                 page.click("text=Write the subjects")
             download.value.save_as(desk / "out.mrc")
             with page.expect_download() as download:
-                page.click("text=CSV, a row a document")
+                page.click("text=CSV, one row per document")
             download.value.save_as(desk / "out.csv")
         with serving() as address, visiting(browser, address, "Ben", width=DESK) as page:  # after a restart
             page.goto(f"{address}/review/overview")
             assert "A clear gain. " in page.inner_text("#outcome")
-            assert "zero_shot 0002 answers." in page.inner_text("#outcome")
+            assert "In use: zero_shot, version 0002." in page.inner_text("#outcome")
     check_reviewed(desk / "out.mrc")
     assert len((desk / "out.csv").read_text(encoding="utf-8").splitlines()) == 1 + REVIEWED
     blind = sum(drawn_blind(f"m{row}") for row in range(REVIEWED))

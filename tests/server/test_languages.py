@@ -173,6 +173,12 @@ def test_a_text_is_translated_by_its_form_with_numbers_as_the_language_writes_th
     assert translated(text) == text
     with in_language("de"):
         assert "6.000.001" in translated(text)
+        gain = Text(
+            "On %(count)s documents reviewed blind, nDCG@5 is %(after)s, and %(before)s with version %(besides)s: "
+            "%(difference)s points, with a 95%% interval from %(low)s to %(high)s.",
+            count="25", after="90.0", before="90.0", besides="0001", difference="+0.0", low="-0.1", high="+0.1",
+        )  # fmt: skip
+        assert all(written in translated(gain) for written in ("+0,0", "-0,1", "+0,1"))
         assert translated(Text("Forbidden")) != "Forbidden"
         assert translated("as it is") == "as it is"
         assert translated("") == ""

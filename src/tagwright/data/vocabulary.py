@@ -369,8 +369,10 @@ class Vocabulary(Sequence[Label]):
             below_tops[below] = True
         return below_tops
 
-    def path(self, position: int) -> tuple[str, ...]:
+    def path(self, position: int, language: str = "") -> tuple[str, ...]:
         """The preferred names from the top down to this label, along the first broader label of each.
+
+        language: code of the language of the names; a label without one in it keeps its preferred name.
 
         >>> birds = Vocabulary([Label("1", ("Birds",)), Label("2", ("Owls",), broader=("1",))])
         >>> birds.path(1)
@@ -379,7 +381,7 @@ class Vocabulary(Sequence[Label]):
         upwards = [position]
         while (above := self.broader(upwards[-1])[:1]) and above[0] not in upwards:
             upwards += above
-        return tuple(self._labels[place].name for place in reversed(upwards))
+        return tuple(self._labels[place].name_in(language) for place in reversed(upwards))
 
     def shown_name(self, position: int, *, whole: bool = False) -> str:
         """The preferred name; the path to it, separated by " > ", when asked for or when another label shares it.

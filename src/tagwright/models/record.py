@@ -103,6 +103,8 @@ def _scores(record: Mapping[str, Any]) -> Iterator[str]:
             elif isinstance(value, Mapping):
                 before, after = (f"{100 * value[when]:.1f}" for when in ("before", "after"))
                 yield f"- cross-validated while it was trained: {measure} {after}, before the training {before}"
+        if each.get("combined"):
+            yield ""
     for each in record["scores"]:
         documents = f"{many(each['documents'], 'document')} (digest `{each['digest'][:16]}`)"
         yield from (f"On {documents}, {each['date']}, beside version {each['besides']}:", "")

@@ -44,13 +44,13 @@ class Download(NamedTuple):
 
 
 DOWNLOADS: Mapping[str, Download] = {
-    "csv": Download("CSV, a row a document", "reviewed.csv", "text/csv"),
+    "csv": Download("CSV, one row per document", "reviewed.csv", "text/csv"),
     "xlsx": Download("Excel", "reviewed.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    "uris": Download("URIs, a line a label", "reviewed-uris.tsv", "text/tab-separated-values"),
+    "uris": Download("URIs, one line per label", "reviewed-uris.tsv", "text/tab-separated-values"),
     "tsv": Download("Annif, TSV", "reviewed.tsv", "text/tab-separated-values"),
     "annif": Download("Annif, JSON lines", "reviewed-annif.jsonl", "application/x-ndjson"),
     "label_studio": Download("Label Studio", "reviewed-label-studio.json", "application/json"),
-    "argilla": Download("argilla", "reviewed-argilla.json", "application/json"),
+    "argilla": Download("Argilla", "reviewed-argilla.json", "application/json"),
     "jsonl": Download("JSON lines, to train on", "reviewed.jsonl", "application/x-ndjson"),
     "blind": Download("JSON lines, reviewed blind", "reviewed-blind.jsonl", "application/x-ndjson"),
     "verdicts": Download("All verdicts and notes", "verdicts.jsonl", "application/x-ndjson"),

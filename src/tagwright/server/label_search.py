@@ -124,6 +124,23 @@ def folded(text: str) -> str:
     return " ".join("".join(sign for sign in apart if not unicodedata.combining(sign)).split())
 
 
+def matching_name(names: Iterable[str], query: str) -> str:
+    """Return the first name by which a search for the query finds a label; "" for a notation or an id.
+
+    >>> birds = ("Birds", "Vögel")
+    >>> matching_name(birds, "vog"), matching_name(birds, "bir"), matching_name(birds, "598")
+    ('Vögel', 'Birds', '')
+    """
+    text = folded(query)
+    return next((name for name in names if _matches(folded(name), text)), "")
+
+
+def _matches(name: str, text: str) -> bool:
+    """Whether the text is a part of the name, or each of its words begins a word of that. Both are folded."""
+    words = _words(name)
+    return text in name or all(any(word.startswith(part) for word in words) for part in _words(text))
+
+
 def is_finished(path: Path) -> bool:
     """Whether a file holds a whole index of the present `FORMAT`."""
     with suppress(sqlite3.Error), closing(_connect(path)) as database:

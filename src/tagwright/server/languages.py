@@ -82,7 +82,7 @@ def preferred(header: str) -> str:
     return max(known, key=lambda each: each[0], default=(1.0, "en"))[1]
 
 
-_NUMBER = re.compile(r"\d{1,3}(,\d{3})*(\.\d+)?|\d+(\.\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})*|\d+)(\.\d+)?")
 
 
 def number(written: str) -> str:

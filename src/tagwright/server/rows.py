@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.review.events import Verdict
+from tagwright.server.label_search import matching_name
 from tagwright.server.languages import _
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import OTHERS, meanings
@@ -58,22 +59,33 @@ class Row(NamedTuple):
         return _("likely") if self.confidence >= 0.5 else _("possible") if self.confidence >= 0.2 else _("unlikely")
 
 
-def label_row(vocabulary: Vocabulary, label_id: str) -> Row:
-    """Return the row of a label. Raises KeyError for an unknown one."""
+def label_row(vocabulary: Vocabulary, label_id: str, language: str = "") -> Row:
+    """Return the row of a label, with names in a language where it has them. Raises KeyError for an unknown one."""
     position = vocabulary.index[label_id]
     label = vocabulary[position]
-    description = label.description if len(label.description) <= 400 else label.description[:400].rstrip() + "…"
-    return Row(label_id, label.name, label.notation, vocabulary.path(position)[:-1], description)
+    description = label.description_in(language)
+    if len(description) > 400:
+        description = description[:400].rstrip() + "…"
+    path = vocabulary.path(position, language)[:-1]
+    return Row(label_id, label.name_in(language), label.notation, path, description)
 
 
-def suggested_row(tagger: Tagger, document: Document, suggestion: Suggestion, rank: int) -> Row:
-    """Return the row of a suggestion, whose name may be in another language than that of the label."""
+def found_row(vocabulary: Vocabulary, label_id: str, query: str, language: str = "") -> Row:
+    """Return the row of a label that a query found; its reason is the name that matched, if another one is shown."""
+    row = label_row(vocabulary, label_id, language)
+    names = (row.name, *vocabulary[vocabulary.index[label_id]].all_names)
+    if (name := matching_name(names, query)) in ("", row.name):
+        return row
+    return row._replace(reasons=(_("also called %(name)s") % {"name": _quoted(name)},))
+
+
+def suggested_row(tagger: Tagger, document: Document, suggestion: Suggestion, rank: int, language: str = "") -> Row:
+    """Return the row of a suggestion, with names in a language where its label has them."""
     reasons = reason_lines(document, suggestion, tagger.meanings)
-    row = label_row(tagger.vocabulary, suggestion.id)
+    row = label_row(tagger.vocabulary, suggestion.id, language)
     combiner = getattr(tagger.combiner, "weighted_sum", None)  # one that was written for 0.9 may have none
     is_rough = combiner is not None and combiner.confidence == "label_free"
-    confidence = suggestion.confidence
-    return row._replace(name=suggestion.name, rank=rank, confidence=confidence, reasons=reasons, is_rough=is_rough)
+    return row._replace(rank=rank, confidence=suggestion.confidence, reasons=reasons, is_rough=is_rough)
 
 
 def strongest_spans(text: str, evidence: Sequence[Evidence]) -> list[EvidenceSpan]:

@@ -91,14 +91,14 @@ class StartPages:
         options = options_of({**rules, "limit": whole(fields["limit"]), "evidence": True})
         model = model_named(rules["model"], self.api.models)
         (suggestions,) = await self.api.suggestions(model, [document], options)
-        tagger, marked = model.tagger, whole(text_of(form, "marked"))
+        tagger, language, marked = model.tagger, fields["language"], whole(text_of(form, "marked"))
 
         def shown() -> dict[str, Any]:
             ranked = list(enumerate(suggestions, 1))
             spans = {rank: strongest_spans(document.text, suggestion.evidence) for rank, suggestion in ranked}
             return {
                 "document": document, "others": others, "text": highlight(document, spans),
-                "rows": [suggested_row(tagger, document, suggestion, rank) for rank, suggestion in ranked],
+                "rows": [suggested_row(tagger, document, suggestion, rank, language) for rank, suggestion in ranked],
                 "is_text": _file(form) is None, "marked": marked if marked in spans else 1,
                 "copies": copies(suggestions, fields["source"].strip()),
             }  # fmt: skip

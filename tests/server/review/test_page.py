@@ -3,8 +3,11 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,13 +22,15 @@ from tagwright.combining.combiner import Contribution
 from tagwright.review.events import Decision
 from tagwright.review.export import DOWNLOADS, export_lines
 from tagwright.review.file import ReviewFile
-from tagwright.server.access import Access
+from tagwright.server.access import OPEN, Access
 from tagwright.server.application import application
+from tagwright.server.follower import Follower
 from tagwright.server.review.page import ReviewPages
+from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
 from tagwright.server.rows import reason_lines
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import Evidence, Suggestion
+from tagwright.tagger import Evidence, Suggestion, Tagger
 from tagwright.types import Document, EvidenceSpan, Label, Section
 
 DOCUMENTS = [
@@ -505,7 +510,7 @@ def test_suggestions_of_a_blind_document_are_hidden_until_labels_are_given(blind
     assert "its name in the text" in html
     assert decide(blind, 1, action="done") == 303
     assert review.decisions.blind() == {"d1": ["http://x.org/tax"]}
-    assert "20 are enough to say whether a training has helped" in blind.get("/review/overview").text
+    assert "20 are enough to say whether training helped" in blind.get("/review/overview").text
     decide(blind, 1, action="undo")
     assert "its name in the text" in blind.get(address).text  # what was seen is not hidden again
 
@@ -530,6 +535,76 @@ def test_exports_are_sent_as_files(client: TestClient) -> None:
         assert bool(answer.content) == (wanted != "blind")
     assert client.get("/review/export?format=csv").text.splitlines()[0] == "id,title,text,labels,label_names"
     assert client.get("/review/export?format=zip").status_code == 404
+
+
+def test_names_are_in_the_language_of_the_page_and_a_hit_says_which_name_matched(tmp_path: Path) -> None:
+    labels = [
+        Label("animals", ("Animals",), languages=(("en", "Animals"), ("de", "Tiere"))),
+        Label("b", ("Birds",), broader=("animals",), languages=(("en", "Birds"), ("de", "Vögel"))),
+        Label("o", ("Orchards",)),
+    ]
+    review = Review(ServedModel("m", word_tagger().with_labels(labels), "M"), ReviewFile(tmp_path / "r.sqlite"))
+    review.documents.add([Document("d", "Birds in orchards")])
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        english = enter(client).get("/review/documents/1?lang=en").text
+        found = {query: client.get(f"/review/documents/1/labels?q={query}").text for query in ("Vög", "Bird")}
+        assert ">Birds</h3>" in english
+        assert "Add Birds" in found["Vög"]
+        assert "<summary>also called “Vögel”</summary>" in found["Vög"]
+        assert "also called" not in found["Bird"]
+        german = client.get("/review/documents/1?lang=de").text
+        assert ">Vögel</h3>" in german
+        assert ">Orchards</h3>" in german
+        assert "<p>Tiere</p>" in german
+        assert "auch „Birds“ genannt" in client.get("/review/documents/1/labels?q=Bird").text
+        for name, action in (("Ann", "accept"), ("Ben", "reject")):
+            decide(enter(client, name), 1, action=action, label="b")
+        assert "Vögel" in client.get("/review/differences?lang=de").text
+
+
+def test_a_code_that_is_missing_is_asked_for_at_the_form_in_the_words_of_the_page(client: TestClient) -> None:
+    enter(client)
+    decide(client, 1, action="accept", label="o")
+    form = {"csrf": csrf(client), "source": "", "agency": ""}
+    records = {"records": ("in.mrc", utf8(marc_record([("001", "m1"), ("245", ("00", "aHoney bees"))])))}
+    missing = client.post("/review/enrich", data=form, files=records).text
+    places = [missing.index(text) for text in ("Export</h2>", "Give the code of the vocabulary", 'id="records"')]
+    assert places == sorted(places)
+    invalid = client.post("/review/enrich", data={**form, "source": "my zoo"}, files=records).text
+    assert "Code of the vocabulary is &#39;my zoo&#39;, expected MARC" in invalid
+
+
+def test_the_overview_says_that_a_training_is_under_way_and_has_finished(review: Review) -> None:
+    go, measured = threading.Event(), {"combined": {"nDCG@5": {"before": 0.25, "after": 0.5}}}
+
+    def refit(tagger: Tagger, *_: object) -> Tagger:
+        go.wait(600)
+        return replace(tagger, training=measured)
+
+    def trained(client: TestClient) -> str:
+        while "data-running" in (content := client.get("/review/refit").text):
+            time.sleep(0.01)
+        return content
+
+    refitter, follower = Refitter(review, refit, review.file.path.parent / "versions"), Follower([review.model])
+    with TestClient(application([review.model], pages=ReviewPages(review, OPEN, refitter, follower))) as client:
+        form = {"csrf": csrf(enter(client))}
+        overview = client.post("/review/refit", data=form).text
+        assert 'data-running="/review/refit"' in overview
+        assert re.search(r'Training… <a class="no-script" href="/review/overview">', overview)
+        assert "data-running" in client.get("/review/refit").text
+        go.set()
+        first = trained(client)
+        assert "Too few decisions" in first
+        assert "In use: bees, version 0001." in first
+        assert "Training…" not in client.get("/review/overview").text
+        client.post("/review/follow", data={**form, "version": "0002"})
+        client.post("/review/refit", data=form)
+        content = trained(client)  # the version in use is neither the newest nor the first one
+        assert "In use: bees, version 0002." in content
+        assert re.findall(r'value="(\d+)">(.*?)<', content) == [
+            ("0003", "Use version 0003"), ("0001", "Go back to version 0001"),
+        ]  # fmt: skip
 
 
 def test_marc_records_come_back_with_the_accepted_subjects(client: TestClient, review: Review) -> None:

@@ -109,7 +109,7 @@ def test_with_few_blind_documents_the_version_waits_and_the_page_says_that_they_
     before = review.model.tagger
     refitter = run(review, better, once)
     assert "Too few decisions to say whether it is better: 19 documents reviewed blind, of 20." in said(refitter)
-    assert said(refitter).endswith("nDCG@5 is 25.0 without and 50.0 with the decisions.")
+    assert said(refitter).endswith("reviewers accept what they are shown.")
     assert review.model.tagger is before
     assert (review.model.number, Models(refitter.folder).current.name, len(Models(refitter.folder))) == (
         "0001",
@@ -228,7 +228,7 @@ def test_where_it_cannot_be_saved_that_is_said_and_nothing_changes(review: Revie
     (folder / "mine.txt").write_text("mine")
     before = review.model.tagger
     refitter = run(review, better, once, folder)
-    assert re.match(r"The model was not trained: .*holds mine\.txt, expected versions", said(refitter))
+    assert re.match(r"The tagger was not trained: .*holds mine\.txt, expected versions", said(refitter))
     assert [file.name for file in folder.iterdir()] == ["mine.txt"]
     assert review.model.tagger is before
 

@@ -13,9 +13,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright.api.enriching import enrich
+from tagwright.catalogues.subjects import recognised
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.versions import Versions
-from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.errors import ConfigError, InputError, TagwrightError, option
 from tagwright.models import Models
 from tagwright.review.blind import FEWEST
 from tagwright.review.events import Decision, ReviewerAction
@@ -23,6 +24,7 @@ from tagwright.review.export import DOWNLOADS, exported
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
 from tagwright.server.access import OPEN, Access, Session, check_origin
+from tagwright.server.current_request import current
 from tagwright.server.entrance import Entrance, Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.languages import Text, _, number, translated, translated_error
@@ -33,6 +35,7 @@ from tagwright.server.review.listing import listed
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
 from tagwright.server.rows import Row
+from tagwright.server.served_model import ServedModel
 from tagwright.text.words import clean
 
 
@@ -64,6 +67,7 @@ class ReviewPages:
             Route("/review/overview", page(self.overview), methods=["GET"]),
             Route("/review/differences", page(self.differences), methods=["GET"]),
             Route("/review/upload", page(self.upload), methods=["POST"]),
+            Route("/review/refit", page(self.training, "admin"), methods=["GET"]),
             Route("/review/refit", page(self.refit, "admin"), methods=["POST"]),
             Route("/review/follow", page(self.follow, "admin"), methods=["POST"]),
             Route("/review/export", page(self.export), methods=["GET"]),
@@ -114,21 +118,23 @@ class ReviewPages:
         back = "/review/differences" if text_of(form, "back") == "differences" else f"/review/documents/{number}"
         return RedirectResponse(back, 303)
 
-    async def overview(self, request: Request, session: Session, message: str = "", problem: str = "") -> Response:
+    async def overview(
+        self, request: Request, session: Session, message: str = "", problem: str = "", of_records: str = ""
+    ) -> Response:
         """Show the documents, of the state and with the text that the address asks for, statistics, and forms.
 
-        ?q= and ?state= choose documents, see `listed`. The forms add documents and train the tagger.
+        ?q= and ?state= choose documents, see `listed`. The forms add documents and train the tagger. of_records: what
+        is wrong with a file of records or its codes.
         """
         review, query, state = self.review, _query(request), request.query_params.get("state", "")
         entries = await asyncio.to_thread(review.documents.entries)
         documents = await asyncio.to_thread(listed, entries, review.decisions, query, state)
         statistics = await asyncio.to_thread(review.decisions.statistics)
         return await self._page(
-            request, "overview.html", session, listed=documents, query=query, wanted=state, refitter=self.refitter,
-            **await asyncio.to_thread(self._trained), version=review.model.version,
-            follows=self.follower is not None and review.model.history is not None,
+            request, "overview.html", session, listed=documents, query=query, wanted=state,
+            **await asyncio.to_thread(self._trained),
             statistics=statistics, depth=DEPTH, fewest=FEWEST, downloads=DOWNLOADS,
-            here="/review/overview", message=message, problem=problem,
+            here="/review/overview", message=message, problem=problem, of_records=of_records,
         )  # fmt: skip
 
     async def differences(self, request: Request, session: Session) -> Response:
@@ -170,11 +176,14 @@ class ReviewPages:
         return Response(content, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
     async def enrich(self, request: Request, session: Session) -> Response:
-        """Send back an uploaded file of records with the accepted subjects."""
+        """Send back an uploaded file of records with the accepted subjects; what is wrong is said at the form."""
         form = await self._checked_form(request, session)
         records, codes = form.get("records"), (text_of(form, "source").strip(), text_of(form, "agency").strip())
         if not isinstance(records, Upload):
             raise bad_request(_("The form has no file of records"))
+        if not codes[0] and not recognised(self.review.model.tagger.vocabulary.ids)[0]:
+            problem = _("Give the code of the vocabulary, as its ids do not show it; write local if it has none.")
+            return await self.overview(request, session, of_records=problem)
         try:
             async with request.app.state.uploads.taken():
                 content = await asyncio.to_thread(self._enriched, records, *codes)
@@ -182,7 +191,9 @@ class ReviewPages:
             raise
         except TagwrightError as error:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
-            return await self.overview(request, session, problem=problem)
+            for name, field in (("source", _("Code of the vocabulary")), ("agency", _("Code of the library"))):
+                problem = problem.replace(option(name), field)
+            return await self.overview(request, session, of_records=problem)
         kind = "application/xml" if content.lstrip()[:1] == b"<" else "application/marc"
         name = "enriched.xml" if kind == "application/xml" else "enriched.mrc"
         return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
@@ -198,6 +209,11 @@ class ReviewPages:
             except InputError as error:
                 raise InputError(error.problem, clean(records.name), error.line) from None
             return copy.read_bytes()
+
+    async def training(self, _request: Request, session: Session) -> Response:
+        """Show how far the training is, as a part of the overview that a script asks for."""
+        trained = await asyncio.to_thread(self._trained)
+        return HTMLResponse(render("training.html", csrf=self.sessions.csrf(session), **trained))
 
     async def refit(self, request: Request, session: Session) -> Response:
         """Start to train the model on the decisions."""
@@ -221,15 +237,24 @@ class ReviewPages:
         return RedirectResponse("/review/overview", 303)
 
     def _trained(self) -> dict[str, Any]:
-        """What the overview says of the last training, and the version to change to: the trained one, or from it."""
+        """What the overview says of versions and of the last training, and the versions that can be changed to.
+
+        newest: the one trained last, before: the one used before the present one; "" for none.
+        """
+        model = self.review.model.snapshot()
+        found: dict[str, Any] = {
+            "refitter": self.refitter,
+            "follows": self.follower is not None and model.history is not None,
+            "in_use": _in_use(model),
+        }
         if self.refitter is None:
-            return {}
-        found = {"outcome": self.refitter.outcome, "other": "", "new": False}
+            return found
+        newest = before = ""
         if last := self.refitter.last:
             used = Versions(self.refitter.folder).used
-            is_new = used[-1:] != [last.version]
-            found |= {"other": last.version if is_new else "".join(used[-2:-1]), "new": is_new}
-        return found
+            newest = last.version if used[-1:] != [last.version] else ""
+            before = "".join(version for version in used[-2:-1] if version != newest)
+        return found | {"outcome": self.refitter.outcome, "newest": newest, "before": before}
 
     async def _search(self, query: str) -> list[Row]:
         return await asyncio.to_thread(self.review.search, query) if query else []
@@ -243,7 +268,7 @@ class ReviewPages:
                 "number": entries[document].number,
                 "title": entries[document].title or document,
                 "id": label,
-                "label": vocabulary[vocabulary.index[label]].name,
+                "label": vocabulary[vocabulary.index[label]].name_in(current().language),
                 "accepted_by": accepted_by,
                 "rejected_by": rejected_by,
             }
@@ -267,6 +292,13 @@ class ReviewPages:
         if not self.sessions.owns_form(session, text_of(form, "csrf")):
             raise Problem(403, _("The form belongs to another session; open the page again and repeat the step"))
         return form
+
+
+def _in_use(model: ServedModel) -> str:
+    """A sentence on the version that is served."""
+    if not model.number:
+        return _("In use: %(name)s.") % {"name": model.version}
+    return _("In use: %(name)s, version %(version)s.") % {"name": model.id, "version": model.number}
 
 
 def _decision(form: Form, reviewer: str) -> Decision:

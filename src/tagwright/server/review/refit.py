@@ -74,8 +74,8 @@ class Trained(NamedTuple):
         form = "Version %(version)s of %(folder)s: trained on %(count)s documents, %(date)s."
         made = Text(form, version=self.version, folder=folder, count=f"{self.reviews:,}", date=self.date)
         form = (
-            "Accepted suggestions flatter: cross-validated on the documents that it was trained on, nDCG@5 is "
-            "%(before)s without and %(after)s with the decisions."
+            "On the documents that it was trained on, nDCG@5 is %(before)s without the decisions and %(after)s with "
+            "them (cross-validated). These figures are too good: reviewers accept what they are shown."
         )
         flattered = Text(form, before=_percent(self.before), after=_percent(self.after))
         return (made, *self._measured(), flattered)
@@ -191,10 +191,10 @@ class Refitter:
             await asyncio.to_thread(self._train, data)
         except TagwrightError as error:
             _log.warning("the decisions make no version: %s", error)
-            self.problem = Text("The model was not trained: %(reason)s", reason=error)
+            self.problem = Text("The tagger was not trained: %(reason)s", reason=error)
         except Exception:
             _log.exception("the training on decisions failed")
-            self.problem = Text("The model was not trained: internal error; see the server's log.")
+            self.problem = Text("The tagger was not trained: internal error; see the server's log.")
 
     def _train(self, data: TrainingData) -> None:
         """Make a version, and use it if it is clearly better on the documents that were reviewed blind."""

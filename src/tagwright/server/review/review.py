@@ -1,4 +1,7 @@
-"""A review as its pages need it, without HTML and HTTP: the next document, its suggestions, decisions."""
+"""A review as its pages need it, without HTML and HTTP: the next document, its suggestions, decisions.
+
+Names of labels are in the language of the pages, where the vocabulary has them.
+"""
 
 import asyncio
 import time
@@ -17,7 +20,7 @@ from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, draw_candi
 from tagwright.server.current_request import current
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.review.queue import ReviewQueue
-from tagwright.server.rows import Block, Row, highlight, label_row, strongest_spans, suggested_row
+from tagwright.server.rows import Block, Row, found_row, highlight, label_row, strongest_spans, suggested_row
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.types import Document
@@ -150,10 +153,11 @@ class Review:
         )
 
     def search(self, query: str) -> list[Row]:
-        """Return up to ten labels that match a query, the best first, to add to a document."""
+        """Return up to ten labels that match a query, the best first, to add to a document, see `found_row`."""
         model, uses = self.model.snapshot(), self.decisions.uses()
         vocabulary = model.tagger.vocabulary
-        rows = (label_row(vocabulary, vocabulary.ids[position]) for position in model.search()(query, 10))
+        found, language = [vocabulary.ids[position] for position in model.search()(query, 10)], current().language
+        rows = (found_row(vocabulary, id_, query, language) for id_ in found)
         return [row._replace(uses=uses.get(row.id, 0)) for row in rows]
 
     def decide(self, number: int, decision: Decision) -> None:
@@ -216,9 +220,9 @@ class Review:
         verdicts: dict[str, Verdict] = {
             event.label: event.action for event in own if event.label and event.action in ("accept", "reject")
         }
-        uses = self.decisions.uses()
-        rows = [suggested_row(tagger, document, suggestion, rank) for suggestion, rank, _ in candidates]
+        uses, language = self.decisions.uses(), current().language
+        rows = [suggested_row(tagger, document, suggestion, rank, language) for suggestion, rank, _ in candidates]
         suggested, vocabulary = {row.id for row in rows}, tagger.vocabulary
         added = (id_ for id_ in verdicts if id_ not in suggested and id_ in vocabulary.index)
-        rows += [label_row(vocabulary, id_) for id_ in added]
+        rows += [label_row(vocabulary, id_, language) for id_ in added]
         return [row._replace(uses=uses.get(row.id, 0), verdict=verdicts.get(row.id)) for row in rows]

@@ -34,7 +34,7 @@ async function send(form, content, said) {
 
 function show(page, address, sent) {
   const isSame = page.getElementById("sheet")?.dataset.number === byId("sheet")?.dataset.number;
-  const restore = isSame ? remember(sent) : () => byId("main").focus();
+  const restore = isSame ? remember(sent) : begin;
   for (const id of ["main", "progress", "languages"]) {
     byId(id).replaceWith(document.adoptNode(page.getElementById(id)));
   }
@@ -47,6 +47,13 @@ function show(page, address, sent) {
     window.scrollTo(0, 0);
   }
   restore();
+}
+
+// On a new document the suggestion whose evidence is marked has the focus: keys are for it. The text stays at its top.
+function begin() {
+  const first = keysAreOff() ? null : document.querySelector(".row.on");
+  (first || byId("main")).focus({ preventScroll: true });
+  document.querySelector(".text")?.scrollTo(0, 0);
 }
 
 // Where the reader is in a document: gives what puts them back there on its next page. sent: the form that it answers.
@@ -138,6 +145,26 @@ function moveInFound(step) {
   if (next >= 0 && next < all.length) all[next].focus();
 }
 
+// A training that is under way: its part of the overview is asked for until it has finished.
+
+async function follow() {
+  const address = byId("training")?.dataset.running;
+  if (!address) return;
+  try {
+    const answer = await fetch(address, { redirect: "error" });
+    const found = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("training");
+    if (answer.ok && found && !found.dataset.running) {
+      byId("training").replaceWith(document.adoptNode(found));
+      say(byId("outcome").textContent);
+    }
+  } catch {
+    // the server may start again; the next question tells
+  }
+  setTimeout(follow, 1000);
+}
+
+follow();
+
 // Keys.
 
 const keysAreOff = () => localStorage.getItem(KEYS_OFF) !== null;
@@ -217,6 +244,8 @@ document.addEventListener("keydown", (event) => {
     steps["?"]();
   }
 });
+
+if (document.activeElement === document.body && byId("sheet")) begin();
 
 function offerKeys() {
   const button = byId("show-keys");
