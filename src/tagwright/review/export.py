@@ -99,12 +99,13 @@ def export_lines(
     """Return the lines of an export, without line ends.
 
     jsonl: labelled documents, as `train` reads them. blind: those reviewed blind, with the labels that were given
-    before any suggestion was seen, to evaluate on; their metadata says "reviewed": ["blind"]. verdicts: each current verdict with reviewer, time, rank,
-    confidence, model, whether it was given blind and, for a candidate drawn at random, the number to draw from; and the
-    notes. tsv: text and `<id>` of each label, annif: JSON lines, as Annif reads them. uris: document and label. csv:
-    id, title, text, labels, with an apostrophe, which our reader removes, before cells that a spreadsheet would
-    compute. label_studio, argilla: the labels as suggestions, see `readers.documents.annotation_tools`. The formats to
-    train on (jsonl, tsv, annif) leave out documents that were reviewed blind, the others have them.
+    before any suggestion was seen, to evaluate on; their metadata says "reviewed": ["blind"]. verdicts: each current
+    verdict with reviewer, time, rank, confidence, model, whether it was given blind and, for a candidate drawn at
+    random, the number to draw from; and the notes. tsv: text and `<id>` of each label, annif: JSON lines, as Annif
+    reads them. uris: document and label. csv: id, title, text, labels, with an apostrophe, which our reader removes,
+    before cells that a spreadsheet would compute. label_studio, argilla: the labels as suggestions, see
+    `readers.documents.annotation_tools`. The formats to train on (jsonl, tsv, annif) leave out documents that were
+    reviewed blind, the others have them.
 
     labels: a vocabulary whose names fill, of csv, a column label_names beside the ids, and stand in annif and the
     tools. columns: for csv, column -> the header to write for it. Raises InputError for a label that the format cannot

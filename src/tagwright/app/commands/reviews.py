@@ -47,9 +47,9 @@ def reviews(
             "--format",
             help="Of --export; jsonl: labelled documents, for train; tsv, annif: for Annif; all three without those "
             "reviewed blind; blind: these, for evaluate; verdicts: JSON, one a line; uris: a line a label; csv: a row "
-            "a document, with names beside the ids by --labels or --model, and other headers by --columns; xlsx: the same as an "
-            "Excel workbook, > FILE.xlsx; label_studio, argilla: as these tools take suggestions. Of --sample; text: "
-            "ids; jsonl: with titles.",
+            "a document, with names beside the ids by --labels or --model, and other headers by --columns; xlsx: the "
+            "same as an Excel workbook, > FILE.xlsx; label_studio, argilla: as these tools take suggestions. Of "
+            "--sample; text: ids; jsonl: with titles.",
             show_default="jsonl; text",
         ),
     ] = None,
