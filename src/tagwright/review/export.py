@@ -18,7 +18,7 @@ from tagwright.core.display import many
 from tagwright.core.progress import note
 from tagwright.data.corpus import ids_of, taken
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.annotation_tools import AnnotationTool, Shown, tool_lines
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
@@ -83,7 +83,8 @@ def _to_train_on(file: ReviewFile) -> Iterator[Document]:
         else:
             yield document
     if left_out:
-        note(f"left out: {many(left_out, 'document')} reviewed blind, to measure on; --format blind has them")
+        kept = option("format", "blind")
+        note(f"left out: {many(left_out, 'document')} reviewed blind, to measure on; {kept} has them")
 
 
 def _to_measure_on(file: ReviewFile) -> Iterator[Document]:
