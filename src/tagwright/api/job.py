@@ -140,7 +140,8 @@ class Job:
         arguments, gold, rows = self._lesson(documents, vocabulary, base)
         start = self._start(documents, vocabulary, arguments)
         with resumable(self.folder, start, resume=self.resume) as steps:
-            if is_first() and (chosen := resolved(self.config)):
+            kept_stages = base is not None and self.method == AUTO_METHOD  # with their own encoder, or none
+            if is_first() and not kept_stages and (chosen := resolved(self.config)):
                 note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
             trained = method.fit(documents, vocabulary, self.config, steps, **arguments)
             runs: dict[str, Any] = {"runs": steps.configs()} if steps.folder else {}
