@@ -44,8 +44,8 @@ def read_records(path: Path) -> tuple[Corpus, Sequence[int]]:
             corpus = Corpus.of(documents())
     except InputError as error:
         raise (error if places or not unread else unread[0]) from None
-    for error in sorted(unread, key=lambda error: error.line or 0):
-        _log.warning("%s", InputError(f"is copied without suggestions: it {error.problem}", error.path, error.line))
+    for each in sorted(unread, key=lambda each: each.line or 0):
+        _log.warning("%s", InputError(f"is copied without suggestions: it {each.problem}", each.path, each.line))
     return corpus, places
 
 
