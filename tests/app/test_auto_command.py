@@ -80,6 +80,13 @@ def test_options_of_auto_belong_to_it(data: list[str], tmp_path: Path) -> None:
         run("train", "svm", *data, "--output", str(tmp_path / "out"), "--minutes", "5")
 
 
+def test_a_training_that_keeps_the_stages_of_a_tagger_names_no_encoder(data: list[str], tmp_path: Path) -> None:
+    zero_shot(data[data.index("--labels") + 1], stages=["exact_match"], language="en").save(tmp_path / "M")
+    result = run("train", "auto", data[0], "--model", str(tmp_path / "M"), "--output", str(tmp_path / "out"))
+    assert result.exit_code == 0
+    assert "encoder" not in result.output
+
+
 def test_reviews_are_learned_from(data: list[str], tmp_path: Path) -> None:
     given: list[tuple[str, str, str, Verdict]] = [(f"d{row}", "wasp", "ann", "reject") for row in range(0, 12, 3)]
     given += [(f"d{row}", "10", "ann", "accept") for row in range(0, 12, 3)]

@@ -190,6 +190,21 @@ def test_records_that_cannot_be_enriched_are_copied_as_they_are(
     ]
 
 
+def test_records_that_cannot_be_read_are_said_to_be_copied_and_labels_are_not_spoken_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = utf8(marc_record(BEES))
+    path = written(tmp_path, good[:12] + b"xxxxx" + good[17:] + good, "in.mrc")
+    with caplog.at_level(logging.INFO):
+        corpus, _ = read_records(path)
+    assert len(corpus) == 1
+    assert any("is copied without suggestions: it is a damaged MARC record" in each for each in caplog.messages)
+    said = "".join(caplog.messages) + capsys.readouterr().err
+    assert not [each for each in ("left out", "invalid literal", "labels are subjects") if each in said]
+    with pytest.raises(InputError, match="damaged MARC record"):
+        read_records(written(tmp_path, good[:12] + b"xxxxx" + good[17:], "damaged.mrc"))
+
+
 def test_a_record_that_would_get_too_long_is_copied_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     long = utf8(marc_record([("001", "9"), *(("520", ("  ", "a" + "x" * 9975)) for _ in range(10))]))
     assert write_copy(written(tmp_path, long, "in.mrc"), tmp_path / "out", suggest(), PROVENANCE) == (0, 0, 0)

@@ -110,6 +110,23 @@ def test_measuring_on_the_documents_of_the_training_is_warned_of(
     assert not [each for each in caplog.messages if "version 0001" in each]
 
 
+def test_measuring_on_some_documents_of_the_training_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts = [f"{subject}, part {part}." for part in range(6) for subject in ("Bees make honey", "The tax on income")]
+    y = [["Bees"], ["Taxes"]] * 6
+    y[-1] = []  # nothing is learned from a text without labels
+    trained = tw.train("svm", texts, ["Bees", "Taxes"], y=y, language="en", check=False)
+    models = tw.Models(tmp_path / "models")
+    models.add(trained)
+    models.add(worse())
+    tests = [f" {texts[0]}\n", texts[1], texts[-1], "Bees in orchards."]
+    with caplog.at_level(logging.WARNING):
+        models.compare(2, tests, y=[["Bees"], ["Taxes"], ["Taxes"], ["Bees"]], unknown="ignore")
+    warned = [each for each in caplog.messages if "has learned from" in each]
+    assert warned == ["version 0001 has learned from at least 2 of these 4 documents: it looks better here than it is"]
+
+
 RECORD = {
     "added": "2026-11-24T08:00:00+00:00", "from": "svm", "tagwright": "0.1.0", "digests": {"files": "ab" * 32},
     "labels": 200, "languages": ["English"], "stages": {"linear": "words of labelled documents"}, "scores": [],

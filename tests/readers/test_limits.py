@@ -21,7 +21,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers import limits
 from tagwright.readers.documents import tables
-from tagwright.readers.limits import document_limit, largest_document
+from tagwright.readers.limits import converting, document_limit, largest_document
 
 LIMIT = 10_000
 LONG = "bees " * 10_000
@@ -205,3 +205,17 @@ def test_a_limit_below_one_is_refused() -> None:
         document_limit(0),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (IndexError("list index out of range"), "is damaged"),
+        (ValueError("invalid literal for int() with base 10: b'x'"), "is damaged"),
+        (ValueError("no end of file marker"), "is damaged (no end of file marker)"),
+    ],
+)
+def test_what_python_says_of_an_error_in_a_library_is_not_shown(error: Exception, said: str) -> None:
+    with pytest.raises(InputError) as caught, converting("is damaged", "pypdfium2", "a.pdf"):
+        raise error
+    assert caught.value.problem == said

@@ -87,10 +87,23 @@ def test_what_was_reviewed_blind_is_exported_with_the_labels_that_nobody_suggest
 ) -> None:
     (line,) = export_lines(half_blind, "blind")
     assert {key: value for key, value in json.loads(line).items() if value} == {
-        "id": "d1", "title": "Bees\tfly", "labels": ["bee"],
+        "id": "d1", "title": "Bees\tfly", "labels": ["bee"], "metadata": {"reviewed": ["blind"]},
     }  # fmt: skip
     verdicts = [json.loads(line) for line in export_lines(half_blind, "verdicts")]
     assert {each["label"]: each["blind"] for each in verdicts} == {"bee": True, "orchard": False, "tax": False}
+
+
+def test_formats_to_train_on_leave_out_what_was_reviewed_blind_and_say_so(half_blind: ReviewFile) -> None:
+    half_blind.close()
+    for wanted in ("jsonl", "tsv", "annif"):
+        result = CliRunner().invoke(app, ["reviews", str(half_blind.path), "--export", "--format", wanted])
+        (line,) = result.stdout.splitlines()
+        assert "tax" in line
+        assert "left out: 1 document reviewed blind, to measure on; --format blind has them" in result.stderr
+    for wanted in ("csv", "uris", "verdicts"):
+        result = CliRunner().invoke(app, ["reviews", str(half_blind.path), "--export", "--format", wanted])
+        assert "d1" in result.stdout
+        assert "left out" not in result.stderr
 
 
 def test_every_format_of_the_page_has_each_reviewed_document(half_blind: ReviewFile, tmp_path: Path) -> None:
@@ -100,15 +113,14 @@ def test_every_format_of_the_page_has_each_reviewed_document(half_blind: ReviewF
         (tmp_path / download.name).write_bytes(content)
         if wanted in ("csv", "xlsx", "tsv", "annif", "jsonl"):
             read_back = [each.labels for each in Corpus.read(tmp_path / download.name)]
-            assert read_back == [("bee", "orchard"), ("tax",)], wanted
+            blind = [("bee", "orchard")] if wanted in ("csv", "xlsx") else []  # which nothing may learn from
+            assert read_back == [*blind, ("tax",)], wanted
     assert (tmp_path / "reviewed-uris.tsv").read_text() == "d1\tbee\nd1\torchard\nd2\ttax\n"
     assert (tmp_path / "reviewed.csv").read_text().splitlines()[1:] == [
         "d1,Bees\tfly,,bee|orchard,Bees|Orchards", "d2,'=1+1,,tax,Taxes",
     ]  # fmt: skip
-    first = json.loads((tmp_path / "reviewed-annif.jsonl").read_text().splitlines()[0])
-    assert first == {
-        "document_id": "d1", "text": "Bees\tfly",
-        "subjects": [{"uri": "bee", "label": "Bees"}, {"uri": "orchard", "label": "Orchards"}],
+    assert json.loads((tmp_path / "reviewed-annif.jsonl").read_text()) == {
+        "document_id": "d2", "text": "=1+1", "subjects": [{"uri": "tax", "label": "Taxes"}],
     }  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from tagwright.core.progress import note
 from tagwright.core.saved import is_first, read_manifest
 from tagwright.core.steps import LOG, Start, Steps, beside, digest, remove, resumable
 from tagwright.core.versions import in_use
-from tagwright.data.corpus import Corpus, ids_of, is_synthetic, same_texts, taken
+from tagwright.data.corpus import Corpus, ids_of, is_synthetic, same_texts, taken, text_digests
 from tagwright.data.gold import confident, known_labels, sample_labels, sample_pairs
 from tagwright.data.keywords import Keywords, read_keywords
 from tagwright.data.run_files import read_run
@@ -140,13 +140,16 @@ class Job:
         arguments, gold, rows = self._lesson(documents, vocabulary, base)
         start = self._start(documents, vocabulary, arguments)
         with resumable(self.folder, start, resume=self.resume) as steps:
-            if is_first() and (chosen := resolved(self.config)):
+            kept_stages = base is not None and self.method == AUTO_METHOD  # with their own encoder, or none
+            if is_first() and not kept_stages and (chosen := resolved(self.config)):
                 note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
             trained = method.fit(documents, vocabulary, self.config, steps, **arguments)
             runs: dict[str, Any] = {"runs": steps.configs()} if steps.folder else {}
             if method.learns != "nothing":
-                learned_from = _counts(documents, None if self.guesses else arguments.get("gold"))
-                runs |= {"learned_from": learned_from, "data": dict(start.data)}
+                taught = None if self.guesses else arguments.get("gold")
+                runs |= {"learned_from": _counts(documents, taught), "data": dict(start.data)}
+                if taught is not None:
+                    runs["texts"] = text_digests(taken(documents, np.flatnonzero(labelled(taught))))
                 if (profile := training_profile(documents)) is not None:
                     runs["profile"] = profile
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from array import array
 from collections.abc import Iterator, Sequence
@@ -11,19 +12,25 @@ from tagwright.catalogues import iso2709, marcxml
 from tagwright.catalogues.marcxml import Change
 from tagwright.catalogues.subjects import Provenance, Suggested, fields_of, written_before
 from tagwright.core.extras import require
+from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.catalogue import Field, Remarks
 from tagwright.readers.documents.files import guess_format, open_sources
 from tagwright.readers.documents.marc import is_unimarc, split_records
-from tagwright.readers.limits import largest_document, too_large
+from tagwright.readers.limits import largest_document, too_large, within_limits
 from tagwright.readers.lines import open_bytes, replace_bytes
 from tagwright.types import Document
 
+_log = logging.getLogger(__name__)
+
 
 def read_records(path: Path) -> tuple[Corpus, Sequence[int]]:
-    """The records of a file as documents, and the place of each, by which the copy finds its suggestions."""
-    places = array("q")
+    """The records of a file as documents, and the place of each, by which the copy finds its suggestions.
+
+    A line says of each that cannot be read that it is copied. Raises InputError if none can be read.
+    """
+    places, unread = array("q"), list[InputError]()
 
     def documents() -> Iterator[Document]:
         for _, located in open_sources(path):
@@ -31,7 +38,15 @@ def read_records(path: Path) -> tuple[Corpus, Sequence[int]]:
                 places.append(place)
                 yield document
 
-    return Corpus.of(documents()), places
+    try:
+        # of which vocabularies their labels are does not matter here
+        with silence(), within_limits(collect=unread.append):
+            corpus = Corpus.of(documents())
+    except InputError as error:
+        raise (error if places or not unread else unread[0]) from None
+    for each in sorted(unread, key=lambda each: each.line or 0):
+        _log.warning("%s", InputError(f"is copied without suggestions: it {each.problem}", each.path, each.line))
+    return corpus, places
 
 
 def check(path: Path, output: Path) -> str:

@@ -5,6 +5,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from heapq import nsmallest
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -251,6 +252,15 @@ def text_key(document: Document) -> bytes:
     To train on one and measure on the other overestimates a tagger.
     """
     return blake2b(" ".join(document.text.split()).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def text_digests(documents: Iterable[Document]) -> list[str]:
+    """The smallest digests of the documents' texts, at most 1,000, in order: of few documents, those of all.
+
+    Two such lists tell that texts occur in both, and no text can be read from them. Of many documents they are a fair
+    sample, as a text's digest is among the smallest in either or neither.
+    """
+    return nsmallest(1_000, {text_key(document).hex() for document in documents})
 
 
 def same_texts(documents: Iterable[Document], rows: Longs) -> Longs:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from tagwright.core.atomic import read_whole, replace_file
 from tagwright.core.saved import check_files, read_manifest, write_manifest
 from tagwright.core.versions import Versions, in_use
-from tagwright.data.corpus import Corpus
+from tagwright.data.corpus import Corpus, text_digests
 from tagwright.data.in_memory import Texts, with_labels
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError, ModelError
@@ -125,7 +125,7 @@ class Models:
         corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
         corpus = corpus if y is None else Corpus.of(with_labels(corpus, y))
         for each in pair:
-            _warn_of_training(each, corpus.digest())
+            _warn_of_training(each, corpus)
         taggers = [each.load() for each in pair]
         vocabulary = union([each.vocabulary for each in taggers])
         task = dataset.evaluation_set(corpus, vocabulary, skip_unlabelled=skip_unlabelled, unknown=unknown)
@@ -219,7 +219,14 @@ def _recorded(version: Version) -> Mapping[str, Any]:
         return {}
 
 
-def _warn_of_training(version: Version, documents: str) -> None:
-    """Warn if a version has learned from just these documents. documents: their digest."""
-    if any(each.get("data", {}).get("documents") == documents for each in version.record["trainings"]):
-        _log.warning("version %s has learned from these documents: it looks better here than it is", version.name)
+def _warn_of_training(version: Version, documents: Corpus) -> None:
+    """Warn if a version has learned from these documents, or from the texts of some, as far as its record tells."""
+    trainings, digest = version.record["trainings"], documents.digest()
+    known = {text for each in trainings for text in each.get("texts", ())}
+    if any(each.get("data", {}).get("documents") == digest for each in trainings):
+        learned = "these documents"
+    elif known and (count := len(known.intersection(text_digests(documents)))):
+        learned = f"at least {count:,} of these {len(documents):,} documents"
+    else:
+        return
+    _log.warning("version %s has learned from %s: it looks better here than it is", version.name, learned)

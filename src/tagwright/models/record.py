@@ -31,7 +31,7 @@ def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
     parts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/**/manifest.json"))]
     options = [each.get("options", {}) for each in trainings]
     languages = main_languages(recognise(vocabulary_texts(labels)))
-    repeated = ("method", "date", "version", "learned_from", "data", "combined")
+    repeated = ("method", "date", "version", "learned_from", "data", "texts", "combined")
     return {
         "added": now(),
         "from": origin,

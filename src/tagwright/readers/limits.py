@@ -197,7 +197,8 @@ def check_unpacked(content: IO[bytes], path: Path | str, xml: int) -> list[str]:
 def converting(problem: str, library: str, path: Path | str, line: int | None = None) -> Iterator[None]:
     """Turn any exception of a library into InputError; libraries raise nearly anything for damaged files.
 
-    problem: what the file or record is then said to be. What the library logs or warns of is not shown.
+    problem: what the file or record is then said to be. What the library logs or warns of is not shown, nor what Python
+    says of an error in the library's own code, such as "list index out of range".
     """
     try:
         with unlogged(library), warnings.catch_warnings():
@@ -206,7 +207,9 @@ def converting(problem: str, library: str, path: Path | str, line: int | None = 
     except TagwrightError:
         raise
     except Exception as error:
-        raise InputError(f"{problem} ({one_line_of(error)})", path, line) from None
+        of_python = isinstance(error, (LookupError, AttributeError, TypeError, AssertionError, UnicodeError))
+        reason = "" if of_python or "invalid literal for" in str(error) else f" ({one_line_of(error)})"
+        raise InputError(f"{problem}{reason}", path, line) from None
 
 
 class _OutOfTime(BaseException):

@@ -15,9 +15,10 @@ import numpy as np
 
 from tagwright.core.checked import shown
 from tagwright.core.display import many
+from tagwright.core.progress import note
 from tagwright.data.corpus import ids_of, taken
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.annotation_tools import AnnotationTool, Shown, tool_lines
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
@@ -58,16 +59,39 @@ DOWNLOADS: Mapping[str, Download] = {
 "The formats of the page's exports, in its order."
 
 
-def labelled_documents(file: ReviewFile, *, blind: bool = False) -> Iterator[Document]:
-    """Yield the reviewed documents in order, with their labels; blind: those given without seeing suggestions.
+def labelled_documents(file: ReviewFile) -> Iterator[Document]:
+    """Yield the reviewed documents in order, with their labels.
 
     Left out are unfinished documents without labels, and decisions on documents whose texts the file does not hold.
     """
-    decisions, documents = Decisions(file), ReviewedDocuments(file)
-    labels = {id_: given for id_, given in decisions.blind().items() if given} if blind else decisions.labels()
+    return _with_labels(file, Decisions(file).labels())
+
+
+def _with_labels(file: ReviewFile, labels: Mapping[str, Sequence[str]]) -> Iterator[Document]:
+    documents = ReviewedDocuments(file)
     for entry in documents.entries():
         if entry.id in labels:
             yield replace(documents[entry.number], labels=tuple(labels[entry.id]))
+
+
+def _to_train_on(file: ReviewFile) -> Iterator[Document]:
+    """The labelled documents without those that were reviewed blind, which measure a tagger; a line counts these."""
+    blind, left_out = Decisions(file).blind(), 0
+    for document in labelled_documents(file):
+        if document.id in blind:
+            left_out += 1
+        else:
+            yield document
+    if left_out:
+        kept = option("format", "blind")
+        note(f"left out: {many(left_out, 'document')} reviewed blind, to measure on; {kept} has them")
+
+
+def _to_measure_on(file: ReviewFile) -> Iterator[Document]:
+    """The documents that were reviewed blind, with the labels that were given without seeing suggestions; marked."""
+    given = {id_: labels for id_, labels in Decisions(file).blind().items() if labels}
+    for document in _with_labels(file, given):
+        yield replace(document, metadata={**document.metadata, "reviewed": ("blind",)})
 
 
 def export_lines(
@@ -75,12 +99,14 @@ def export_lines(
 ) -> Iterator[str]:
     """Return the lines of an export, without line ends.
 
-    jsonl: labelled documents, as `train` and `evaluate` read them. blind: those reviewed blind, with the labels that
-    were given before any suggestion was seen, to evaluate on. verdicts: each current verdict with reviewer, time, rank,
-    confidence, model, whether it was given blind and, for a candidate drawn at random, the number to draw from; and the
-    notes. tsv: text and `<id>` of each label, annif: JSON lines, as Annif reads them. uris: document and label. csv:
-    id, title, text, labels, with an apostrophe, which our reader removes, before cells that a spreadsheet would
-    compute. label_studio, argilla: the labels as suggestions, see `readers.documents.annotation_tools`.
+    jsonl: labelled documents, as `train` reads them. blind: those reviewed blind, with the labels that were given
+    before any suggestion was seen, to evaluate on; their metadata says "reviewed": ["blind"]. verdicts: each current
+    verdict with reviewer, time, rank, confidence, model, whether it was given blind and, for a candidate drawn at
+    random, the number to draw from; and the notes. tsv: text and `<id>` of each label, annif: JSON lines, as Annif
+    reads them. uris: document and label. csv: id, title, text, labels, with an apostrophe, which our reader removes,
+    before cells that a spreadsheet would compute. label_studio, argilla: the labels as suggestions, see
+    `readers.documents.annotation_tools`. The formats to train on (jsonl, tsv, annif) leave out documents that were
+    reviewed blind, the others have them.
 
     labels: a vocabulary whose names fill, of csv, a column label_names beside the ids, and stand in annif and the
     tools. columns: for csv, column -> the header to write for it. Raises InputError for a label that the format cannot
@@ -92,9 +118,10 @@ def export_lines(
         return _annif(file, labels)
     if output in ("label_studio", "argilla"):
         return tool_lines(output, _shown(file, labels))
-    if output == "blind":
-        return _jsonl(file, blind=True)
-    return {"jsonl": _jsonl, "verdicts": _verdicts, "tsv": _tsv, "uris": _uris}[output](file)
+    if output in ("jsonl", "blind"):
+        documents = _to_measure_on(file) if output == "blind" else _to_train_on(file)
+        return (_json(to_record(document)) for document in documents)
+    return {"verdicts": _verdicts, "tsv": _tsv, "uris": _uris}[output](file)
 
 
 def exported(file: ReviewFile, output: str, labels: Vocabulary | None = None) -> bytes:
@@ -107,13 +134,9 @@ def exported(file: ReviewFile, output: str, labels: Vocabulary | None = None) ->
     return "".join(f"{line}\n" for line in lines).encode(errors="replace")
 
 
-def _jsonl(file: ReviewFile, *, blind: bool = False) -> Iterator[str]:
-    return (_json(to_record(document)) for document in labelled_documents(file, blind=blind))
-
-
 def _annif(file: ReviewFile, labels: Vocabulary | None) -> Iterator[str]:
     names = {label.id: label.name for label in labels or ()}
-    for document in labelled_documents(file):
+    for document in _to_train_on(file):
         subjects = [{"uri": label, "label": names.get(label, "")} for label in document.labels]
         yield _json({"document_id": document.id, "text": document.text, "subjects": subjects})
 
@@ -160,7 +183,7 @@ def _verdicts(file: ReviewFile) -> Iterator[str]:
 
 
 def _tsv(file: ReviewFile) -> Iterator[str]:
-    for document in labelled_documents(file):
+    for document in _to_train_on(file):
         for label in document.labels:
             if not re.fullmatch(r"[^<>\s]+", label):
                 problem = f"label {shown(label)} has a blank or <>, which Annif's TSV cannot hold; export jsonl or csv"

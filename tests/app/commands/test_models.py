@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.app.conftest import DOCUMENTS, Command, write
 
-from tagwright import Models, zero_shot
+from tagwright import Models, load, zero_shot
+from tagwright.app.commands.models import _row
 
 
 @pytest.fixture
@@ -110,3 +112,14 @@ def test_saved_taggers_are_compared_with_each_other_and_with_runs(folder: str, r
     assert (round(of["BC"]["a"], 4), round(of["BC"]["b"], 4)) == (1.0, 0.6667)
     assert of["AC"]["a"] == of["AC"]["b"]
     assert "got 1: --run" in run("compare", "docs.jsonl", "--model", "new").err
+
+
+def test_what_a_review_page_measured_is_listed(folder: str, run: Command, desk: Path) -> None:
+    difference = {"value": 0.023, "low": -0.01, "high": 0.05}
+    blind = {"documents": 25, "besides": "0001", "after": 0.923, "before": 0.9, "difference": difference}
+    combined = {"nDCG@5": {"before": 0.8, "after": 0.81}, "blind": blind}
+    Models(folder).add(replace(load(desk / "new"), training={"method": "auto", "combined": combined}))
+    few = {**combined, "blind": {"documents": 7}}
+    Models(folder).add(replace(load(desk / "new"), training={"method": "auto", "combined": few}))
+    assert _row(Models(folder)[1], "")[-2:] == ["92.3", "25 blind"]
+    assert _row(Models(folder)[2], "")[-2:] == ["not measured", ""]

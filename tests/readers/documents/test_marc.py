@@ -77,7 +77,7 @@ def test_damaged_records_are_said_and_the_others_read(tmp_path: Path, caplog: py
     with caplog.at_level(logging.WARNING):
         assert [document.title for document in read(path)] == ["Bees 1", "Bees 2"]
     first, second, third = (record.getMessage().removeprefix(f"{path}:") for record in caplog.records)
-    assert first.startswith("1: left out: is a damaged MARC record (")
+    assert first == "1: left out: is a damaged MARC record: the lengths in its leader or directory do not fit"
     assert second == "3: left out: is a MARC record whose text is not in UTF-8, as its leader says"
     assert third == "5: left out: is a MARC record that breaks off"
 
@@ -95,14 +95,14 @@ def test_a_record_without_number_or_title(tmp_path: Path) -> None:
     ]
 
 
-def test_labels_of_one_vocabulary(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_labels_of_one_vocabulary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path, utf8(marc_record(BEES)), "x.mrc")
     with on_command_line():
         read(path)
-    assert caplog.messages == [
-        f"{path}: labels are subjects of ddc (1), rvk (1), lcsh (1), gnd (1), mesh (1); "
-        "to take those of one: --columns labels=ddc"
-    ]
+    assert capsys.readouterr().err == (
+        f"tagwright: {path}: labels are subjects of ddc (1), rvk (1), lcsh (1), gnd (1), mesh (1); "
+        "to take those of one: --columns labels=ddc\n"
+    )
     document = Corpus.read(path, columns={"labels": "GND"})[0]
     assert document.labels == ("<(DE-588)4006216-6> Bienen",)
     assert document.metadata["subject"] == ("595.799", "WV 4000", "Bees--Behavior", "Insect Flight")

@@ -98,10 +98,20 @@ def _row(version: "Version", state: str) -> list[str]:
     method = next((each.get("method", "") for each in record["trainings"]), "")
     row = [version.name, state, record["added"][:10], method, f"{record['labels']:,}"]
     if not record["scores"]:
-        return [*row, "not measured", ""]
+        return [*row, *_measured_blind(record)]
     scored = max(reversed(record["scores"]), key=lambda each: each["documents"])
     value, low, high = (100 * scored["measures"]["nDCG@5"][part] for part in ("value", "low", "high"))
     return [*row, f"{value:.1f} ({low:.1f} to {high:.1f})", f"{scored['documents']:,}"]
+
+
+def _measured_blind(record: dict[str, Any]) -> list[str]:
+    """What was measured on documents reviewed blind, when a review page trained the version."""
+    from tagwright.models.record import BLIND
+
+    measured = (each.get("combined", {}).get(BLIND, {}) for each in record["trainings"])
+    if found := next((each for each in measured if "difference" in each), None):
+        return [f"{100 * found['after']:.1f}", f"{found['documents']:,} blind"]
+    return ["not measured", ""]
 
 
 def _say(changed: dict[str, Any], *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from tagwright.core.display import many
+from tagwright.core.progress import note
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
@@ -172,7 +173,7 @@ def _report(sources: Counter[str], chosen: str, path: Path) -> None:
     if len(sources) > 1 and not chosen and known:
         first = known[0].partition(" ")[0]
         remedy = option("columns", f"labels={first}", python=f'labels="{first}"')
-        _log.warning("%s: labels are subjects of %s; to take those of one: %s", path, ", ".join(known), remedy)
+        note(f"{path}: labels are subjects of {', '.join(known)}; to take those of one: {remedy}")
 
 
 def write_reference(ids: Iterable[str], name: str) -> str:

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element  # of trees built by tagwright.readers
 
 from tagwright.core.display import few
 from tagwright.core.extras import require
-from tagwright.errors import InputError, one_line_of, option
+from tagwright.errors import InputError, option
 from tagwright.readers.documents.catalogue import (
     Field,
     Record,
@@ -148,7 +148,7 @@ def _problem(record: bytes, encoding: str, error: Exception) -> str:
         if encoding:
             return f"is a MARC record whose text is not in {encoding}"
         return f"is a MARC record whose text is not in {'UTF-8' if has_utf8(record) else 'MARC-8'}, as its leader says"
-    return f"is a damaged MARC record ({one_line_of(error)})"
+    return "is a damaged MARC record: the lengths in its leader or directory do not fit"
 
 
 def _decode(record: bytes, encoding: str, remark: Callable[..., None]) -> list[Field]:
@@ -159,10 +159,9 @@ def _decode(record: bytes, encoding: str, remark: Callable[..., None]) -> list[F
     base = int(record[12:17])
     directory = record[24 : base - 1].decode("ascii")
     entries = [directory[at : at + 12] for at in range(0, len(directory), 12)]
-    if not record.endswith(END) or int(record[:5]) > len(record):
-        raise ValueError("it is cut off")
-    if not entries or len(directory) != base - 25 or len(entries[-1]) != 12:
-        raise ValueError("its directory is broken")
+    cut_off = not record.endswith(END) or int(record[:5]) > len(record)
+    if cut_off or not entries or len(directory) != base - 25 or len(entries[-1]) != 12:
+        raise ValueError("its lengths do not fit")
     places = [(start := base + int(entry[7:]), start + int(entry[3:7]) - 1) for entry in entries]
     contents, ended = [record[start:end] for start, end in places], record[base:-1].split(b"\x1e")[:-1]
     if len(ended) == len(entries) and any(record[end : end + 1] != b"\x1e" for _, end in places):
