@@ -129,11 +129,11 @@ def test_the_button_of_the_overview_loads_the_version_promoted_last(folder: Path
     with TestClient(application([model], follower=follower, pages=pages)) as client:
         client.post("/review/enter", data={"name": "Ann"})
         page = client.get("/review/overview").text
-        assert "bees 0001 answers" in page
+        assert "In use: bees, version 0001" in page
         token = page.partition('name="csrf" value="')[2].partition('"')[0]
         Models(folder).promote(2)
         again = client.post("/review/follow", data={"csrf": token}, headers={"Origin": "http://testserver"})
-        assert "bees 0002 answers" in again.text
+        assert "In use: bees, version 0002" in again.text
 
 
 def test_watch_needs_a_model_with_versions(folder: Path, tmp_path: Path) -> None:

@@ -48,8 +48,8 @@ def reviews(
             help="Of --export; jsonl: labelled documents, for train; tsv, annif: for Annif; all three without those "
             "reviewed blind; blind: these, for evaluate; verdicts: JSON, one per line; uris: one line per label; csv: "
             "one row per document, with names beside the ids by --labels or --model, and other headers by --columns; "
-            "xlsx: the same as an Excel workbook, > FILE.xlsx; label_studio, argilla: as these tools take suggestions. Of "
-            "--sample; text: ids; jsonl: with titles.",
+            "xlsx: the same as an Excel workbook, > FILE.xlsx; label_studio, argilla: as these tools take suggestions. "
+            "Of --sample; text: ids; jsonl: with titles.",
             show_default="jsonl; text",
         ),
     ] = None,
