@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -72,12 +73,14 @@ def test_a_language_without_stemmer_and_one_without_dictionary_go_together() -> 
     assert form("бібліотеки") == form("бібліотека")
 
 
+@pytest.mark.skipif(find_spec("simplemma") is None, reason="needs simplemma")
 def test_the_method_takes_lemmas_where_they_help() -> None:
     tagger = zero_shot.fit(Vocabulary(LABELS), FINNISH)
     assert next(each.name for each in tagger.suggest("Missä voi opiskella suomen kieltä?")) == "suomen kieli"
     assert not tagger.suggest("Onko?")
 
 
+@pytest.mark.skipif(find_spec("simplemma") is None, reason="needs simplemma")
 def test_a_saved_tagger_keeps_its_lemmas_and_needs_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tagger = zero_shot.fit(Vocabulary(LABELS), FINNISH)
     tagger.save(tmp_path / "tagger")
