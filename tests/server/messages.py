@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
@@ -19,6 +19,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from starlette.testclient import TestClient
 
+from tagwright.combining.confidence import Word
 from tagwright.review.export import DOWNLOADS
 from tagwright.server.application import application
 from tagwright.server.languages import FOLDER, LANGUAGES
@@ -68,7 +69,7 @@ def wanted() -> Catalog:
         catalog.add(meaning)
     described = TestClient(application([])).get("/api/openapi.json").json()["paths"]
     titles = [*TITLES, *(each.title for each in DOWNLOADS.values())]
-    for text in (*forms(), *OF_READERS, *titles, *dict.fromkeys(interface(described))):
+    for text in (*forms(), *OF_READERS, *titles, *get_args(Word), *dict.fromkeys(interface(described))):
         catalog.add(text)
     return catalog
 

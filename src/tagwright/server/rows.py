@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
+from tagwright.combining.confidence import confidence_level
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.review.events import Verdict
 from tagwright.server.label_search import matching_name
@@ -54,9 +55,7 @@ class Row(NamedTuple):
         ...  for value in (0.5, 0.39, 0.1)]
         ['likely', 'possible', 'unlikely']
         """
-        if self.confidence is None:
-            return ""
-        return _("likely") if self.confidence >= 0.5 else _("possible") if self.confidence >= 0.2 else _("unlikely")
+        return "" if self.confidence is None else _(confidence_level(self.confidence))
 
 
 def label_row(vocabulary: Vocabulary, label_id: str, language: str = "") -> Row:
