@@ -66,7 +66,7 @@ class WeightedSum(Checked, Combiner):
     "How many labels a document has as a rule, if that is known: confidences are much better then."
 
     few_labels: AtLeastOne | None = None
-    "label_free: how many labels there are, if so few that standard scores say little; see `with_labels`."
+    "label_free: how many labels there are, if so few that standard scores say little; see `label_free_for`."
 
     @property
     def estimates_confidence(self) -> bool:
@@ -100,7 +100,7 @@ class WeightedSum(Checked, Combiner):
 
     def explain(self, pool: CandidatePool) -> Contributions:
         """Return what each stage adds to each score: together they are the score."""
-        voters = [name for name in pool.stages if self.weight(name)]
+        voters = self._voters(pool)
         sums = [self._ranked(pool)]
         if len(voters) > 1:
             weights = self._weights(voters, pool)
@@ -128,7 +128,7 @@ class WeightedSum(Checked, Combiner):
         return replace(ranked, confidences=sigmoid(logits).astype(np.float32))
 
     def _ranked(self, pool: CandidatePool) -> Run:
-        voters = [name for name in pool.stages if self.weight(name)]
+        voters = self._voters(pool)
         if len(voters) == 1 and pool.run is pool.found.get(voters[0]):
             return pool.run
         weights = self._weights(voters, pool)
@@ -137,11 +137,17 @@ class WeightedSum(Checked, Combiner):
         return self._sum(voters, weights, pool)
 
     def evidence(self, pool: CandidatePool, ranked: Run) -> Floats:
-        """(suggestions,) the mean evidence of the stages, by weight."""
-        voters = [name for name in pool.stages if self.weight(name)]
-        distributions = [pool.stages[name].distribution for name in voters]
-        total = summed_evidence(pool.run, list(map(pool.scores, voters)), distributions, self._weights(voters, pool))
-        return total.scores_of(ranked) / np.float32(sum(map(self.weight, voters)))
+        """(suggestions,) the mean evidence of the stages, by weight. ranked: by this sum."""
+        voters = self._voters(pool)
+        total = ranked.scores  # of several stages that are combined by evidence, the score is its sum
+        if self.by != "evidence" or len(voters) == 1:
+            by_evidence = replace(self, by="evidence")._sum(voters, self._weights(voters, pool), pool)
+            total = by_evidence.scores_of(ranked)
+        return total / np.float32(sum(map(self.weight, voters)))
+
+    def _voters(self, pool: CandidatePool) -> list[str]:
+        """The stages that count."""
+        return [name for name in pool.stages if self.weight(name)]
 
     def _sum(self, voters: Sequence[str], weights: Sequence[Weight], pool: CandidatePool) -> Run:
         if self.by == "ranks":
@@ -159,9 +165,11 @@ class WeightedSum(Checked, Combiner):
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
         """Return itself: it has no parameters of single labels. The label-free model depends on how many there are."""
-        if self.confidence != "label_free":
-            return self
-        return replace(self, few_labels=len(labels) if 0 < len(labels) < MANY_LABELS else None)
+        return self.label_free_for(len(labels)) if self.confidence == "label_free" else self
+
+    def label_free_for(self, labels: int) -> Self:
+        """Return the sum with confidences without labelled documents, for a vocabulary of this many labels."""
+        return replace(self, confidence="label_free", few_labels=labels if 0 < labels < MANY_LABELS else None)
 
     def save(self, folder: Path) -> None:
         """Write the options."""

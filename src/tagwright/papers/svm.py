@@ -61,7 +61,7 @@ def _confident(features: Matrix, gold: Run, stage: Linear, config: Config) -> We
 
     With fewer than `FEWEST` labelled documents, and where nothing is suggested, they are those without labels.
     """
-    untaught = WeightedSum(confidence="label_free").with_labels((), stage.labels)
+    untaught = WeightedSum().label_free_for(len(stage.labels))
     if np.count_nonzero(np.diff(gold.indptr)) < FEWEST:
         return untaught
     found, rows = out_of_fold(features, gold, stage, config)

@@ -31,6 +31,5 @@ def with_confidences(tagger: Tagger, documents: Sequence[Document], gold: Run, *
     own[gold.rows[gold.labels == own[gold.rows]]] = -1
     ranked = tagger.tag(known, REFERENCE_RANKS).without(own)
     if not len(ranked.labels):
-        labels = tagger.vocabulary
-        return replace(tagger, combiner=replace(combiner, confidence="label_free").with_labels((), labels))
+        return replace(tagger, combiner=combiner.label_free_for(len(tagger.vocabulary)))
     return replace(tagger, combiner=combiner.calibrated(ranked, gold.scores_of(ranked) > 0))

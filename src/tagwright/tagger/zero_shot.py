@@ -280,9 +280,8 @@ def _fit_stages(labels: Vocabulary, config: Config, documents: Iterable[Document
         by=config.fusion,
         weights={name: weight for name, weight in weights.items() if name in {**retrievers, **rerankers}},
         language_trust={name: judge for name, judge in judges.items() if name in {**retrievers, **rerankers}},
-        confidence="label_free",
         labels_per_document=config.labels_per_document,
-    ).with_labels((), labels)
+    ).label_free_for(len(labels))
     return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
 
 
