@@ -492,7 +492,6 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "descriptions": descriptions,
     "label-free": label_free,
     "combiner confidence": combiner_confidence,
-    "method confidence": method_confidence,
     "parents": parents,
     "few labels": few_labels,
     "single methods": single_methods,
