@@ -233,7 +233,7 @@ def _let_go(page: Page, held: list[Route]) -> None:
 
 
 def test_keys_can_be_switched_off(browser: Browser, review: Review, address: str) -> None:
-    with visiting(browser, address, "Ann") as page:
+    with visiting(browser, address, "Ann", width=DESK) as page:
         page.wait_for_selector("#show-keys")  # hidden until the script has read the page
         page.keyboard.press("?")
         page.click("text=Use these keys")
@@ -382,9 +382,9 @@ def _worked_on(page: Page) -> dict[str, list[str]]:
     page.click("#row-1 summary")
     page.click("#note-title")
     page.fill("#note", "Which bees?")
+    page.hover("#row-1")
     page.fill("#search", "tax")
     page.wait_for_selector(".found button")
-    page.hover("#row-1")
     found = {"verdicts": violations(page)}
     page.click("#show-keys")
     return {**found, "keys": violations(page)}

@@ -133,7 +133,7 @@ def test_the_header_says_tagger_and_vocabulary_and_a_card_the_notation(tmp_path:
     review.documents.add([Document("report.pdf", "Honey bees")])
     with TestClient(application([review.model], pages=ReviewPages(review))) as client:
         html = enter(client).get("/review/documents/1").text
-    assert "Life &amp; more · 1 label<" in html
+    assert "Life &amp; more<span> · 1 label<" in html
     assert "for report.pdf" in html
     assert 'Bees <span class="notation">595.799</span>' in html
 
@@ -312,7 +312,7 @@ def test_two_reviewers_get_different_documents_first_and_both_verdicts_are_kept(
     enter(client, "Eve")
     assert 'name="back"' in client.get("/review/differences").text
     decide(client, 1, action="accept", label="o", back="differences")
-    assert "There are none." in client.get("/review/differences").text
+    assert "There are no differences." in client.get("/review/differences").text
 
 
 @pytest.mark.parametrize("headers", [{"Origin": "http://evil.org"}, {"Sec-Fetch-Site": "cross-site"}])
