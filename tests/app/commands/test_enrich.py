@@ -246,9 +246,9 @@ def test_the_path_of_twenty_records_from_marc_to_marc(run: Command) -> None:
     assert written_by("out.mrc") == [["Bees 1"], ["Banks 1"]] * 5 + [[]] * 10
     exported = run("reviews", "reviews.sqlite", "--export", "--format", "csv", "--labels", "labels.jsonl")
     assert exported.out.splitlines()[:3] == [
-        "id,title,text,labels,label_names",
-        "n0,Honey of the bees,,bee,Bees",
-        "n1,Money in the bank,,bank,Banks",
+        "id,title,text,labels,label_names,reviewed",
+        "n0,Honey of the bees,,bee,Bees,",
+        "n1,Money in the bank,,bank,Banks,",
     ]
 
 

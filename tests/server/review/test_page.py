@@ -533,7 +533,7 @@ def test_exports_are_sent_as_files(client: TestClient) -> None:
         answer = client.get(f"/review/export?format={wanted}")
         assert answer.headers["content-disposition"] == f'attachment; filename="{download.name}"'
         assert bool(answer.content) == (wanted != "blind")
-    assert client.get("/review/export?format=csv").text.splitlines()[0] == "id,title,text,labels,label_names"
+    assert client.get("/review/export?format=csv").text.splitlines()[0] == "id,title,text,labels,label_names,reviewed"
     assert client.get("/review/export?format=zip").status_code == 404
 
 

@@ -254,7 +254,7 @@ class ReviewPages:
             used = Versions(self.refitter.folder).used
             newest = last.version if used[-1:] != [last.version] else ""
             before = "".join(version for version in used[-2:-1] if version != newest)
-        return found | {"outcome": self.refitter.outcome, "newest": newest, "before": before}
+        return found | {"outcome": self.refitter.outcome(last), "newest": newest, "before": before}
 
     async def _search(self, query: str) -> list[Row]:
         return await asyncio.to_thread(self.review.search, query) if query else []
