@@ -280,6 +280,10 @@ def document_and_options(content: Any) -> tuple[Document, dict[str, Any]]:
     if not isinstance(content, dict):
         raise bad_request("expected an object")
     check_names(content, _REQUEST)
+    texts = ("title", "abstract", "text")
+    check({name: content[name] for name in texts if content.get(name) is not None}, object_(_DOCUMENT, ()))
+    if not {*texts, "sections"} & content.keys():
+        raise bad_request("'text' is a required property, or title, abstract or sections")
     options = options_of(content)
     return sent_document(content), options
 
