@@ -113,7 +113,7 @@ def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_dif
     said = run("train", *arguments, "--resume", settings=options).stderr
     assert "resumed with torch" in said
     assert ", now 99" in said
-    assert f"auto: encoder {static}" in said
+    assert f"encoder: {static}, chosen automatically" in said
     assert Tagger.load(tmp_path / "M").training["options"]["encoder"] == static
 
 
