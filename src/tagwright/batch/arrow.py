@@ -105,7 +105,7 @@ class ArrowTagger:
             wanted = shown(lacking[0]) if lacking else "an id" if "id" not in there else "a text"
             raise ConfigError(
                 f"the batch has no column for {wanted}; it has {', '.join(batch.schema.names)}; name them, as in "
-                'ArrowTagger(model, {"id": "key", "text": "body"})'
+                'ArrowTagger(model, columns={"id": "key", "text": "body"})'
             )
         lists = [batch.column(column).to_pylist() for column in there.values()]
         ids, documents, errors = list[str | None](), dict[int, Document](), dict[int, str]()
