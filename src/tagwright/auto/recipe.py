@@ -6,7 +6,7 @@
 3. Train stages, in order of worth, while time is left: on the labels an SVM, and the nearest labelled documents; on the
    other texts an encoder. They score each labelled document out of fold, without its labels.
 4. Train a combiner of all stages. If cross-validation finds it clearly worse than the zero-shot method, by more than
-   one standard error, keep that.
+   two standard errors, keep that.
 
 A document without labels counts as unlabelled, not as a document that no label fits.
 """
@@ -208,7 +208,7 @@ def fit(
     gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
     steps: the store of finished stages. model: the tagger whose stages are combined, in place of those of the zero-shot
     method and of trained ones. Never returns a tagger that cross-validation on the labelled documents finds worse than
-    the zero-shot method, by more than one standard error. Raises TagwrightError.
+    the zero-shot method, by more than two standard errors. Raises TagwrightError.
     """
     if model is not None:
         return _over(model, documents, config, gold, judged)
