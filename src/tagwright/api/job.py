@@ -334,20 +334,20 @@ class Job:
         from tagwright.evaluation.holdout import without_rows
         from tagwright.tagger.confidences import FEWEST, with_confidences
 
-        method, few = named(self.method), np.flatnonzero(labelled(gold))
-        third = np.random.default_rng(0).permutation(few)[: len(few) // 3]
-        is_taught = "gold" in arguments and self.guesses is None and not tagger.combiner.estimates_confidence
-        if is_taught and not len(rows) and len(third) >= FEWEST and len(few) <= AGAIN:
+        method, guessed, known = named(self.method), self.guesses is not None, np.flatnonzero(labelled(gold))
+        anew = guessed or self.method == FINETUNE  # what it has are confidences of guesses, or of the encoder before
+        is_taught = "gold" in arguments and not guessed and (anew or not tagger.combiner.estimates_confidence)
+        if is_taught and not len(rows) and 3 * FEWEST <= len(known) <= AGAIN:
+            third = np.random.default_rng(0).permutation(known)[: len(known) // 3]
             taught = without_rows(arguments["gold"], same_texts(documents, third))
             again = method.fit(documents, tagger.vocabulary, self.config, Steps(), **{**arguments, "gold": taught})
             seen = self._confident(self._fused(again), documents, arguments, gold, third)
             return replace(tagger, combiner=seen.combiner)
-        guessed = self.guesses is not None  # confidences that it has are of guesses then
-        if guessed or named(self.method).learns == "texts":
+        if guessed or method.learns == "texts":
             gold = tagger.vocabulary.gold(documents, unknown="ignore")
         else:
             gold = gold.keep(np.isin(gold.rows, rows))
-        return with_confidences(tagger, documents, gold, anew=guessed)
+        return with_confidences(tagger, documents, gold, anew=anew)
 
 
 AGAIN = 1000

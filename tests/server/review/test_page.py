@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -133,7 +134,7 @@ def test_the_header_says_tagger_and_vocabulary_and_a_card_the_notation(tmp_path:
     review.documents.add([Document("report.pdf", "Honey bees")])
     with TestClient(application([review.model], pages=ReviewPages(review))) as client:
         html = enter(client).get("/review/documents/1").text
-    assert "Life &amp; more · 1 label<" in html
+    assert "Life &amp; more<span> · 1 label<" in html
     assert "for report.pdf" in html
     assert 'Bees <span class="notation">595.799</span>' in html
 
@@ -312,7 +313,7 @@ def test_two_reviewers_get_different_documents_first_and_both_verdicts_are_kept(
     enter(client, "Eve")
     assert 'name="back"' in client.get("/review/differences").text
     decide(client, 1, action="accept", label="o", back="differences")
-    assert "There are none." in client.get("/review/differences").text
+    assert "There are no differences." in client.get("/review/differences").text
 
 
 @pytest.mark.parametrize("headers", [{"Origin": "http://evil.org"}, {"Sec-Fetch-Site": "cross-site"}])
@@ -460,6 +461,33 @@ def test_the_overview_has_a_table_of_documents_that_can_be_filtered(client: Test
         html = client.get(address + query).text
         assert [number for number in (1, 2, 3) if f"/review/documents/{number}" in html] == numbers
     assert "No document matches." in client.get(f"{address}?q=wasps").text
+
+
+def test_the_overview_has_a_hundred_documents_a_page(client: TestClient, review: Review) -> None:
+    enter(client)
+    review.documents.add(Document(f"n{number:03}", f"New {number:03}") for number in range(4, 251))
+    address, seen = "/review/overview?sort=title", list[int]()
+    for links in ({"next"}, {"prev", "next"}, {"prev"}):
+        html = client.get(address).text
+        seen += map(int, re.findall(r'href="/review/documents/(\d+)"', html))
+        found = {rel: unescape(link) for rel, link in re.findall(r'rel="(prev|next)" href="([^"]*)"', html)}
+        assert found.keys() == links
+        address = found.get("next", found.get("prev", ""))
+    assert len(seen) == len(set(seen)) == 250
+    assert "Documents 201 to 250 of 250" in html
+    assert "Documents 101 to 200 of 250" in client.get(address).text
+    for beyond in ("301", "x", "0", "-1", "9" * 30):
+        assert client.get(f"/review/overview?from={beyond}").status_code == 200
+
+
+def test_suggestions_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+    names = [Label("iron", ("Iron",)), Label("1", ("Damage",), broader=("iron",)), Label("2", ("Damage",))]
+    review = Review(ServedModel("bees", word_tagger().with_labels(names), "M"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review.documents.add([Document("d", "Damage of orchards")])
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        html = enter(client).get("/review/documents/1").text
+    shown = sorted(re.findall(r"<h3[^>]*>(.*?)</h3>", html))
+    assert shown == [f'Damage <span class="notation">{told}</span>' for told in ("2", "Iron")]
 
 
 def test_the_overview_has_no_empty_statistics(client: TestClient) -> None:
@@ -653,6 +681,8 @@ def test_the_overview_says_that_a_training_is_under_way_and_has_finished(review:
         assert "In use: bees, version 0001." in first
         assert "Training…" not in client.get("/review/overview").text
         client.post("/review/follow", data={**form, "version": "0002"})
+        decide(client, 1, action="accept", label="http://x.org/bee")
+        decide(client, 1, action="done")
         client.post("/review/refit", data=form)
         content = trained(client)
         assert "Nothing is new: version 0002 has learned from the same decisions. In use: bees, version 0002." in content
