@@ -627,6 +627,8 @@ def test_the_overview_says_that_a_training_is_under_way_and_has_finished(review:
         assert "In use: bees, version 0001." in first
         assert "Training…" not in client.get("/review/overview").text
         client.post("/review/follow", data={**form, "version": "0002"})
+        decide(client, 1, action="accept", label="http://x.org/bee")
+        decide(client, 1, action="done")
         client.post("/review/refit", data=form)
         content = trained(client)  # the version in use is neither the newest nor the first one
         assert "In use: bees, version 0002." in content
