@@ -269,6 +269,19 @@ def combiner_confidence() -> Iterator[str]:
         yield from table(["", *corpora], body)
 
 
+def method_confidence() -> Iterator[str]:
+    """ECE@5 of each method with 300 labelled documents: the mean of the draws, and the greatest where there are some."""
+    found = result("calibration")["methods"]
+    by_corpus = {corpus: found[f"{corpus} 300"] for corpus in ("kirja", "tib")}
+
+    def said(rows: Mapping[str, Mapping[str, float]]) -> str:
+        errors = [row["ECE@5"] for row in rows.values()]
+        return percent(mean(errors)) + f" ({percent(max(errors))})" * (len(errors) > 1)
+
+    body = ([method, *(said(each[method]) for each in by_corpus.values())] for method in by_corpus["kirja"])
+    yield from table(["ECE@5", *by_corpus], body)
+
+
 def parents() -> Iterator[str]:
     """Labels alone and with parents in place of unsure ones, by their least confidence."""
     yield from table(
