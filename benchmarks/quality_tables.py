@@ -270,7 +270,7 @@ def combiner_confidence() -> Iterator[str]:
 
 
 def method_confidence() -> Iterator[str]:
-    """ECE@5 of each method with 300 labelled documents: the mean of the draws, and the greatest where there are some."""
+    """ECE@5 of each method with 300 labelled documents: the mean of the draws, and the greatest of several."""
     found = result("calibration")["methods"]
     by_corpus = {corpus: found[f"{corpus} 300"] for corpus in ("kirja", "tib")}
 
