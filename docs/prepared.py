@@ -37,8 +37,8 @@ def reviewed() -> None:
 def versions() -> None:
     """A review with one decision, and a folder of two versions."""
     _decide([_decision("1", "accept", "bee")])
-    Path("labels.csv").write_text("id,name\nbee,Bees\ntax,Tax law\n", encoding="utf-8")
-    for name in ("spring", "summer"):
+    for name, more in (("spring", ""), ("summer", "ship,Ships\n")):
+        Path("labels.csv").write_text(f"id,name\nbee,Bees\ntax,Tax law\n{more}", encoding="utf-8")
         _saved("labels.csv", name)
         tw.Models("subjects").add(name)
 

@@ -223,7 +223,7 @@ class AppendOptions(Checked):
 class AppendLabels(Combiner):
     """Ranks candidates by a weighted sum; the labels of another stage follow (FuTex Example 3.1). A combiner.
 
-    The sum estimates the confidences of all, by how they are ranked in the end.
+    The sum estimates the confidences of all by the logarithm of their rank: a curve over 1 / rank fits them worse.
     """
 
     first: WeightedSum
@@ -246,11 +246,12 @@ class AppendLabels(Combiner):
         rest, after = pool.without(self.options.by), pool.found[self.options.by]
         ranked = self.first.ranked(rest)
         both = append_labels(ranked if self.options.keep is None else ranked.top(self.options.keep), after)
-        return self.first.with_confidences(append_labels(both, ranked), rest)
+        run = append_labels(both, ranked)
+        return replace(run, confidences=self.first.with_confidences(_by_log_rank(run), rest).confidences)
 
     def calibrated(self, ranked: Run, right: Mask) -> Self:
         """Return a copy with confidences by a curve that is learned from its ranking."""
-        return replace(self, first=self.first.calibrated(ranked, right))
+        return replace(self, first=self.first.calibrated(_by_log_rank(ranked), right))
 
     def label_free_for(self, labels: int) -> Self:
         """Return a copy with the confidences of the model that has seen no label of the corpus."""
@@ -282,3 +283,8 @@ class AppendLabels(Combiner):
         """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
         options = read_options(folder, AppendOptions, read_manifest(folder, "weighted sum, followed").get("options"))
         return cls(WeightedSum.load(folder / "first", labels), options)
+
+
+def _by_log_rank(run: Run) -> Run:
+    """The run of `append_labels`, whose scores are 1 / rank, with -log rank as scores."""
+    return replace(run, scores=np.log(run.scores))
