@@ -44,8 +44,8 @@ class ArrowTagger:
     contradict each other, ModelError where there is no tagger.
 
     A batch comes out with the columns of `schema`: id, labels, scores and confidences (null where the tagger estimates
-    none), best first; and error: why a document has none, or null. Numbers are those of `tagwright batch`, whose
-    batches may be of another size, which can change the last digit.
+    none), best first; and error: why a document cannot be read or tagged, or null, also of one without text. Numbers
+    are those of `tagwright batch`, whose batches may be of another size, which can change the last digit.
     """
 
     def __init__(

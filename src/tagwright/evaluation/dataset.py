@@ -167,6 +167,11 @@ def _keep_allowed(gold: Run, allowed: Mask) -> Run:
     return kept
 
 
+def depth_for(measures: Sequence[str] | None) -> int:
+    """The suggestions of each document that measures need, at least `DEPTH`. measures: names, as in `score`."""
+    return max(DEPTH, scores.greatest_k(measures or ()))
+
+
 def tag(tagger: Tagger, data: EvaluationSet, depth: int = DEPTH, name: str = "the tagger") -> Run:
     """Tag the scored documents. The tagger has the vocabulary of the set.
 
@@ -230,18 +235,18 @@ def ancestors_in(vocabulary: Vocabulary) -> Any:
     return ancestors(vocabulary.links) if len(vocabulary.links.labels) else None
 
 
-def read_run(path: Path, data: EvaluationSet, wanted: int = DEPTH) -> Run:
+def read_run(path: Path, data: EvaluationSet, depth: int = DEPTH) -> Run:
     """Read the rows of the scored documents from a run file, which may hold other documents of the corpus.
 
-    wanted: the labels of a document that are scored, at most; a warning says where there are fewer. Raises InputError
+    depth: the labels of a document that are scored, at most; a warning says where there are fewer. Raises InputError
     as `run_files.read_run` does.
     """
     run = run_files.read_run(path, data.corpus.ids, data.vocabulary.index)
-    depth = int(run.ranks.max(initial=0))
-    if depth < min(wanted, len(data.vocabulary) - 1):  # one label may be left out as the document itself
+    held = int(run.ranks.max(initial=0))
+    if held < min(depth, len(data.vocabulary) - 1):  # one label may be left out as the document itself
         _log.warning(
             "%s holds at most %d labels per document: measures beyond @%d count the rest as missed; suggest -k %d "
-            "writes enough", path, depth, depth, wanted,
+            "writes enough", path, held, held, depth,
         )  # fmt: skip
     return data.align(run)
 

@@ -56,7 +56,6 @@ def evaluate(
     if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
     names = _named(measures)
-    depth = scores.greatest_k(names or ()) or dataset.DEPTH
     corpus = inputs.read(docs, reading)
     seen = inputs.read(train, reading) if train else None
     tagger = None if run else inputs.fitted_tagger(chosen, corpus)
@@ -64,10 +63,10 @@ def evaluate(
     shown = inputs.in_languages_of(corpus, chosen, labels)
     task = dataset.evaluation_set(corpus, shown, seen, **vars(scoring), **vars(arranged))
     if run:
-        suggested = dataset.read_run(run, task, depth)
+        suggested = dataset.read_run(run, task, dataset.depth_for(names))
     else:
         assert tagger is not None
-        suggested = dataset.tag(tagger, task, max(depth, dataset.DEPTH), str(chosen.model or "the tagger"))
+        suggested = dataset.tag(tagger, task, dataset.depth_for(names), str(chosen.model or "the tagger"))
     if per_label:
         scores.write_label_scores(
             scores.label_scores(suggested, task.gold, train=task.train), task.vocabulary, per_label
@@ -98,7 +97,7 @@ def compare(
 ) -> None:
     """Compare runs and taggers over the same documents, every two of them: differences, intervals, paired tests."""
     from tagwright.app import inputs, render
-    from tagwright.evaluation import dataset, scores
+    from tagwright.evaluation import dataset
     from tagwright.evaluation.report import page
     from tagwright.evaluation.significance import run_names
     from tagwright.models.history import union
@@ -109,7 +108,7 @@ def compare(
             f"compare needs at least two runs or taggers, got {len(files)}: --run A.jsonl --run B.jsonl --model DIR"
         )
     wanted = _named(measures)
-    depth = scores.greatest_k(wanted or ()) or dataset.DEPTH
+    depth = dataset.depth_for(wanted)
     corpus = inputs.read(docs, reading)
     seen = inputs.read(train, reading) if train else None
     taggers = [inputs.tagger(Chosen(labels, language, each)) for each in files[len(run) :]]
@@ -121,8 +120,7 @@ def compare(
     task = dataset.evaluation_set(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
     suggested = [dataset.read_run(file, task, depth) for file in run]
     tagged = zip(taggers, map(str, files[len(run) :]), strict=True)
-    deepest = max(depth, dataset.DEPTH)
-    suggested += [dataset.tag_across_vocabularies(tagger, task, file, deepest) for tagger, file in tagged]
+    suggested += [dataset.tag_across_vocabularies(tagger, task, file, depth) for tagger, file in tagged]
     names = run_names(len(files))
     runs, sources = dict(zip(names, suggested, strict=True)), dict(zip(names, files, strict=True))
     comparison = dataset.compare(runs, task, wanted)
