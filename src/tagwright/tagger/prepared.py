@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from contextvars import copy_context
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from logging.handlers import MemoryHandler
 from pathlib import Path
+from threading import Thread
 
 import tagwright
 from tagwright.core.cache import user_cache
+from tagwright.core.garbage import uncollected
 from tagwright.core.kept_folders import keep, new_folder, unpacked
 from tagwright.data.vocabulary import Vocabulary, file_key
 from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED, STATIC, has_packaged
@@ -76,6 +79,7 @@ class Prepared:
         self._new[code] = make()
         return self._new[code]
 
+    @uncollected()
     def keep(self) -> None:
         """Put into the cache what was made."""
         many = {code: made for code, made in self._new.items() if len(made.vocabulary) >= LEAST}
@@ -130,10 +134,12 @@ def _is_kept(config: Config) -> bool:
 
 def _key(path: Path, config: Config) -> bytes:
     """A digest of all that decides what is made: the file, the options, the packages, the sources and the machine."""
-    from tagwright.encoders.precision import formats
+    from tagwright.encoders.precision import formats, machine
 
     sources = max(file.stat().st_mtime_ns for file in Path(tagwright.__file__).parent.rglob("*.py"))
-    dense = (has_packaged(), sorted(formats().items())) if "dense" in config.stages else ()
+    dense = (has_packaged(), machine()) if "dense" in config.stages else ()
+    if dense:  # the encoder will ask for formats: they are found out while labels are read
+        Thread(target=copy_context().run, args=[formats]).start()
     return file_key(path, (KIND, str(path), config, sources, dense, *map(_version, _READ_BY)))
 
 

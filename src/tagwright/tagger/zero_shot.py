@@ -4,6 +4,8 @@ Names, words and meaning suggest labels, and all score the candidates of each ot
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -192,12 +194,19 @@ class Config(Checked):
 
 
 @uncollected()
-def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Document] = ()) -> Tagger:
+def fit(
+    labels: Vocabulary,
+    config: Config = Config(),
+    documents: Iterable[Document] = (),
+    *,
+    ahead: Sequence[Document] = (),
+) -> Tagger:
     """A tagger over the labels. Labels are encoded, nothing is trained. Raises ModelError when there is no encoder.
 
-    documents: some of those to tag, if known; their language is used if names show none.
+    documents: some of those to tag, if known; their language is used if names show none. ahead: documents to be tagged
+    first, for which labels are encoded while names and words are read.
     """
-    tagger = _fit_stages(labels, config, documents)
+    tagger = _fit_stages(labels, config, documents, ahead)
     return with_model(with_keywords(tagger, config.llm), config.llm)
 
 
@@ -249,7 +258,9 @@ def _usual_weights(stages: Mapping[str, Stage]) -> dict[str, float]:
     return usual | ({"dense": STATIC_WEIGHT} if _is_static(stages.get("dense")) else {})
 
 
-def _fit_stages(labels: Vocabulary, config: Config, documents: Iterable[Document]) -> Tagger:
+def _fit_stages(
+    labels: Vocabulary, config: Config, documents: Iterable[Document], ahead: Sequence[Document] = ()
+) -> Tagger:
     resolved = replace(config, language=resolve(config.language, labels, documents))
     if config.translation and (found := translated(labels)) is not labels:
         labels = Vocabulary(found)
@@ -264,7 +275,7 @@ def _fit_stages(labels: Vocabulary, config: Config, documents: Iterable[Document
             f"labels_per_document is {config.labels_per_document:g}; with {len(labels)} labels it changes nothing, the "
             f"confidences of fewer than {MANY_LABELS} labels do not use it"
         )
-    stages = {name: _stage(name, labels, resolved) for name in names}
+    stages = _stages(names, labels, resolved, ahead)
     retrievers = {name: cast("Retriever", stage) for name, stage in stages.items() if hasattr(stage, "find")}
     rerankers = {name: stage for name, stage in stages.items() if name not in retrievers}
     weights = dict(config.weight_of)
@@ -290,7 +301,10 @@ Make: TypeAlias = Callable[[], Tagger]
 
 
 def fit_by_language(
-    labels: Vocabulary, config: Config, first: Document, kept: Callable[[str, Make], Tagger] = lambda _, make: make()
+    labels: Vocabulary,
+    config: Config,
+    first: Document,
+    kept: Callable[[str, Make], Tagger] = lambda _, make: make(),
 ) -> Tagger:
     """A tagger that treats each document in its own language, whatever others are tagged with it; it is not saved.
 
@@ -303,7 +317,7 @@ def fit_by_language(
     languages = labels.frequent_languages
     several = len(languages) > 1
     if config.language != AUTO or config.llm.model or not (several or depends_on_documents(labels)):
-        return kept("", partial(fit, labels, config))
+        return kept("", partial(fit, labels, config, ahead=[first]))
 
     def language(document: Document) -> str:
         if several:
@@ -311,12 +325,13 @@ def fit_by_language(
         return spelled(languages_of_names(labels, [document]))
 
     def make(code: str) -> Tagger:
+        ahead = [first] if code == start else []
         if not several:
-            return fit(labels, replace(config, language=code))
+            return fit(labels, replace(config, language=code), ahead=ahead)
         wanted = sorted(
             (each for each in languages if code in (each, "") or each == "en"), key=lambda each: each != code
         )
-        return fit(Vocabulary(with_names_in(label, wanted) for label in labels), config)
+        return fit(Vocabulary(with_names_in(label, wanted) for label in labels), config, ahead=ahead)
 
     @cache
     def made_for(code: str) -> Tagger:
@@ -331,6 +346,21 @@ def fit_by_language(
     retrievers = {name: stages[name] for name in made.retrievers}
     rerankers = {name: stages[name] for name in made.rerankers}
     return replace(made, vocabulary=labels, retrievers=retrievers, rerankers=rerankers)
+
+
+def _stages(names: Sequence[str], labels: Vocabulary, config: Config, ahead: Sequence[Document]) -> Mapping[str, Stage]:
+    """The stages by name. An encoder computes outside Python: meanwhile the other stages are made.
+
+    ahead: documents for which labels are encoded now.
+    """
+    dense = {name: cast("Dense", _stage(name, labels, config)) for name in names if name in config.encoders}
+    readings = [(stage, stage.read(ahead)) for stage in dense.values() if ahead]
+    with ThreadPoolExecutor(1) as thread:
+        found = [thread.submit(copy_context().run, stage.find, reading) for stage, reading in readings]
+        stages = {name: dense[name] if name in dense else _stage(name, labels, config) for name in names}
+    for each in found:
+        each.result()
+    return stages
 
 
 def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
