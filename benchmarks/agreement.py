@@ -1,12 +1,13 @@
 """Two encoders, and weights by agreement: `python -m benchmarks agreement [--corpora ...] [--documents N]`.
 
-On dev documents, for one encoder (MiniLM) and for two (multilingual beside it): the usual weights, and those that
-combining/agreement.py fits to the documents without their labels. Two corpora of few labels are made of others: MeSH
+For one encoder (MiniLM) and for two (multilingual beside it): the usual weights, and those that
+combining/agreement.py fits to dev documents without their labels. Two corpora of few labels are made of others: MeSH
 headings rolled up to those with 150 narrower ones or more, and MDN pages by page type.
 
 `left out` has for each corpus the figures with the threshold (`agreement.OFTEN`) that the others would choose: the one
-with the highest mean nDCG@5, and the highest among equals, which changes least. A corpus that is in the results file
-already is not measured again.
+with the highest mean nDCG@5, and the highest among equals, which changes least. With `--part train`, labelled train
+documents are measured, `train` has the figures and the threshold that they choose, and epmc has no part in it. A corpus
+that is in the results file already is not measured again.
 """
 
 from __future__ import annotations
@@ -48,20 +49,28 @@ STAGES = ("exact_match", "tfidf", "dense", SECOND)
 def main(arguments: list[str]) -> None:
     parser = corpora.parser("agreement", __doc__, NAMES)
     parser.add_argument("--documents", type=int, default=DOCUMENTS, help="of each corpus, drawn with seed 0")
+    parser.add_argument("--part", choices=("dev", "train"), default="dev")
     options = parser.parse_args(arguments)
     corpora.require(tuple(ROLLED.get(name, name) for name in options.corpora))
     result = figures.read(options.output)
+    found = result if options.part == "dev" else result.setdefault("train", {})
     for name in options.corpora:
-        if name not in result:
-            result[name] = measure(name, options.documents)
-            show(name, result[name])
-        result["left out"] = left_out({each: result[each] for each in NAMES if each in result})
+        if options.part == "train" and ROLLED.get(name, name) in corpora.FROM_DEV:
+            continue
+        if name not in found:
+            found[name] = measure(name, options.documents, options.part)
+            show(name, found[name])
+        measured = {each: found[each] for each in NAMES if each in found}
+        if options.part == "dev":
+            found["left out"] = left_out(measured)
+        else:
+            found["chosen"] = best_threshold(list(measured.values()))
         figures.write(options.output, result)
 
 
-def measure(name: str, most: int) -> dict[str, Any]:
+def measure(name: str, most: int, part: str) -> dict[str, Any]:
     """Every stage alone with its estimates, and every choice of weights for one encoder and two."""
-    dev = rolled_up(name, most) if name in ROLLED else corpora.scored(name, most)
+    dev = rolled_up(name, most, part) if name in ROLLED else corpora.scored(name, most, part)
     tagger = zero_shot.fit(dev.labels, Config(encoder="minilm+multilingual"), dev.documents)
     combiner = tagger.combiner
     assert isinstance(combiner, WeightedSum)
@@ -119,9 +128,9 @@ def best_threshold(others: Sequence[Mapping[str, Any]]) -> float:
     return max(THRESHOLDS, key=lambda start: (mean(start), start))
 
 
-def rolled_up(name: str, most: int) -> Scored:
+def rolled_up(name: str, most: int, part: str) -> Scored:
     """A corpus of few labels: the same documents with broad labels."""
-    documents = corpora.documents(ROLLED[name], "dev")
+    documents = corpora.documents(ROLLED[name], part)
     labels, documents = headings(documents) if name == "epmc headings" else page_types(documents)
     gold = labels.gold(documents, unknown="ignore")
     drawn = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:most])

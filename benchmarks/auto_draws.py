@@ -7,7 +7,8 @@ Texts may be encoded already: time without that is what several draws have in co
 
 DIR keeps the score of each document, so that two states of the sources can be compared: run the former state with
 another DIR and give it as `--before`; both are then written beside each other, with tests of each draw and of the means
-of the draws. What is there is not run again, and what the results have of other draws stays.
+of the draws, which are also tested against the zero-shot method. What is there is not run again, and what the results
+have of other draws stays.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from benchmarks.curve import MEASURES, UNLABELLED, by_document
 from benchmarks.curve_methods import DEPTH, SIZES, Draw, Task, fit_auto, fit_zero_shot
 
 from tagwright.evaluation.calibration import calibration_error
-from tagwright.evaluation.significance import paired_p_value
+from tagwright.evaluation.significance import holm, paired_p_value
 from tagwright.types import Doubles
 
 NOTHING: Mapping[str, Any] = {"kept": "zero_shot", "nDCG@5": {}, "brought": {}}
@@ -98,20 +100,53 @@ def compared(work: Path, before: Path | None) -> dict[str, Any]:
 
 
 def compared_means(work: Path, before: Path | None) -> dict[str, Any]:
-    """Corpus and size -> draws, and p of nDCG@5, where each document has its mean over the draws.
+    """Corpus and size -> how many draws, and how their means differ from the former state's and the zero-shot method's.
 
-    Corpora whose draws leave different documents to be scored have none.
+    Each document has its mean nDCG@5 over the draws that leave it to be scored. p is adjusted over the corpora of a
+    size.
     """
-    found: dict[str, list[tuple[Doubles, Doubles]]] = {}
+    cells: dict[str, list[Path]] = {}
     for path in sorted(work.glob("*.npz")):
-        name, size, _ = path.stem.split("-")
-        if name not in corpora.FROM_DEV and before and (before / path.name).is_file():
-            both = (_read(path)[1]["nDCG@5"], _read(before / path.name)[1]["nDCG@5"])
-            found.setdefault(f"{name} {size}", []).append(both)
-    return {
-        cell: {"draws": len(pairs), "p": {"randomisation": round(paired_p_value(*np.mean(pairs, axis=0)), 4)}}
-        for cell, pairs in found.items()
-    }
+        cells.setdefault(" ".join(path.stem.split("-")[:2]), []).append(path)
+    tests: dict[str, dict[str, Any]] = {cell: {} for cell in cells if not cell.endswith(" 0")}
+    for cell, test in tests.items():
+        former = [before / path.name for path in cells[cell] if before and (before / path.name).is_file()]
+        if former:
+            test |= {"draws": len(former), **_differs([work / path.name for path in former], former)}
+        plain = work / f"{cell.split()[0]}-0-0.npz"
+        if plain.is_file():
+            test["against zero_shot"] = _differs(cells[cell], [plain])
+    for size in {cell.split()[1] for cell in tests}:
+        _adjust([test for cell, test in tests.items() if cell.split()[1] == size and "p" in test])
+        against = [test.get("against zero_shot", {}) for cell, test in tests.items() if cell.split()[1] == size]
+        _adjust([test for test in against if test])
+    return {cell: test for cell, test in tests.items() if "p" in test}
+
+
+def _differs(now: Sequence[Path], other: Sequence[Path]) -> dict[str, Any]:
+    """The mean difference of nDCG@5, and its p."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of a document that is labelled in every draw
+        a, b = (np.nanmean([_by_document(path) for path in paths], axis=0) for paths in (now, other))
+    scored = ~np.isnan(a) & ~np.isnan(b)
+    p = paired_p_value(a[scored], b[scored])
+    return {"difference": round(float((a - b)[scored].mean()), 4), "p": {"randomisation": round(p, 4)}}
+
+
+def _by_document(path: Path) -> Doubles:
+    """(documents,) nDCG@5 of all documents of dev; NaN for those that are labelled."""
+    name, size, draw = path.stem.split("-")
+    scores = _read(path)[1]["nDCG@5"]
+    if name not in corpora.FROM_DEV:
+        return scores
+    labelled = np.random.default_rng(int(draw)).permutation(len(scores) + int(size))[: int(size)]
+    return np.insert(scores, np.sort(labelled) - np.arange(len(labelled)), np.nan)
+
+
+def _adjust(tests: Sequence[dict[str, Any]]) -> None:
+    """Add p after Holm's correction over these tests."""
+    for place, p in holm({place: test["p"]["randomisation"] for place, test in enumerate(tests)}).items():
+        tests[place]["adjusted"] = {"randomisation": round(p, 4)}
 
 
 def states(work: Path) -> list[figures.State]:

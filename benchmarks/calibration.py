@@ -1,4 +1,4 @@
-"""How far confidences can be trusted: `python -m benchmarks calibration [fit | combiner] [--output FILE]`.
+"""How far confidences can be trusted: `python -m benchmarks calibration [fit | few | combiner | methods]`.
 
 fit: the confidence of a tagger that has seen no label (combining/label_free.py). The two models are fitted on four
 corpora and measured on the dev documents of the fifth; then those of the package are fitted on all five and written
@@ -10,11 +10,16 @@ documents (of epmc dev documents) that have any of them; the zero-shot method wi
 ECE@5 is of the model of the other corpora; that of the package is written into label_free.json.
 combiner: the confidences of the learned combiner (methods/combined.py) with 50 and 300 labelled documents of train,
 measured on 800 dev documents; of epmc on those dev documents that were not drawn. The draws are those of `curve`.
+methods: each method as `train` trains it, with the confidences that it then has, measured on 600 dev documents of
+kirja and tib. 300 train documents are labelled, those of `curve_methods`; methods that learn from texts read 2,000
+others too. Trainings are short (100 steps of a static encoder), as a bad tagger must know how bad it is.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -22,10 +27,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, curve, figures
+from benchmarks import corpora, curve, curve_methods, figures
 from sklearn.linear_model import LogisticRegression
 
+import tagwright as tw
 import tagwright.combining
+from tagwright.api.options import named
 from tagwright.auto import combine
 from tagwright.auto.combiner import Examples, FittedCombiner, fit_combiner
 from tagwright.combining.confidence import (
@@ -47,6 +54,7 @@ from tagwright.core.atomic import replace_file
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
 from tagwright.tagger import Tagger, batches, zero_shot
+from tagwright.tagger.confidences import with_confidences
 from tagwright.types import Document, Doubles, Longs, Mask, Run
 
 DOCUMENTS = 1000
@@ -63,6 +71,22 @@ ALL = corpora.WITH_KIRJA
 
 LABELLED, FITS, SCORED, KNOWN = (50, 300), 3, 800, 1500
 "combiner: labelled documents; how often they are drawn; dev documents that are scored; unlabelled ones it knows."
+
+QUICK: Mapping[str, Any] = {"encoder": "static", "steps": 100}
+
+METHODS: Mapping[str, Mapping[str, Any]] = {
+    "svm": {},
+    "depl": QUICK,
+    "depl_cls": {**QUICK, "variant": "depl_cls"},
+    "finetune": {"steps": 50},
+    "rts": QUICK,
+    "maclr": QUICK,
+    "micol": QUICK,
+    "futex": {"encoder": "static"},
+    "zero_shot": {},
+    "auto": {},
+}
+"methods: the options of each."
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +120,17 @@ class Sample:
 
 def main(arguments: list[str]) -> None:
     parser = corpora.parser("calibration", __doc__, ALL)
-    parser.add_argument("job", choices=("fit", "few", "combiner"), nargs="?", default="fit")
+    parser.add_argument("job", choices=("fit", "few", "combiner", "methods"), nargs="?", default="fit")
+    parser.add_argument("--methods", nargs="+", choices=[*METHODS], default=[*METHODS])
+    parser.add_argument("--labelled", default="300", help="methods: labelled documents")
+    parser.add_argument("--draws", nargs="+", default=["0", "1"], help="methods: seeds")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora) if options.job == "combiner" else ALL)
     if options.job == "few":
         few()
+        return
+    if options.job == "methods":
+        methods(options)
         return
     if options.job == "combiner":
         for name in options.corpora:
@@ -200,6 +230,46 @@ def learned(name: str) -> dict[str, Any]:
         }
         print(f"{name:6} {size:5} documents: ECE@5 {mean[0]:.3f}, ECE@10 {mean[1]:.3f}", flush=True)
     return found
+
+
+def methods(options: argparse.Namespace) -> None:
+    """Measure what is missing of corpus and size -> method -> draw, and write each row when it is there."""
+    content = figures.read(options.output)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in {"kirja", "tib"}.intersection(options.corpora):
+            task = curve_methods.Task(name, 600, 2000, Path(folder) / name)
+            rows = content.setdefault("methods", {}).setdefault(f"{name} {options.labelled}", {})
+            for draw, method in ((draw, method) for draw in options.draws for method in options.methods):
+                if draw not in rows.setdefault(method, {}):
+                    rows[method][draw] = row = of_method(method, task.draw(options.labelled, int(draw)))
+                    print(f"{name:6} {options.labelled} {draw} {method:10} {row}", flush=True)
+                    figures.write(options.output, content)
+
+
+def of_method(method: str, draw: curve_methods.Draw) -> dict[str, float]:
+    """P@5 and ECE@5 of a method that is trained on a draw, and its mean confidence."""
+    run = trained(method, draw).tag(draw.scored, 6).without(draw.task.own(draw.scored)).top(5)
+    assert run.confidences is not None, method
+    right, sure = run.held_by(draw.task.gold(draw.scored)), run.confidences.astype(np.float64)
+    found = {"P@5": right.mean(), "confidence": sure.mean(), "ECE@5": calibration_error(sure, right)}
+    return {name: round(float(value), 4) for name, value in found.items()}
+
+
+def trained(method: str, draw: curve_methods.Draw) -> Tagger:
+    """A tagger of the method: of zero_shot with confidences from the labels, of finetune on one of zero_shot."""
+    labels, options = draw.task.labels, dict(METHODS[method])
+    if method == "auto":
+        return curve_methods.fit_auto(draw)
+    if method == "zero_shot":
+        plain = curve_methods.fit_zero_shot(draw)
+        return with_confidences(plain, draw.labelled, draw.task.gold(draw.labelled), anew=True)
+    if method == "finetune":
+        options["model"] = tw.zero_shot(labels, documents=draw.others[:256], encoder="static")
+    if method == "micol" and not any(each.metadata for each in draw.labelled):
+        options["pairs"] = "names"
+    learns = named(method.removesuffix("_cls")).learns
+    documents = draw.labelled if learns == "labels" else [*draw.labelled, *draw.others]
+    return tw.train(method.removesuffix("_cls"), documents, labels, **options)
 
 
 def confidence_errors(fitted: FittedCombiner, test: Examples) -> tuple[float, float]:

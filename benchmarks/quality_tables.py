@@ -269,6 +269,19 @@ def combiner_confidence() -> Iterator[str]:
         yield from table(["", *corpora], body)
 
 
+def method_confidence() -> Iterator[str]:
+    """ECE@5 of each method with 300 labelled documents: the mean of the draws, and the greatest where there are some."""
+    found = result("calibration")["methods"]
+    by_corpus = {corpus: found[f"{corpus} 300"] for corpus in ("kirja", "tib")}
+
+    def said(rows: Mapping[str, Mapping[str, float]]) -> str:
+        errors = [row["ECE@5"] for row in rows.values()]
+        return percent(mean(errors)) + f" ({percent(max(errors))})" * (len(errors) > 1)
+
+    body = ([method, *(said(each[method]) for each in by_corpus.values())] for method in by_corpus["kirja"])
+    yield from table(["ECE@5", *by_corpus], body)
+
+
 def parents() -> Iterator[str]:
     """Labels alone and with parents in place of unsure ones, by their least confidence."""
     yield from table(
@@ -330,7 +343,7 @@ def auto_draws() -> Iterator[str]:
             took = ", ".join(f"{each:.0f}" for each in now["seconds"].values())
             former, present = figures
             body.append([f"{cell}, {draw}", former, present + mark, percent(now.get("ECE@5")), now["kept"], took])
-    head = ["labelled, draw", "before", "now", "ECE@5", "kept", "seconds predicted, used"]
+    head = ["labelled, draw", "before", "now", "ECE@5", "kept", "seconds"]
     yield from table(head, body)
 
 
@@ -357,9 +370,13 @@ def auto_means() -> Iterator[str]:
             above, below = sum(gain > 0 for gain in differ), sum(gain < 0 for gain in differ)
             error = percent(mean(row["now"]["ECE@5"] for row in rows))
             test = found.get("means", {}).get(cell, {})
-            tested = f"{probability(test)} ({test['draws']})" if test else ""
-            body.append([cell, percent(before), percent(now), f"{above} / {below} of {len(rows)}", tested, error])
-    yield from table(["nDCG@5, %", "before", "now", "draws above / below", "of the means (of draws)", "ECE@5"], body)
+            tested = probability({"p": test["adjusted"]}) if "adjusted" in test else ""
+            plain = test.get("against zero_shot", {})
+            gain = f"{100 * plain['difference']:+.1f} ({probability({'p': plain['adjusted']})})" if plain else ""
+            counts = f"{above} / {below} of {len(rows)}"
+            body.append([cell, percent(before), percent(now), tested, counts, gain, error])
+    head = ["nDCG@5, %", "before", "now", "of the means", "draws above / below", "less zero_shot", "ECE@5"]
+    yield from table(head, body)
 
 
 def auto_stages() -> Iterator[str]:

@@ -3,8 +3,8 @@
 A block with a caption is the file of that name. In a console block, lines after "$ " are run; where output is shown, it
 must be the output; "..." matches anything, and numbers with a decimal point match approximately: processors round
 differently. Errors (exit code 2, or 3 where some documents failed) are shown as they stand on standard error. A server
-answers until the page ends. Blocks of other languages are checked only, and a comment says why they are not run:
-tests/test_blocks.py.
+answers until the page ends. A comment names what a page presupposes: docs/prepared.py. Blocks of other languages are
+checked only, and a comment says why they are not run: tests/test_blocks.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from docs import checks
+from docs import checks, prepared
 from docs.local_server import LocalServer, request
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
@@ -35,9 +35,6 @@ from sybil.parsers.myst.lexers import DirectiveLexer
 from tokenizers import Tokenizer
 
 from tagwright.encoders import static
-from tagwright.review.decisions import Decisions
-from tagwright.review.events import Action, Decision
-from tagwright.review.file import ReviewFile
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -55,6 +52,16 @@ def _write(example: Example) -> None:
     name, content = example.parsed
     Path(name).parent.mkdir(parents=True, exist_ok=True)
     Path(name).write_text(content, encoding="utf-8")
+
+
+def preparations(document: Document) -> Iterable[Region]:
+    """The comments that name what a page presupposes: docs/prepared.py."""
+    for found in re.finditer(r"<!-- prepare: (\w+) -->", document.text):
+        yield Region(found.start(), found.end(), found[1], _prepare)
+
+
+def _prepare(example: Example) -> None:
+    getattr(prepared, example.parsed)()
 
 
 def checked(document: Document) -> Iterable[Region]:
@@ -163,19 +170,12 @@ def enter(names: dict[str, Any]) -> None:
     names["_home"], names["_folder"] = Path.cwd(), tempfile.TemporaryDirectory()
     settings = {"TAGWRIGHT_CACHE": f"{names['_folder'].name}/.cache", "COLUMNS": "100", "HF_HUB_OFFLINE": "1"}
     names["_changes"] = changes = ExitStack()
-    names["_server"], names["decide"] = LocalServer(), decide
+    names["_server"] = LocalServer()
     changes.enter_context(mock.patch.dict(os.environ, settings))
     changes.enter_context(mock.patch.object(static, "distil", _copied))
     (folder := Path(names["_folder"].name) / "page").mkdir()
     shutil.copytree(Path(__file__).parent / "samples", folder, dirs_exist_ok=True)
     os.chdir(folder)
-
-
-def decide(document: str, action: Action, label: str | None = None, rank: int | None = 1) -> None:
-    """Do what a reviewer does on the page of a review. rank: where the label was suggested; None: found by search."""
-    file = ReviewFile("reviews.sqlite")
-    Decisions(file).add(Decision(document=document, reviewer="Ann", action=action, label=label, rank=rank))
-    file.close()
 
 
 def leave(names: dict[str, Any]) -> None:
@@ -189,6 +189,7 @@ def leave(names: dict[str, Any]) -> None:
 pytest_collect_file = Sybil(
     parsers=[
         files,
+        preparations,
         checked,
         CodeBlockParser("console", run_commands),
         PythonCodeBlockParser(doctest_optionflags=FLAGS),

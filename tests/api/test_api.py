@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from tests.tiny import tiny_encoder
 
 import tagwright as tw
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.encoders.precision import formats
 from tagwright.sklearn import TaggerClassifier
 
@@ -208,6 +210,17 @@ def test_rts_is_trained_from_texts(tiny: str) -> None:
     fine = tw.train("finetune", ONE * 4, y=[["Bee"], ["Bank"]] * 4, model=plain, steps=1, batch=2, validation=0.0)
     assert fine.training["before"]["method"] == "zero_shot"
     assert list(fine.stages) == list(plain.stages)
+
+
+@pytest.mark.parametrize(("labelled", "learned"), [(8, "label_free"), (60, "fitted")])
+def test_confidences_are_those_of_the_fine_tuned_encoder(tiny: str, labelled: int, learned: str) -> None:
+    plain = tw.zero_shot(["Bee", "Bank"], encoder=tiny)
+    before = replace(plain, combiner=WeightedSum(confidence="fitted", curve=(9.0, 9.0)))
+    documents = [tw.Document(str(i), f"{ONE[i % 2]} {i}", labels=(["Bee", "Bank"][i % 2],)) for i in range(labelled)]
+    fine = tw.train("finetune", documents, model=before, steps=1, batch=2, validation=0.0, progress=False)
+    assert isinstance(fine.combiner, WeightedSum)
+    assert fine.combiner.confidence == learned
+    assert fine.combiner.curve != (9.0, 9.0) or learned == "label_free"
 
 
 def test_the_method_is_recorded_in_its_one_spelling(tiny: str) -> None:

@@ -337,7 +337,9 @@ def test_labels_that_a_served_model_may_not_suggest_are_found_by_no_search(tagge
 def test_the_review_page_shows_no_label_that_may_not_be_suggested(tagger: Tagger, desk: Path) -> None:
     (desk / "birds.txt").write_text(ENGLISH)
     model = ServedModel("m", tagger, "Model", settings=SuggestOptions(without=["notation:598*"]))
-    options = ServerOptions(reviews=desk / "reviews.sqlite", documents=[str(desk / "birds.txt")], random_share=1)
+    options = ServerOptions(
+        reviews=desk / "reviews.sqlite", documents=[str(desk / "birds.txt")], random_share=1, blind_share=0
+    )
     review = open_review(model, options)
     assert review is not None
     with TestClient(application([model], pages=ReviewPages(review))) as client:

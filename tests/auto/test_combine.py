@@ -21,7 +21,8 @@ from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
-from tagwright.types import Document, Label
+from tagwright.tagger.confidences import with_confidences
+from tagwright.types import Document, Label, Run
 
 pytestmark = pytest.mark.usefixtures("quick_auto")
 
@@ -76,6 +77,18 @@ def test_confidences_come_with_the_suggestions(learned: Tagger) -> None:
     assert run.confidences is not None
     first = run.confidences[run.indptr[:-1]]
     assert first.mean() > run.confidences.mean()
+
+
+def test_confidences_are_learned_anew_where_a_stage_was_trained_on(learned: Tagger) -> None:
+    """Where nothing that is suggested is right, Platt's targets leave next to nothing."""
+    wrong = Run.from_rows([{LABELS.index["stone"]: 1.0}] * len(OTHERS))
+    never = [replace(each, title="honey", abstract="About wasp only") for each in OTHERS]
+    taught = with_confidences(learned, never, wrong, anew=True).tag(OTHERS).confidences
+    before = learned.tag(OTHERS).confidences
+    assert taught is not None
+    assert before is not None
+    assert taught.max() < 0.1 < before.max()
+    assert with_confidences(learned, never, wrong) is learned
 
 
 def test_how_sure_parents_are_is_learned_where_no_label_is_likely(learned: Tagger) -> None:

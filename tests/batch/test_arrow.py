@@ -155,33 +155,6 @@ def expected(model: Path, count: int) -> list[tuple[str, list[str]]]:
     return [(row["id"], row["labels"]) for row in ArrowTagger(model)(table(count)).to_pylist()]
 
 
-@pytest.mark.slow
-def test_ray_data_maps_its_batches(model: Path, tmp_path: Path) -> None:
-    pytest.importorskip("ray")
-    program = tmp_path / "with_ray.py"
-    program.write_text(
-        "import sys, ray, pyarrow as pa, json\n"
-        "from tagwright.batch import ArrowTagger\n"
-        "ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level='ERROR')\n"
-        "rows = ray.data.from_arrow(pa.ipc.open_file(sys.argv[2]).read_all())\n"
-        "tagged = rows.map_batches(ArrowTagger(sys.argv[1]), batch_format='pyarrow', batch_size=16)\n"
-        "print(json.dumps([(row['id'], list(row['labels'])) for row in tagged.take_all()]))\n"
-    )
-    assert sorted(answered(program, model, tmp_path)) == sorted(expected(model, 64))
-
-
-def answered(program: Path, model: Path, folder: Path) -> list[tuple[str, list[str]]]:
-    """What a program prints of 64 documents in a file of Arrow."""
-    rows = table(64)
-    with pa.ipc.new_file(folder / "rows.arrow", rows.schema) as file:
-        file.write(rows)
-    command = [sys.executable, str(program), str(model), str(folder / "rows.arrow")]
-    environment = {**os.environ, "RAY_worker_niceness": "0", "PYSPARK_PYTHON": sys.executable}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return [(id_, labels) for id_, labels in json.loads(done.stdout.splitlines()[-1])]
-
-
 def test_daft_calls_it_with_batches_of_columns(model: Path) -> None:
     daft = pytest.importorskip("daft")
     tagger = ArrowTagger(model)
@@ -197,19 +170,38 @@ def test_daft_calls_it_with_batches_of_columns(model: Path) -> None:
     assert [(row["id"], row["labels"]) for row in made] == expected(model, 64)
 
 
+WITH_RAY = """
+import sys, ray, pyarrow as pa, json
+from tagwright.batch import ArrowTagger
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+rows = ray.data.from_arrow(pa.ipc.open_file(sys.argv[2]).read_all())
+tagged = rows.map_batches(ArrowTagger(sys.argv[1]), batch_format="pyarrow", batch_size=16)
+print(json.dumps([(row["id"], list(row["labels"])) for row in tagged.take_all()]))
+"""
+
+WITH_SPARK = """
+import sys, json, pyarrow as pa
+from pyspark.sql import SparkSession
+from tagwright.batch import ArrowTagger
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+rows = spark.createDataFrame(pa.ipc.open_file(sys.argv[2]).read_all()).repartition(2)
+tagger = ArrowTagger(sys.argv[1])
+schema = "id string, labels array<string>, scores array<float>, confidences array<float>, error string"
+tagged = rows.mapInArrow(lambda batches: map(tagger, batches), schema)
+print(json.dumps([(row["id"], row["labels"]) for row in tagged.collect()]))
+"""
+
+
 @pytest.mark.slow
-def test_spark_maps_its_partitions(model: Path, tmp_path: Path) -> None:
-    pytest.importorskip("pyspark")
-    program = tmp_path / "with_spark.py"
-    program.write_text(
-        "import sys, json, pyarrow as pa\n"
-        "from pyspark.sql import SparkSession\n"
-        "from tagwright.batch import ArrowTagger\n"
-        "spark = SparkSession.builder.master('local[2]').config('spark.ui.enabled', 'false').getOrCreate()\n"
-        "rows = spark.createDataFrame(pa.ipc.open_file(sys.argv[2]).read_all()).repartition(2)\n"
-        "tagger = ArrowTagger(sys.argv[1])\n"
-        "schema = 'id string, labels array<string>, scores array<float>, confidences array<float>, error string'\n"
-        "tagged = rows.mapInArrow(lambda batches: map(tagger, batches), schema)\n"
-        "print(json.dumps([(row['id'], row['labels']) for row in tagged.collect()]))\n"
-    )
-    assert sorted(answered(program, model, tmp_path)) == sorted(expected(model, 64))
+@pytest.mark.parametrize(("engine", "program"), [("ray", WITH_RAY), ("pyspark", WITH_SPARK)])
+def test_engines_map_their_batches(engine: str, program: str, model: Path, tmp_path: Path) -> None:
+    pytest.importorskip(engine)
+    rows = table(64)
+    with pa.ipc.new_file(tmp_path / "rows.arrow", rows.schema) as file:
+        file.write(rows)
+    command = [sys.executable, "-c", program, str(model), str(tmp_path / "rows.arrow")]
+    environment = {**os.environ, "RAY_worker_niceness": "0", "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    answered = [(id_, labels) for id_, labels in json.loads(done.stdout.splitlines()[-1])]
+    assert sorted(answered) == sorted(expected(model, 64))

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from tests.batch.conftest import BROKEN, DOCUMENTS, NAMELESS, NAMES, REPEATED, words, write_documents
+from typer.testing import CliRunner
 
 from tagwright.app import cli
 from tagwright.batch import batch
@@ -281,7 +282,27 @@ def test_shards_beyond_the_last_of_a_shorter_input_are_kept_and_the_input_is_ref
     assert numbers == [shards - 1] * (kept != 40)
 
 
-@pytest.mark.parametrize("file_format", ["jsonl", "trec", "parquet"])
+def test_csv_is_that_of_suggest(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = BatchOptions(shard_size=2, format="csv")
+    here(monkeypatch, model, options)
+    rows = [
+        {"id": "=1", "title": "Bees,\nwasps"},
+        {"id": "b", "text": "Nothing known"},
+        {"id": "c", "title": "Honey bees"},
+    ]
+    path, out = tmp_path / "documents.jsonl", tmp_path / "out"
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
+    tag(path, model, out, options)
+    result = CliRunner().invoke(cli.app, ["suggest", str(path), "--model", str(model), "--format", "csv"])
+    header, *lines = result.stdout.splitlines()
+    assert header == "id,title,labels,label_names,confidences"
+    assert lines[0].startswith('\'=1,"Bees, wasps",')
+    first, second = (out / f"shard-00000{number}.csv" for number in (0, 1))
+    assert first.read_text(encoding="utf-8").splitlines() == [header, *lines[:2]]
+    assert second.read_text(encoding="utf-8").splitlines() == [header, lines[2]]
+
+
+@pytest.mark.parametrize("file_format", ["jsonl", "trec", "csv", "parquet"])
 def test_suggestions_for_documents_that_are_not_given_any_more_are_kept(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_format: Any
 ) -> None:

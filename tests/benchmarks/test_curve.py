@@ -114,13 +114,34 @@ def test_the_means_of_draws_are_tested_document_by_document(tmp_path: Path) -> N
     for draw, (now, before) in enumerate([([1.0, 0.0] * 15, [0.0, 0.5] * 15), ([0.0, 1.0] * 15, [0.5, 0.0] * 15)]):
         kept(tmp_path / "now", f"mdn-50-{draw}.npz", now)
         kept(tmp_path / "before", f"mdn-50-{draw}.npz", before)
-        kept(tmp_path / "now", f"epmc-50-{draw}.npz", now)
-        kept(tmp_path / "before", f"epmc-50-{draw}.npz", before)
-    # each document has .5 now and .25 before: 30 equal differences
+    kept(tmp_path / "now", "mdn-0-0.npz", [1.0] * 30)
+    # each document has .5 now, .25 before and 1 without labels: 30 equal differences
+    test = {"p": {"randomisation": 0.0001}, "adjusted": {"randomisation": 0.0001}}
     assert compared_means(tmp_path / "now", tmp_path / "before") == {
-        "mdn 50": {"draws": 2, "p": {"randomisation": 0.0001}}
+        "mdn 50": {"draws": 2, "difference": 0.25, **test, "against zero_shot": {"difference": -0.5, **test}}
     }
     assert compared_means(tmp_path / "now", None) == {}
+
+
+def test_p_is_adjusted_for_the_corpora_of_a_size(tmp_path: Path) -> None:
+    for name in ("mdn-50-0", "tib-50-0", "tib-300-0"):
+        kept(tmp_path / "now", f"{name}.npz", [1.0] * 30)
+        kept(tmp_path / "before", f"{name}.npz", [0.0] * 30)
+    found = compared_means(tmp_path / "now", tmp_path / "before")
+    adjusted = {cell: test["adjusted"]["randomisation"] for cell, test in found.items()}
+    assert adjusted == {"mdn 50": 0.0002, "tib 50": 0.0002, "tib 300": 0.0001}  # p is 0.0001 everywhere
+
+
+def test_documents_that_a_draw_leaves_out_have_the_mean_of_the_others(tmp_path: Path) -> None:
+    """Of epmc the labelled documents are drawn from those that are scored."""
+    known = [set(np.random.default_rng(draw).permutation(40)[:10].tolist()) for draw in (0, 1)]
+    for draw, labelled in enumerate(known):  # a document scores its number now, and a half of it before
+        numbers = [float(each) for each in range(40) if each not in labelled]
+        kept(tmp_path / "now", f"epmc-10-{draw}.npz", numbers)
+        kept(tmp_path / "before", f"epmc-10-{draw}.npz", [each / 2 for each in numbers])
+    scored = [each for each in range(40) if each not in known[0] & known[1]]
+    found = compared_means(tmp_path / "now", tmp_path / "before")["epmc 10"]
+    assert found["difference"] == pytest.approx(np.mean(scored) / 2, abs=1e-4)
 
 
 def test_draws_that_are_not_measured_again_stay_and_all_have_a_mean(
@@ -139,4 +160,4 @@ def test_draws_that_are_not_measured_again_stay_and_all_have_a_mean(
     assert figures.read(tmp_path / "auto-draws.json")["rows"]["mdn 50"].keys() == {"0", "1"}
     # means of 0 and .75, and of 1 and .25; one draw is significantly above the former state and one below it.
     # The folder has the scores of the last draw alone.
-    assert [*quality_tables.auto_means()][2:] == ["| mdn 50 | 37.5 | 62.5 | 1 / 1 of 2 | p < 0.001 (1) | 2.0 |"]
+    assert [*quality_tables.auto_means()][2:] == ["| mdn 50 | 37.5 | 62.5 | p < 0.001 | 1 / 1 of 2 |  | 2.0 |"]

@@ -52,4 +52,3 @@ def test_more_is_learned_on_the_sum_without_the_stage_whose_labels_follow() -> N
     followed = AppendLabels(WeightedSum(weights={"words": 2.0}), AppendOptions(by="trees"))
     followed.check_can_learn()
     assert followed.weighted_sum == WeightedSum(weights={"words": 2.0, "trees": 0.0})
-    assert AppendLabels(Least(), AppendOptions(by="trees")).weighted_sum is None  # type: ignore[abstract]

@@ -62,6 +62,8 @@ def test_what_is_scored_is_read_in_batches(
     batches = list[int]()
 
     class Tagger:
+        trainings = ()
+
         def check(self, options: SuggestOptions) -> None:
             assert options.k == dataset.DEPTH
 

@@ -25,6 +25,23 @@ def test_interval_of_a_ratio_of_sums_agrees_with_drawing_documents_with_replacem
     assert (found.low, found.high) == pytest.approx((low, high), abs=0.1 * (high - low))
 
 
+@pytest.mark.parametrize("documents", [20, 33])
+def test_intervals_of_few_documents_are_as_wide_as_those_of_students_t(documents: int) -> None:
+    from scipy.stats import t
+
+    values = np.random.default_rng(documents).normal(0.5, 0.05, documents)
+    found = estimates(ratios(values, np.ones(documents)), documents, samples=20_000, seed=0)["ratio"]
+    expected = t.interval(0.95, documents - 1, values.mean(), values.std(ddof=1) / np.sqrt(documents))
+    assert found.high - found.low == pytest.approx(expected[1] - expected[0], rel=0.03)
+
+
+@pytest.mark.parametrize("documents", [1, 2])
+def test_an_interval_of_one_or_two_documents_holds_no_more_than_their_values(documents: int) -> None:
+    values = np.linspace(0.2, 0.8, documents)
+    found = estimates(ratios(values, np.ones(documents)), documents, samples=200, seed=0)["ratio"]
+    assert 0.1 < found.low <= found.value <= found.high < 0.9
+
+
 def test_a_measure_that_is_one_everywhere_is_exactly_one() -> None:
     found = estimates(ratios(np.full(999, 0.1), np.full(999, 0.1)), 999, samples=50, seed=0)["ratio"]
     assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)

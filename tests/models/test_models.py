@@ -16,7 +16,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, ModelError
 from tagwright.evaluation import dataset
 from tagwright.evaluation.dataset import EvaluationSet
-from tagwright.models.record import model_card
+from tagwright.models.record import measured_blind, model_card
 
 BEE, TAX, ORCHARD = "http://x.org/bee", "http://x.org/tax", "o"
 DOCUMENTS = ["Bees in the hive.", "A tax law.", "Bees in orchards.", "Orchards"]
@@ -148,6 +148,64 @@ def test_the_card_says_for_whom_a_version_is_not() -> None:
     assert "tagwright models FOLDER compare 0003 --test DOCS" in card
 
 
+def test_a_tagger_that_is_a_version_already_is_not_added_again(tmp_path: Path) -> None:
+    models = tw.Models(tmp_path / "models")
+    word_tagger().save(tmp_path / "saved")
+    models.add(tmp_path / "saved")
+    models.add(worse())
+    assert [models.add(each).name for each in (tmp_path / "saved", word_tagger(), worse())] == ["0001", "0001", "0002"]
+    assert models.add(replace(worse(), training={"data": {"documents": "others"}})).name == "0003"
+    assert [each.name for each in models] == ["0001", "0002", "0003"]
+    assert models.add(worse(), after="0001").name == models.current.name == "0002"  # as the new one would be
+
+
+def test_what_was_measured_blind_is_said_of_the_version_that_it_was_measured_of(tmp_path: Path) -> None:
+    difference = {"value": 0.1, "low": 0.05, "high": 0.15}
+    blind = {"documents": 25, "besides": "0001", "after": 0.9, "before": 0.8, "difference": difference}
+    measured = {"data": {"decisions": "1"}, "combined": {"nDCG@5": {"before": 0.8, "after": 0.81}, "blind": blind}}
+    models = tw.Models(tmp_path / "models")
+    first = models.add(replace(word_tagger(), training=measured))
+    assert measured_blind(first.record) == blind
+    assert "on 25 documents reviewed blind, which it has not learned from: nDCG@5 90.0, 80.0 with version" in first.card
+    later = models.add(replace(word_tagger(), training={"data": {"documents": "2"}, "before": measured}))
+    assert measured_blind(later.record) == {}
+    assert "not measured on documents that it has not learned from" in later.card
+    assert "reviewed blind" not in later.card
+
+
+def test_a_version_that_learned_from_documents_reviewed_blind_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts = [f"{subject}, part {part}." for part in range(6) for subject in ("Bees make honey", "The tax on income")]
+    documents = [
+        tw.Document(
+            str(n), text, metadata={"reviewed": ("blind",)} if n < 3 else {}, labels=(("Bees", "Taxes")[n % 2],)
+        )
+        for n, text in enumerate(texts)
+    ]
+    trained = tw.train("svm", documents, ["Bees", "Taxes"], language="en", check=False)
+    (said,) = [each for each in caplog.messages if "blind" in each]
+    assert said.startswith(
+        "3 documents to learn from were reviewed blind: what is learned from them cannot be measured"
+    )
+    caplog.clear()
+    version = tw.Models(tmp_path / "models").add(trained)
+    said = "version 0001 has learned from 3 documents reviewed blind, which say nothing of how good it is"
+    assert caplog.messages == [said]
+    assert "with 2 different labels, 3 reviewed blind, which do not measure it" in version.card
+    caplog.clear()
+    tw.train("svm", documents[3:], ["Bees", "Taxes"], language="en", check=False)
+    assert not [each for each in caplog.messages if "blind" in each]
+
+
+def test_evaluating_on_documents_of_the_training_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    texts = ["Bees make honey.", "The tax on income."] * 6
+    trained = tw.train("svm", texts, ["Bees", "Taxes"], y=[["Bees"], ["Taxes"]] * 6, language="en", check=False)
+    tw.evaluate(trained, ["Bees make honey.", "Another tax."], y=[["Bees"], ["Taxes"]])
+    said = [each for each in caplog.messages if "learned from" in each]
+    assert said == ["the tagger has learned from at least 1 of these 2 documents: it looks better here than it is"]
+
+
 def test_the_card_shows_scores_with_their_intervals() -> None:
     score = {"value": 0.5, "low": 0.25, "high": 0.754}
     scores = {"date": "2026-11-24", "digest": "c" * 64, "documents": 4, "besides": "0002", "measures": {"P@1": score}}
@@ -163,7 +221,8 @@ def test_a_version_that_estimates_no_confidences_is_promoted_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     models, plain = tw.Models(tmp_path / "models"), word_tagger()
-    for tagger in (plain, replace(plain, combiner=WeightedSum(confidence="fitted", curve=(1.0, 0.0))), plain):
+    fitted = replace(plain, combiner=WeightedSum(confidence="fitted", curve=(1.0, 0.0)))
+    for tagger in (plain, fitted, worse()):
         models.add(tagger)
     for version in (2, 2, 3, 1):
         models.promote(version)
@@ -175,7 +234,8 @@ def test_any_two_versions_are_compared_and_a_worse_one_is_promoted_with_a_warnin
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     models = tw.Models(tmp_path / "models")
-    for tagger in (word_tagger(), word_tagger(), worse()):
+    as_good = replace(word_tagger(), combiner=WeightedSum(weights={"exact_match": 2.0}))
+    for tagger in (word_tagger(), as_good, worse()):
         models.add(tagger)
     assert list(models.compare(3, DOCUMENTS, other=2, y=GOLD)) == [("0003", "0002")]
     models.promote(2)
@@ -194,10 +254,10 @@ def test_scores_that_another_process_records_meanwhile_stay_and_a_removed_versio
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models, tag = tw.Models(tmp_path / "models"), dataset.tag_across_vocabularies
-    for tagger in (word_tagger(), worse(), word_tagger(), word_tagger()):
+    for tagger in (word_tagger(), worse(), word_tagger().restrict([BEE]), word_tagger().restrict([ORCHARD])):
         models.add(tagger)
 
-    def beside(tagger: tw.Tagger, task: EvaluationSet) -> tw.Run:
+    def beside(tagger: tw.Tagger, task: EvaluationSet, _: str) -> tw.Run:
         monkeypatch.setattr(dataset, "tag_across_vocabularies", tag)
         models.compare(2, DOCUMENTS[:2], y=GOLD[:2])
         return tag(tagger, task)
@@ -206,7 +266,7 @@ def test_scores_that_another_process_records_meanwhile_stay_and_a_removed_versio
     models.compare(2, DOCUMENTS, y=GOLD)
     assert [each["documents"] for each in models[2].record["scores"]] == [2, 4]
 
-    def pruned(tagger: tw.Tagger, task: EvaluationSet) -> tw.Run:
+    def pruned(tagger: tw.Tagger, task: EvaluationSet, _: str) -> tw.Run:
         models.prune(1)
         return tag(tagger, task)
 

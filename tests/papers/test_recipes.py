@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from tagwright.app.cli import app
 
-PAGE = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "results" / "papers" / "data-sets.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = [line.removeprefix("tagwright ") for block in BLOCKS for line in block.splitlines()]
 OUTPUTS = [shlex.split(line)[-1] for line in COMMANDS if line.startswith("train")]

@@ -8,6 +8,7 @@ import re
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from hypothesis import strategies as st
 from tests.readers.reading import read
 from typer.testing import CliRunner
 
+from tagwright import train
 from tagwright.app.cli import app
-from tagwright.data.corpus import Corpus
+from tagwright.data.corpus import Corpus, was_reviewed_blind
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import checked
@@ -117,11 +119,25 @@ def test_every_format_of_the_page_has_each_reviewed_document(half_blind: ReviewF
             assert read_back == [*blind, ("tax",)], wanted
     assert (tmp_path / "reviewed-uris.tsv").read_text() == "d1\tbee\nd1\torchard\nd2\ttax\n"
     assert (tmp_path / "reviewed.csv").read_text().splitlines()[1:] == [
-        "d1,Bees\tfly,,bee|orchard,Bees|Orchards", "d2,'=1+1,,tax,Taxes",
+        "d1,Bees\tfly,,bee|orchard,Bees|Orchards,blind", "d2,'=1+1,,tax,Taxes,",
     ]  # fmt: skip
     assert json.loads((tmp_path / "reviewed-annif.jsonl").read_text()) == {
         "document_id": "d2", "text": "=1+1", "subjects": [{"uri": "tax", "label": "Taxes"}],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("wanted", ["csv", "xlsx", "blind"])
+def test_training_on_an_export_with_documents_reviewed_blind_is_warned_of(
+    wanted: str, half_blind: ReviewFile, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = DOWNLOADS[wanted].name
+    (tmp_path / name).write_bytes(exported(half_blind, wanted))
+    documents = Corpus.read(tmp_path / name)
+    assert [was_reviewed_blind(each) for each in documents] == ([True] if wanted == "blind" else [True, False])
+    more = [replace(each, id=f"{each.id} again") for each in documents]
+    others = [Document(f"r{row}", "Rain falls", labels=("tax",)) for row in range(4)]
+    train("svm", [*documents, *more, *others], ["bee", "orchard", "tax"], language="en", check=False)
+    assert [each for each in caplog.messages if "to learn from were reviewed blind" in each]
 
 
 def printed(path: Path, *options: str) -> str:
@@ -181,12 +197,12 @@ def test_csv_has_a_row_a_document_with_names_beside_ids_in_the_columns_that_were
     labels.write_text("id,name\nhttp://x.org/bee,Bees\ntax,Tax law\n", encoding="utf-8")
     call = ("--export", "--format", "csv")
     header, *rows = csv.reader(io.StringIO(printed(path, *call, "--labels", str(labels))))
-    assert header == ["id", "title", "text", "labels", "label_names"]
-    assert [(row[0], *row[3:]) for row in rows] == [("d1", "http://x.org/bee|wasp", "Bees|wasp"), ("d2", "", "")]
+    assert header == ["id", "title", "text", "labels", "label_names", "reviewed"]
+    assert [(row[0], *row[3:5]) for row in rows] == [("d1", "http://x.org/bee|wasp", "Bees|wasp"), ("d2", "", "")]
     columns = "id=biblionumber,title=245$a,labels=uri,label_names=650$a"
     out = printed(path, *call, "--labels", str(labels), "--columns", columns)
     (copy := path.parent / "koha.csv").write_text(out, encoding="utf-8")
-    assert out.splitlines()[0] == "biblionumber,245$a,text,uri,650$a"
+    assert out.splitlines()[0] == "biblionumber,245$a,text,uri,650$a,reviewed"
     assert [(each.id, each.labels) for each in read(copy)] == [("d1", ("Bees", "wasp")), ("d2", ())]
 
 
@@ -210,7 +226,9 @@ def test_columns_that_an_export_lacks(path: Path, options: tuple[str, ...], prob
 def test_no_cell_of_a_csv_is_a_formula(begins: str) -> None:
     cell = f"{begins}1+1"
     _, row = export_lines(decided(cell.strip(), cell, cell, [cell]), "csv")
-    for each in next(csv.reader([row])):
+    *cells, reviewed = next(csv.reader([row]))
+    assert reviewed == ""
+    for each in cells:
         assert each.startswith("'")
 
 

@@ -130,13 +130,100 @@ def test_a_verdict_that_is_stored_late_takes_nothing_from_the_search(
     assert review.decisions.labels() == {"d1": [BEE, TAX]}
 
 
-def test_nothing_moves_by_a_verdict(browser: Browser, address: str) -> None:
-    with visiting(browser, address, "Ann", width=DESK) as page:
+@pytest.mark.parametrize("width", [PHONE, DESK, 1920])
+def test_nothing_moves_by_a_verdict_or_a_search(browser: Browser, address: str, width: int) -> None:
+    with visiting(browser, address, "Ann", width=width) as page:
+        before = _places(page)
         for action in ("yes", "no"):
-            before = _places(page)
             page.click(f"#row-1 .{action}")
             page.wait_for_selector(f"#row-1 .{action}[aria-pressed=true]")
             assert _places(page) == before
+        page.keyboard.press("/")
+        page.keyboard.type("tax")
+        page.wait_for_selector(".found button")
+        assert _places(page) == before
+        page.keyboard.press("Escape")
+        page.wait_for_selector(".found button", state="hidden")
+        page.keyboard.press("/")
+        page.wait_for_selector(".found button")
+
+
+def test_a_document_takes_a_key_for_each_verdict_and_one_more(browser: Browser, address: str) -> None:
+    """A label that nobody suggested takes its letters, a key before them, two after them and one to leave."""
+    with visiting(browser, address, "Ann") as page:
+        count = 0
+
+        def press(*keys: str) -> None:
+            nonlocal count
+            for key in keys:
+                page.keyboard.press(key)
+                count += 1
+
+        press("a", "r", "Enter")
+        page.wait_for_selector("#progress:has-text('1 of 5 done')")
+        assert count == page.locator(".row").count() + 1
+        count = 0
+        press("/", *"tax")
+        page.wait_for_selector(".found button")
+        press("ArrowDown", "Enter")
+        page.wait_for_selector("text=added by you")
+        press("Escape", "Enter")
+        page.wait_for_selector("#progress:has-text('2 of 5 done')")
+        assert count == len("tax") + 5
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_overview_is_sorted_by_its_columns(browser: Browser, review: Review, address: str, scripts: bool) -> None:
+    review.decisions.add(Decision(document="d3", reviewer="Ben", action="skip"))
+    with visiting(browser, address, "Ann", width=DESK, scripts=scripts) as page:
+        page.goto(f"{address}/review/overview?q=bees")
+        for column, way, number in (
+            ("Document", "ascending", 1),
+            ("Document", "descending", 5),
+            ("Reviewer", "ascending", 3),
+        ):
+            page.click(f"thead >> text={column}")
+            page.wait_for_selector(f"th[aria-sort={way}] >> text={column}")
+            assert page.locator("th[aria-sort]").count() == 1
+            assert page.get_attribute("tbody a >> nth=0", "href") == f"/review/documents/{number}"
+            assert page.input_value("#filter") == "bees"
+        page.select_option("#state", "open")
+        page.click("text=Show")
+        page.wait_for_selector("caption:has-text('Documents 1 to 4 of 4')")
+        assert page.get_attribute("th[aria-sort]", "aria-sort") == "ascending"
+
+
+def test_every_table_has_a_caption(browser: Browser, address: str) -> None:
+    with visiting(browser, address, "Ann") as page:
+        tables = 0
+        for path in ("/", "/api", "/review/overview", "/review/differences", "/review/documents/1"):
+            page.goto(address + path)
+            captions = page.eval_on_selector_all("table", "all => all.map(each => each.caption?.innerText.trim())")
+            assert all(captions), path
+            tables += len(captions)
+        assert tables > 0
+
+
+def test_one_suggestion_is_copied(browser: Browser, address: str) -> None:
+    context = browser.new_context(viewport={"width": DESK, "height": 800})
+    page = context.new_page()
+    page.goto(address)
+    page.fill("#text", "Honey bees visit orchards.")
+    page.click("#ask button.primary")
+    page.wait_for_selector("#row-2")
+    page.click("text=Another text")
+    for button, text in (
+        ("#row-1 .copy button >> nth=0", "Orchards"),
+        ("#row-2 .copy button >> nth=1", "http://x.org/bee"),
+    ):
+        page.click(button)
+        page.wait_for_selector("#status.toast:has-text('Copied')")
+        assert page.evaluate("document.activeElement.dataset.copy") == text
+        page.fill("#text", "")
+        page.focus("#text")
+        page.keyboard.press("Control+v")
+        assert page.input_value("#text") == text
+    context.close()
 
 
 def test_eight_suggestions_fit_on_a_desk(browser: Browser, tmp_path: Path) -> None:
@@ -233,7 +320,7 @@ def _let_go(page: Page, held: list[Route]) -> None:
 
 
 def test_keys_can_be_switched_off(browser: Browser, review: Review, address: str) -> None:
-    with visiting(browser, address, "Ann") as page:
+    with visiting(browser, address, "Ann", width=DESK) as page:
         page.wait_for_selector("#show-keys")  # hidden until the script has read the page
         page.keyboard.press("?")
         page.click("text=Use these keys")
@@ -382,9 +469,9 @@ def _worked_on(page: Page) -> dict[str, list[str]]:
     page.click("#row-1 summary")
     page.click("#note-title")
     page.fill("#note", "Which bees?")
+    page.hover("#row-1")
     page.fill("#search", "tax")
     page.wait_for_selector(".found button")
-    page.hover("#row-1")
     found = {"verdicts": violations(page)}
     page.click("#show-keys")
     return {**found, "keys": violations(page)}
@@ -417,6 +504,12 @@ def test_a_text_and_a_dropped_file_get_suggestions_which_are_copied(browser: Bro
     assert page.evaluate("document.documentElement.scrollWidth") == DESK
     _drop(page, "tax.txt", "Tax law")
     page.wait_for_selector("#row-1:has-text('Tax law')")
+    page.goto(address)
+    page.fill("#text", "Zzz.")
+    page.click("#ask button.primary")
+    page.wait_for_selector("text=There is no suggestion.")
+    assert page.input_value("#text") == "Zzz."
+    assert violations(page) == []
     page.goto(f"{address}/api")
     assert violations(page) == []
     context.close()

@@ -188,7 +188,7 @@ def test_in_a_browser(desk: Path) -> None:
             download.value.save_as(desk / "out.csv")
         with serving() as address, visiting(browser, address, "Ben", width=DESK) as page:  # after a restart
             page.goto(f"{address}/review/overview")
-            assert "A clear gain. " in page.inner_text("#outcome")
+            assert "A clear gain." in page.inner_text("#outcome")
             assert "In use: zero_shot, version 0002." in page.inner_text("#outcome")
     check_reviewed(desk / "out.mrc")
     assert len((desk / "out.csv").read_text(encoding="utf-8").splitlines()) == 1 + REVIEWED

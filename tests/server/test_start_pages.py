@@ -129,7 +129,7 @@ def test_a_file_gets_the_suggestions_that_programs_get(client: TestClient) -> No
         ({"text": " "}, 400, "Paste a text or choose a file."),
         ({"text": TEXT, "limit": "many"}, 400, "not of type"),
         ({"text": TEXT, "limit": "0"}, 400, "not between"),
-        ({"text": TEXT, "model": "<none>"}, 404, "There is no model &#39;&lt;none&gt;&#39;"),
+        ({"text": TEXT, "model": "<none>"}, 404, "There is no tagger &#39;&lt;none&gt;&#39;"),
         ({"text": TEXT, "language": "fi"}, 400, "in which no label has a name"),
     ],
 )
@@ -178,7 +178,7 @@ def test_the_api_is_described_for_people(client: TestClient) -> None:
             assert f">{method.upper()} {path}</a>" in page  # in the table of contents
     assert "Suggest labels for a document: a text, or title, abstract and sections." in page
     assert "<code>only</code> array: Conditions, such as notation:33*" in page
-    assert "<strong>insects</strong>: Insects, 2 labels, language en" in page
+    assert '<strong>insects</strong>: Insects, 2 labels (<span data-language="en">en</span>)' in page
 
 
 def test_with_tokens_the_pages_ask_for_one_which_may_be_that_of_any_role(tmp_path: Path) -> None:

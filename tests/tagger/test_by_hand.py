@@ -142,6 +142,16 @@ def test_the_labels_of_another_stage_follow_in_their_own_order(keep: int | None,
     np.testing.assert_allclose(run.scores, [1, 1 / 2, 1 / 3], rtol=1e-6)
 
 
+def test_labels_that_follow_are_as_sure_as_their_place_makes_them() -> None:
+    # the log odds -2 log rank + log 4 are those of 4, 1 and 4/9
+    sums = WeightedSum(confidence="fitted", curve=(0.0, math.log(4.0)), slope_of_scores=2.0)
+    retrievers = {"first": Fixed({2: 2.0, 1: 1.0}), "after": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}
+    pool, combiner = PoolOptions(exclude=("after",)), AppendLabels(sums, AppendOptions(by="after"))
+    run = Tagger(LABELS, retrievers, {}, pool, combiner).tag(DOCUMENTS[:1])
+    assert run.labels.tolist() == [2, 1, 0]
+    assert run.confidences == pytest.approx([4 / 5, 1 / 2, 4 / 13], abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("parts", "problem"),
     [

@@ -7,7 +7,6 @@ import pytest
 import torch
 from accelerate import Accelerator
 from sentence_transformers import SentenceTransformer
-from tests.tiny import tiny_encoder
 from tests.training.training_run import WORDS
 
 from tagwright.encoders.device import PROCESSOR
@@ -18,19 +17,9 @@ from tagwright.training.gradient_caching import GradientCache
 from tagwright.training.trainable_encoder import Transformer
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny"))
-
-
 @pytest.fixture(autouse=True)
-def exact(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    monkeypatch.setattr(trainables, "best_dtype", lambda _: torch.float32)
+def small_chunks(exact: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainables, "feed", lambda _: PROCESSOR._replace(chunk=60))
-    yield
-    torch.set_num_threads(threads)
 
 
 def texts_of(encoder: Transformer, count: int) -> Tokens:

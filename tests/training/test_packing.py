@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,20 +30,7 @@ PACKED = CARD._replace(small=0, kept=10**6, workers=0)
 "A card whose chunks are packed however small they are."
 ENOUGH = 10**6
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny"))
-
-
-@pytest.fixture(autouse=True)
-def exact(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    monkeypatch.setattr(trainables, "best_dtype", lambda _: torch.float32)
-    yield
-    torch.set_num_threads(threads)
-
+pytestmark = pytest.mark.usefixtures("exact")
 
 Make = Callable[[], Transformer]
 

@@ -299,7 +299,9 @@ def _tagged(
     task = dataset.evaluation_set(_corpus(gold, y), vocabulary, seen, **rules)
     deepest = max(dataset.DEPTH, greatest_k(measures or ()))
     runs = {
-        name: task.align(each) if isinstance(each, Run) else dataset.tag(each, task, deepest)
+        name: task.align(each)
+        if isinstance(each, Run)
+        else dataset.tag(each, task, deepest, f"the tagger {name}".strip())
         for name, each in found.items()
     }
     return task, runs

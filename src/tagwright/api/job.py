@@ -28,12 +28,21 @@ from tagwright.api.options import (
     resolved,
 )
 from tagwright.core.atomic import OccupiedError, check_replaceable, lies_in, replace_folder
+from tagwright.core.display import many
 from tagwright.core.extras import require
 from tagwright.core.progress import note
 from tagwright.core.saved import is_first, read_manifest
 from tagwright.core.steps import LOG, Start, Steps, beside, digest, remove, resumable
 from tagwright.core.versions import in_use
-from tagwright.data.corpus import Corpus, ids_of, is_synthetic, same_texts, taken, text_digests
+from tagwright.data.corpus import (
+    Corpus,
+    ids_of,
+    is_synthetic,
+    same_texts,
+    taken,
+    text_digests,
+    was_reviewed_blind,
+)
 from tagwright.data.gold import confident, known_labels, sample_labels, sample_pairs
 from tagwright.data.keywords import Keywords, read_keywords
 from tagwright.data.run_files import read_run
@@ -139,6 +148,9 @@ class Job:
             vocabulary = to_vocabulary(self.labels, self.language, documents)
         arguments, gold, rows = self._lesson(documents, vocabulary, base)
         start = self._start(documents, vocabulary, arguments)
+        if self._is_trained(start):
+            note(f"nothing is new: {self.folder} has learned from the same documents, decisions, tagger and options")
+            return _loaded(self.folder or "")
         with resumable(self.folder, start, resume=self.resume) as steps:
             kept_stages = base is not None and self.method == AUTO_METHOD  # with their own encoder, or none
             if is_first() and not kept_stages and (chosen := resolved(self.config)):
@@ -149,7 +161,11 @@ class Job:
                 taught = None if self.guesses else arguments.get("gold")
                 runs |= {"learned_from": _counts(documents, taught), "data": dict(start.data)}
                 if taught is not None:
-                    runs["texts"] = text_digests(taken(documents, np.flatnonzero(labelled(taught))))
+                    lesson = taken(documents, np.flatnonzero(labelled(taught)))
+                    runs["texts"] = text_digests(lesson)
+                    if blind := sum(map(was_reviewed_blind, lesson)):
+                        runs["learned_from"]["blind"] = blind
+                        _warn_of_blind(blind)
                 if (profile := training_profile(documents)) is not None:
                     runs["profile"] = profile
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
@@ -173,6 +189,17 @@ class Job:
                     raise ConfigError(
                         f"{file}: is inside {replaced}, which is replaced; move it, or give another {another}"
                     )
+
+    def _is_trained(self, start: Start) -> bool:
+        """Whether the folder to replace holds what this training would make of a tagger to continue from."""
+        if not (self.model and self.folder and self._there):
+            return False
+        training = read_manifest(in_use(self.folder), KIND).get("training", {})
+        data = training.get("data", {})
+        if not isinstance(self.model, Tagger) and in_use(self.model).resolve() == self.folder.resolve():
+            data = {**data, "model": start.data["model"]}  # the training replaced the tagger that it began with
+        known = training.get("method"), training.get("options"), data, training.get("version")
+        return known == (start.method, dict(start.options), dict(start.data), __version__)
 
     def _save(self, tagger: Tagger, folder: Path, steps: Path) -> None:
         """Save the tagger with the logs of its training, then remove the checkpoints.
@@ -307,20 +334,20 @@ class Job:
         from tagwright.evaluation.holdout import without_rows
         from tagwright.tagger.confidences import FEWEST, with_confidences
 
-        method, few = named(self.method), np.flatnonzero(labelled(gold))
-        third = np.random.default_rng(0).permutation(few)[: len(few) // 3]
-        is_taught = "gold" in arguments and self.guesses is None and not tagger.combiner.estimates_confidence
-        if is_taught and not len(rows) and len(third) >= FEWEST and len(few) <= AGAIN:
+        method, guessed, known = named(self.method), self.guesses is not None, np.flatnonzero(labelled(gold))
+        anew = guessed or self.method == FINETUNE  # what it has are confidences of guesses, or of the encoder before
+        is_taught = "gold" in arguments and not guessed and (anew or not tagger.combiner.estimates_confidence)
+        if is_taught and not len(rows) and 3 * FEWEST <= len(known) <= AGAIN:
+            third = np.random.default_rng(0).permutation(known)[: len(known) // 3]
             taught = without_rows(arguments["gold"], same_texts(documents, third))
             again = method.fit(documents, tagger.vocabulary, self.config, Steps(), **{**arguments, "gold": taught})
             seen = self._confident(self._fused(again), documents, arguments, gold, third)
             return replace(tagger, combiner=seen.combiner)
-        guessed = self.guesses is not None  # confidences that it has are of guesses then
-        if guessed or named(self.method).learns == "texts":
+        if guessed or method.learns == "texts":
             gold = tagger.vocabulary.gold(documents, unknown="ignore")
         else:
             gold = gold.keep(np.isin(gold.rows, rows))
-        return with_confidences(tagger, documents, gold, anew=guessed)
+        return with_confidences(tagger, documents, gold, anew=anew)
 
 
 AGAIN = 1000
@@ -351,6 +378,13 @@ def _counts(documents: Sequence[Document], gold: Run | None) -> dict[str, int]:
 
 def _is_given(value: object) -> bool:
     return value is not None and value is not False and value != () and value != []
+
+
+def _warn_of_blind(count: int) -> None:
+    _log.warning(
+        "%s reviewed blind: what is learned from them cannot be measured on them; exports to train on leave them out",
+        f"{many(count, 'document')} to learn from {'was' if count == 1 else 'were'}",
+    )
 
 
 def _left_out(gold: Run) -> Longs:

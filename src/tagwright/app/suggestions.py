@@ -14,14 +14,13 @@ from tagwright.core.checked import shown
 from tagwright.core.display import escaped, for_programs, many
 from tagwright.data import trec
 from tagwright.data.paragraphs import headings_at
-from tagwright.data.run_files import document_record, suggestion_record
+from tagwright.data.run_files import csv_lines, document_record, suggestion_record
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.readers import workbooks
 from tagwright.readers.documents.annotation_tools import Shown, tool_lines
-from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.labels.languages import main
-from tagwright.readers.lines import ENDS, escape_formula, table_lines
+from tagwright.readers.lines import ENDS, escape_formula
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import legend, meanings
 from tagwright.types import Document, EvidenceSpan, Label
@@ -235,16 +234,14 @@ def _csv(
     """A row for each document, below a header."""
     languages = ["languages"] * bool(names_in)
 
-    def rows() -> Iterator[list[str]]:
-        yield ["id", "title", "labels", "label_names", "confidences", *languages]
+    def rows() -> Iterator[Sequence[Any]]:
         for document, suggested in tagged:
             _, *table = _table([(document, suggested)], names, names_in, paths=paths)
             columns = list(zip(*table, strict=True))[2:] if table else [()] * (5 + len(languages))
             ids, _, shown_names, _, *others = columns
-            cells = [join_labels(ids), join_labels(shown_names), *map("|".join, others)]
-            yield list(map(escape_formula, [document.id, one_line(document.title), *cells]))
+            yield document.id, one_line(document.title), ids, shown_names, *others
 
-    return table_lines(rows(), "csv")
+    return csv_lines(rows(), *languages)
 
 
 def _table(

@@ -4,7 +4,7 @@ All documents show how often labels are suggested and which documents are simila
 trust each stage.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -185,13 +185,18 @@ def describe_corpus(
 
 def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[Document]) -> Examples:
     """Return the candidates of labelled documents, with features and gold labels."""
+    gold = tagger.vocabulary.gold(documents, unknown="ignore")
+    return examples_of(pools(tagger, documents), described, gold)
+
+
+def examples_of(read: Iterable[CandidatePool], described: CandidateFeatures, gold: Run) -> Examples:
+    """Return the candidates of documents that are read, batch by batch. gold: a row for each document."""
     runs, values, names = list[Run](), list[NDArray[Any]](), tuple[str, ...]()
-    for pool in pools(tagger, documents):
+    for pool in read:
         runs.append(described.candidates(pool))
         features = described.describe(pool, runs[-1])
         names, values = features.names, [*values, features.values]
-    gold = tagger.vocabulary.gold(documents, unknown="ignore")
-    return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold, len(tagger.vocabulary))
+    return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold, len(described.labels))
 
 
 def judged_only(examples: Examples, judged: Run | None) -> Examples:

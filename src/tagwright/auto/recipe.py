@@ -4,11 +4,9 @@
 2. Retrieve candidates with the stages of the zero-shot method. Count suggested labels and search similar documents in
    the corpus.
 3. Train stages, in order of worth, while time is left: on the labels an SVM, and the nearest labelled documents; on the
-   other texts an encoder. They score each labelled document out of fold, without its labels. Leave out those without
-   which the sum is clearly better.
-4. Cross-validate a combiner with these stages and one without them, and keep the former unless the latter is clearly
-   better, by more than one standard error. If it is clearly worse than the zero-shot method, keep that. From
-   `TRAINED_STAGES_ONLY` labelled documents on, the combiner is not tried without these stages.
+   other texts an encoder. They score each labelled document out of fold, without its labels.
+4. Train a combiner of all stages. If cross-validation finds it clearly worse than the zero-shot method, by more than
+   two standard errors, keep that.
 
 A document without labels counts as unlabelled, not as a document that no label fits.
 """
@@ -51,10 +49,8 @@ from tagwright.types import Document, Doubles, Longs, Run
 
 _log = logging.getLogger(__name__)
 
-TRAINED_STAGES_ONLY = 1000
-"""From this many labelled documents on, a combiner without the stages that are trained on labels is not tried: training
-it takes as long again, and with all labels of mdn and tib even the fixed sum with them was above such a combiner of 300
-documents by 9 points and more; between 300 and 6,000 that was not measured."""
+MANY = 1000
+"From this many labelled documents on, three folds do: two thirds of them are enough to train on, in half the time."
 
 TrainedStage: TypeAlias = Literal["combiner", "svm", "knn", "knn_dense", "depl_cls", "rts"]
 
@@ -212,7 +208,7 @@ def fit(
     gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
     steps: the store of finished stages. model: the tagger whose stages are combined, in place of those of the zero-shot
     method and of trained ones. Never returns a tagger that cross-validation on the labelled documents finds worse than
-    the zero-shot method, by more than one standard error. Raises TagwrightError.
+    the zero-shot method, by more than two standard errors. Raises TagwrightError.
     """
     if model is not None:
         return _over(model, documents, config, gold, judged)
@@ -258,7 +254,7 @@ def _begun(data: Data, config: Config) -> tuple[Data, Tagger]:
 
 
 def _learned(data: Data, config: Config, until: float) -> Tagger:
-    """Return the best of zero-shot method, combiner, and combiner with trained stages in cross-validation.
+    """Return the combiner of all stages, or the zero-shot method where cross-validation finds that clearly better.
 
     until: when the last stage may begin. Raises TooLateError where the documents are not read by then.
     """
@@ -271,26 +267,23 @@ def _learned(data: Data, config: Config, until: float) -> Tagger:
     if not names:
         return _untrained(start, data, config, STAGES[0].lacking({"labelled": len(data.labelled)}))
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
-    if len(data.chosen) >= TRAINED_STAGES_ONLY:
-        options = replace(options, folds=3)  # two thirds of them are enough to train on, in half the time
+    if len(data.chosen) >= MANY:
+        options = replace(options, folds=3)
     corpus = 3000 if config.corpus is None else config.corpus
     settings = combine.Config(corpus=corpus, candidates=config.candidates, exclude_self=exclude_self, combiner=options)
     richer = combine.with_more_stages(combine.without_confidence(start))
     described = _corpus(data, richer, settings, in_time)
     plain, _ = data.examples("combiner", lambda: (combine.examples(richer, described, data.teaching), {}))
-    trials, ran = dict[str, Trial](), ["combiner"]
-    skips_plain = len(data.labelled) >= TRAINED_STAGES_ONLY and bool(names[1:]) and in_time()
-    if not skips_plain:
-        fitted = fit_combiner(plain, options)
-        trials["combiner"] = combine.with_combiner(richer, described, fitted) or start, fitted
-    if names[1:] and (skips_plain or in_time()):
-        name, trial, weights = _with_trained(data, start, richer, described, options, names[1:], in_time)
-        learned = trial[1].ranker is not None
-        trials = {name: trial, **trials} if learned else {**trials, name: trial}
+    ran = ["combiner"]
+    if names[1:] and in_time():
+        kept, trial, weights = _with_trained(data, start, richer, described, options, names[1:], in_time)
         ran += [each for each in names if each in weights]
+    else:
+        fitted = fit_combiner(plain, options)
+        kept, trial = "combiner", (combine.with_combiner(richer, described, fitted) or start, fitted)
     if late := [name for name in names if name not in ran]:
         note(f"without {', '.join(late)}: half of {config.minutes:g} minutes was over, and the rest is to finish")
-    return _kept(data, start, config, options, plain, trials, ran)
+    return _kept(data, start, config, options, plain, kept, trial, ran)
 
 
 def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]:
@@ -357,31 +350,16 @@ def _with_trained(
     described_by_all, weights = data.examples(
         "trained", lambda: examples.with_trained(richer, described, data.teaching, folds, names, in_time)
     )
-    fitted = fit_combiner(described_by_all, replace(options, label_bias=False))
-    stages = folds.last([name for name, weight in weights.items() if weight])
-    counted, listed = {name: weights[name] for name in stages}, " and ".join(stages) or "none"
-    joined = replace(richer, retrievers={**richer.retrievers, **stages})
-    if tagger := combine.with_combiner(joined, examples.weighted(described, counted), fitted):
+    fitted, stages = fit_combiner(described_by_all, options), folds.last(weights)
+    listed, joined = " and ".join(stages), replace(richer, retrievers={**richer.retrievers, **stages})
+    if tagger := combine.with_combiner(joined, examples.weighted(described, weights), fitted):
         return f"combiner with {listed}", (tagger, fitted), weights
     summed = combine.without_confidence(start)
     combiner = summed.combiner.weighted_sum
     assert combiner, "the combiner of the zero-shot method"
-    combiner = replace(combiner, weights={**combiner.weights, **counted})
+    combiner = replace(combiner, weights={**combiner.weights, **weights})
     summed = replace(summed, retrievers={**summed.retrievers, **stages}, combiner=combiner)
     return f"sum with {listed}", (combine.with_curve(summed, fitted.examples), fitted), weights
-
-
-def clearest(measured: Mapping[str, Doubles], margin: float) -> str:
-    """The first way to combine, or a later one that is better in cross-validation by over `margin` standard errors.
-
-    measured: name -> (documents,) nDCG@5. Fifty documents cannot tell a small gain from chance: there the combiner with
-    trained stages, which learns in each of its folds from 40 documents only, is better than it measures.
-    """
-    best, *others = measured
-    for name in others:
-        if better(measured[name], measured[best], margin):
-            best = name
-    return best
 
 
 def _kept(
@@ -390,22 +368,23 @@ def _kept(
     config: Config,
     options: CombinerOptions,
     plain: Examples,
-    trials: Mapping[str, Trial],
+    kept: str,
+    trial: Trial,
     ran: Sequence[str],
 ) -> Tagger:
-    """Keep the best by cross-validation, the language model too if it helps; say what was tried, and what it brought.
+    """Keep what was learned, the language model too if it helps; say what was tried, and what it brought.
 
-    ran: the names of the stages that were trained.
+    kept: the name of what was learned; the zero-shot method stays where it is clearly better in cross-validation. ran:
+    the names of the stages that were trained.
     """
-    fixed = ndcg_at_5(plain.run, plain.gold)
-    kept = clearest({name: fitted.measured for name, (_, fitted) in trials.items()}, options.margin)
-    tagger, fitted = trials[kept]
+    fixed, (tagger, fitted) = ndcg_at_5(plain.run, plain.gold), trial
+    measured = {"zero_shot": fixed, kept: fitted.measured}
     ranked, gold, lost = fitted.ranking, fitted.examples.gold, dict[str, Doubles]()
-    if tagger is start or better(fixed, fitted.measured, options.margin):
+    adds_nothing = fitted.ranker is None and not better(fitted.measured, fixed, options.margin)
+    if adds_nothing or better(fixed, fitted.measured, options.margin):
         kept, tagger, ranked, gold = "zero_shot", combine.with_curve(start, plain), plain.run, plain.gold
     else:
         lost = examples.brought(fitted, options)
-    measured = {"zero_shot": fixed, **{name: each.measured for name, (_, each) in trials.items()}}
     means, asked = {name: float(values.mean()) for name, values in measured.items()}, ""
     if config.llm.model:
         learned = reranking.learn(tagger, ranked, gold, data.teaching, config.llm, config.seed)

@@ -5,6 +5,7 @@
 put together from these at the end. Several processes may write to the same folder.
 """
 
+import csv
 import hashlib
 import json
 import shutil
@@ -21,9 +22,10 @@ from tagwright.core.checked import AtLeastOne, shown
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ModelError, TagwrightError
+from tagwright.readers.lines import unescape_formula
 from tagwright.tagger.acceptance import SuggestOptions
 
-FileFormat = Literal["jsonl", "trec", "parquet"]
+FileFormat = Literal["jsonl", "trec", "csv", "parquet"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +37,7 @@ class BatchOptions(SuggestOptions):
     whole batches, so another size can change the last digit of a score."""
 
     format: FileFormat = "jsonl"
-    "JSON lines or a run of TREC, which `evaluate --run` reads, or Parquet."
+    "JSON lines or a run of TREC, which `evaluate --run` reads, CSV with a row for each document, or Parquet."
 
     def settings(self, model: Path) -> dict[str, Any]:
         """Return the settings that a continued batch must keep. Raises ModelError if there is no tagger."""
@@ -62,6 +64,11 @@ def tagged_ids(file: Path, file_format: FileFormat) -> set[str]:
 
         with suppress(pa.ArrowException, OSError):
             return {*pq.read_table(file, columns=["id"])["id"].to_pylist()}
+        return set()
+    if file_format == "csv":
+        with file.open(encoding="utf-8", errors="replace", newline="") as lines, suppress(csv.Error):
+            _header, *rows = csv.reader(lines)
+            return {unescape_formula(row[0]) for row in rows if row}
         return set()
     ids = set[str]()
     with file.open(encoding="utf-8", errors="replace") as lines:

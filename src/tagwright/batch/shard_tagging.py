@@ -6,14 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tagwright.batch.output_folder import BatchOptions, model_digest
 from tagwright.batch.shards import Unread
 from tagwright.core.atomic import read_whole
 from tagwright.data.document_file import DocumentFile
-from tagwright.data.run_files import RunFormat, run_lines
+from tagwright.data.run_files import RunFormat, csv_lines, run_lines
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError, TagwrightError, one_line_of
+from tagwright.readers.documents.sections import one_line
 from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Run
 
@@ -111,14 +113,28 @@ def _write_lines(
     tagged: Iterator[tuple[Sequence[Document], Run]],
     tagger: Tagger,
     path: Path,
-    format: RunFormat,  # noqa: A002
+    format: RunFormat | Literal["csv"],  # noqa: A002
 ) -> None:
     labels = tagger.vocabulary
     with path.open("w", encoding="utf-8", newline="\n") as file:
+        if format == "csv":
+            file.writelines(line + "\n" for line in csv_lines(_rows(tagged, labels)))
+            return
         for documents, run in tagged:
             ids, titles = [each.id for each in documents], [each.title for each in documents]
             lines = run_lines(run, ids, labels.ids, format, titles=titles, labels=labels)
             file.writelines(line + "\n" for line in lines)
+
+
+def _rows(tagged: Iterator[tuple[Sequence[Document], Run]], labels: Vocabulary) -> Iterator[Sequence[Any]]:
+    """Of each document what a row of CSV holds."""
+    for documents, run in tagged:
+        names = [one_line(labels.shown_name(place)) for place in run.labels.tolist()]
+        ids = [labels.ids[place] for place in run.labels.tolist()]
+        confidences = [""] * len(ids) if run.confidences is None else [f"{each:.3f}" for each in run.confidences]
+        for document, (start, end) in zip(documents, pairwise(run.indptr.tolist()), strict=True):
+            found = (each[start:end] for each in (ids, names, confidences))
+            yield document.id, one_line(document.title), *found
 
 
 def _write_parquet(tagged: Iterator[tuple[Sequence[Document], Run]], tagger: Tagger, path: Path) -> None:

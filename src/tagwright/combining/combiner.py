@@ -14,7 +14,7 @@ import numpy as np
 
 from tagwright.combining.pool import CandidatePool
 from tagwright.errors import ConfigError
-from tagwright.types import Doubles, Label, Run
+from tagwright.types import Doubles, Label, Mask, Run
 
 if TYPE_CHECKING:
     from tagwright.combining.candidate_features import CandidateFeatures
@@ -93,6 +93,18 @@ class Combiner(Protocol):
     def explain(self, pool: CandidatePool) -> Contributions | None:  # noqa: ARG002
         """Return what each stage or group of features adds to the scores; None if the combiner cannot say."""
         return None
+
+    def calibrated(self, ranked: Run, right: Mask) -> Self:  # noqa: ARG002
+        """Return a copy with confidences learned from its ranking of documents whose labels no stage has seen.
+
+        right: (suggestions,) whether each is. Returns itself if it learns none so; raises ConfigError without
+        suggestions.
+        """
+        return self
+
+    def label_free_for(self, labels: int) -> Self:  # noqa: ARG002
+        """Return a copy with confidences without labelled documents, for this many labels; itself if it has none."""
+        return self
 
     @property
     def weighted_sum(self) -> WeightedSum | None:

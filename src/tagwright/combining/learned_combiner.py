@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tagwright.combining.candidate_features import KIND, CandidateFeatures
 from tagwright.combining.candidate_ranker import CandidateRanker, follow_labels
 from tagwright.combining.combiner import Combiner, Contributions, centred, divided, grouped
-from tagwright.combining.confidence import ScoreMap, load_score_map, save_score_map
+from tagwright.combining.confidence import ScoreMap, fit_score_map, load_score_map, save_score_map
 from tagwright.combining.features import FIXED_SUM, GROUPS
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
@@ -78,6 +78,10 @@ class LearnedCombiner(Combiner):
     def learned_features(self) -> CandidateFeatures:
         """The features that the ranker scores."""
         return self.described
+
+    def calibrated(self, ranked: Run, right: Mask) -> Self:
+        """Return a copy with confidences by a map that is learned from its ranking."""
+        return replace(self, confidence=fit_score_map(ranked.scores, right, ranked.rows))
 
     def describe(self, stages: Collection[str]) -> str:
         """Describe the stages and the model in one line."""

@@ -40,7 +40,7 @@ class BoostingOptions(Checked):
     rate: Annotated[float, Range(above=0, most=1)] = 0.1
     "The learning rate: the share of a tree's values that is added."
 
-    smoothing: NotNegative = 1.0
+    smoothing: NotNegative = 5.0
     "Added to the curvature of a leaf, so that the value of a leaf with little evidence is small."
 
     smallest: AtLeastOne = 20

@@ -88,7 +88,20 @@ class WeightedSum(Checked, Combiner):
 
     def combine(self, pool: CandidatePool) -> Run:
         """The candidates under the weighted sum of all stages whose weight is not 0."""
-        ranked = self._ranked(pool)
+        return self.with_confidences(self.ranked(pool), pool)
+
+    def ranked(self, pool: CandidatePool) -> Run:
+        """The same without confidences."""
+        voters = self._voters(pool)
+        if len(voters) == 1 and pool.run is pool.found.get(voters[0]):
+            return pool.run
+        weights = self._weights(voters, pool)
+        if len(voters) == 1 and self.by != "ranks":
+            return pool.run.rescored(pool.scores(voters[0]))
+        return self._sum(voters, weights, pool)
+
+    def with_confidences(self, ranked: Run, pool: CandidatePool) -> Run:
+        """Return a ranking of the pool, and perhaps of more labels, with confidences if the sum estimates them."""
         if self.confidence == "none":
             return ranked
         if self.confidence == "fitted":
@@ -101,7 +114,7 @@ class WeightedSum(Checked, Combiner):
     def explain(self, pool: CandidatePool) -> Contributions:
         """Return what each stage adds to each score: together they are the score."""
         voters = self._voters(pool)
-        sums = [self._ranked(pool)]
+        sums = [self.ranked(pool)]
         if len(voters) > 1:
             weights = self._weights(voters, pool)
             sums = [self._sum([name], [weight], pool) for name, weight in zip(voters, weights, strict=True)]
@@ -114,10 +127,7 @@ class WeightedSum(Checked, Combiner):
         return self
 
     def calibrated(self, ranked: Run, right: Mask) -> Self:
-        """Return the sum with confidences learned from its ranking of documents whose labels no stage has seen.
-
-        right: (suggestions,) whether each is. Raises ConfigError without suggestions.
-        """
+        """Return the sum with confidences by a curve that is learned from its ranking."""
         of_standard, of_scores, intercept = fit_sum(ranked, zscores(ranked), right)
         return replace(self, confidence="fitted", curve=(of_standard, intercept), slope_of_scores=of_scores)
 
@@ -126,15 +136,6 @@ class WeightedSum(Checked, Combiner):
         slope, intercept = self.curve
         logits = slope * zscores(ranked) + self.slope_of_scores * ranked.scores + intercept
         return replace(ranked, confidences=sigmoid(logits).astype(np.float32))
-
-    def _ranked(self, pool: CandidatePool) -> Run:
-        voters = self._voters(pool)
-        if len(voters) == 1 and pool.run is pool.found.get(voters[0]):
-            return pool.run
-        weights = self._weights(voters, pool)
-        if len(voters) == 1 and self.by != "ranks":
-            return pool.run.rescored(pool.scores(voters[0]))
-        return self._sum(voters, weights, pool)
 
     def evidence(self, pool: CandidatePool, ranked: Run) -> Floats:
         """(suggestions,) the mean evidence of the stages, by weight. ranked: by this sum."""
@@ -168,7 +169,7 @@ class WeightedSum(Checked, Combiner):
         return self.label_free_for(len(labels)) if self.confidence == "label_free" else self
 
     def label_free_for(self, labels: int) -> Self:
-        """Return the sum with confidences without labelled documents, for a vocabulary of this many labels."""
+        """Return the sum with the confidences of the model that has seen no label of the corpus."""
         return replace(self, confidence="label_free", few_labels=labels if 0 < labels < MANY_LABELS else None)
 
     def save(self, folder: Path) -> None:
@@ -220,15 +221,18 @@ class AppendOptions(Checked):
 
 @dataclass(frozen=True)
 class AppendLabels(Combiner):
-    """Ranks candidates by a weighted sum; the labels of another stage follow (FuTex Example 3.1). A combiner."""
+    """Ranks candidates by a weighted sum; the labels of another stage follow (FuTex Example 3.1). A combiner.
 
-    first: Combiner
+    The sum estimates the confidences of all by the logarithm of their rank: a curve over 1 / rank fits them worse.
+    """
+
+    first: WeightedSum
     options: AppendOptions
 
     @property
     def estimates_confidence(self) -> bool:
-        """Never: the labels that follow have none."""
-        return False
+        """Whether the sum does."""
+        return self.first.estimates_confidence
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
         """Raise ConfigError where the stage that follows is no retriever, or the sum does not fit the others."""
@@ -239,10 +243,19 @@ class AppendLabels(Combiner):
 
     def combine(self, pool: CandidatePool) -> Run:
         """The labels of the sum, then those of the stage that follows, scored 1 / rank."""
-        ranked, after = self.first.combine(pool.without(self.options.by)), pool.found[self.options.by]
-        if self.options.keep is None:
-            return append_labels(ranked, after)
-        return append_labels(append_labels(ranked.top(self.options.keep), after), ranked)
+        rest, after = pool.without(self.options.by), pool.found[self.options.by]
+        ranked = self.first.ranked(rest)
+        both = append_labels(ranked if self.options.keep is None else ranked.top(self.options.keep), after)
+        run = append_labels(both, ranked)
+        return replace(run, confidences=self.first.with_confidences(_by_log_rank(run), rest).confidences)
+
+    def calibrated(self, ranked: Run, right: Mask) -> Self:
+        """Return a copy with confidences by a curve that is learned from its ranking."""
+        return replace(self, first=self.first.calibrated(_by_log_rank(ranked), right))
+
+    def label_free_for(self, labels: int) -> Self:
+        """Return a copy with the confidences of the model that has seen no label of the corpus."""
+        return replace(self, first=self.first.label_free_for(labels))
 
     def describe(self, stages: Collection[str]) -> str:
         """The sum, and what follows."""
@@ -250,10 +263,9 @@ class AppendLabels(Combiner):
         return f"{self.first.describe([name for name in stages if name != by])}; followed by {by}"
 
     @property
-    def weighted_sum(self) -> WeightedSum | None:
+    def weighted_sum(self) -> WeightedSum:
         """The sum, in which the stage whose labels follow counts nothing."""
-        first = self.first.weighted_sum
-        return replace(first, weights={**first.weights, self.options.by: 0.0}) if first else None
+        return replace(self.first, weights={**self.first.weights, self.options.by: 0.0})
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
         """Return a copy with the inner sum for another vocabulary."""
@@ -271,3 +283,8 @@ class AppendLabels(Combiner):
         """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
         options = read_options(folder, AppendOptions, read_manifest(folder, "weighted sum, followed").get("options"))
         return cls(WeightedSum.load(folder / "first", labels), options)
+
+
+def _by_log_rank(run: Run) -> Run:
+    """The run of `append_labels`, whose scores are 1 / rank, with -log rank as scores."""
+    return replace(run, scores=np.log(run.scores))

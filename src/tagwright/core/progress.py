@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 from tagwright.core.display import escaped
@@ -18,14 +18,19 @@ _log = logging.getLogger("tagwright")
 
 
 @contextmanager
-def silence(quiet: bool = True) -> Iterator[None]:
-    """No bars inside this block if quiet, as with `--quiet`."""
-    blocks = [True] * quiet
-    _silencing.extend(blocks)
+def _inside(blocks: list[bool], wanted: bool) -> Iterator[None]:
+    """Count this block among the `blocks` if wanted."""
+    entered = [True] * wanted
+    blocks.extend(entered)
     try:
         yield
     finally:
-        del _silencing[: len(blocks)]
+        del blocks[: len(entered)]
+
+
+def silence(quiet: bool = True) -> AbstractContextManager[None]:
+    """No bars inside this block if quiet, as with `--quiet`."""
+    return _inside(_silencing, quiet)
 
 
 def is_silent() -> bool:
@@ -33,15 +38,9 @@ def is_silent() -> bool:
     return bool(_silencing)
 
 
-@contextmanager
-def verbose(wanted: bool = True) -> Iterator[None]:
+def verbose(wanted: bool = True) -> AbstractContextManager[None]:
     """Print details inside this block if wanted, as with `--verbose`."""
-    blocks = [True] * wanted
-    _detailing.extend(blocks)
-    try:
-        yield
-    finally:
-        del _detailing[: len(blocks)]
+    return _inside(_detailing, wanted)
 
 
 def note(text: str, level: int = logging.INFO) -> None:

@@ -31,6 +31,9 @@ from tagwright.types import Document, Longs
 SYNTHETIC = "tagwright_synthetic"
 "The metadata field of documents that a language model wrote: by which model, by which instructions, and when."
 
+REVIEWED_BLIND = {"reviewed": ("blind",)}
+"The metadata of documents that a reviewer has labelled without seeing suggestions, in exports of reviews."
+
 
 class Corpus(Sequence[Document]):
     """Documents in a memory-mapped file, in any order, in little memory however many they are.
@@ -280,3 +283,8 @@ def same_texts(documents: Iterable[Document], rows: Longs) -> Longs:
 def is_synthetic(document: Document) -> bool:
     """Whether a language model wrote the document: trainings may learn from it, and nothing is measured on it."""
     return SYNTHETIC in document.metadata
+
+
+def was_reviewed_blind(document: Document) -> bool:
+    """Whether the document was reviewed blind, as an export says: it measures taggers that have not learned from it."""
+    return "blind" in document.metadata.get("reviewed", ())

@@ -6,7 +6,7 @@ suggestion can have a `"confidence"` as well, from 0 to 1; a run has confidences
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -16,7 +16,17 @@ import numpy as np
 from tagwright.core.checked import shown
 from tagwright.data import trec
 from tagwright.errors import InputError
-from tagwright.readers.lines import Place, finite_score, id_field, json_records, open_lines, write_lines
+from tagwright.readers.documents.columns import join_labels
+from tagwright.readers.lines import (
+    Place,
+    escape_formula,
+    finite_score,
+    id_field,
+    json_records,
+    open_lines,
+    table_lines,
+    write_lines,
+)
 from tagwright.types import Label, Run
 
 RunFormat: TypeAlias = Literal["jsonl", "trec"]
@@ -68,6 +78,23 @@ def run_lines(
         ]
         record = document_record(document_id, titles[row] if titles else "", suggestions)
         yield json.dumps(record, ensure_ascii=False, allow_nan=False)
+
+
+def csv_lines(rows: Iterable[Sequence[Any]], *more: str) -> Iterator[str]:
+    """Suggestions as CSV with a row for each document; no cell is a formula to a spreadsheet.
+
+    rows: id and title of a document, then of its suggestions ids, names, confidences as text, and `more`, the names of
+    further columns.
+
+    >>> list(csv_lines([("d", "Bees", ["1", "2"], ["Bees", "=x"], ["0.5", ""])]))
+    ['id,title,labels,label_names,confidences', 'd,Bees,1|2,Bees|=x,0.5|']
+    """
+    cells = (
+        [document_id, title, join_labels(ids), join_labels(names), *map("|".join, others)]
+        for document_id, title, ids, names, *others in rows
+    )
+    header = ["id", "title", "labels", "label_names", "confidences", *more]
+    return table_lines(chain([header], (list(map(escape_formula, each)) for each in cells)), "csv")
 
 
 def document_record(document_id: str, title: str, suggestions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

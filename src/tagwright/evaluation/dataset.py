@@ -11,7 +11,7 @@ import numpy as np
 
 from tagwright.core.progress import bar
 from tagwright.data import run_files
-from tagwright.data.corpus import SYNTHETIC, Corpus, is_synthetic, text_key
+from tagwright.data.corpus import SYNTHETIC, Corpus, is_synthetic, text_digests, text_key
 from tagwright.data.in_memory import with_labels
 from tagwright.data.trec import read_qrels
 from tagwright.data.vocabulary import Unknown, Vocabulary
@@ -167,8 +167,12 @@ def _keep_allowed(gold: Run, allowed: Mask) -> Run:
     return kept
 
 
-def tag(tagger: Tagger, data: EvaluationSet, depth: int = DEPTH) -> Run:
-    """Tag the scored documents. depth: suggestions of each, at most. The tagger has the vocabulary of the set."""
+def tag(tagger: Tagger, data: EvaluationSet, depth: int = DEPTH, name: str = "the tagger") -> Run:
+    """Tag the scored documents. The tagger has the vocabulary of the set.
+
+    depth: suggestions of each, at most. name: how a warning calls the tagger if it has learned from these documents.
+    """
+    _warn_of_training(tagger, data.corpus, name)
     options = replace(data.options, k=depth, exclude_self=bool((data.own >= 0).any()))
     tagger.check(options)
     with bar("tagging", len(data.positions)) as advance:
@@ -179,10 +183,27 @@ def tag(tagger: Tagger, data: EvaluationSet, depth: int = DEPTH) -> Run:
     return Run.concat(runs)
 
 
-def tag_across_vocabularies(tagger: Tagger, data: EvaluationSet) -> Run:
-    """Tag with a tagger whose labels are some of the set's, in any order; the run has no confidences."""
+def tag_across_vocabularies(tagger: Tagger, data: EvaluationSet, name: str = "the tagger") -> Run:
+    """Tag with a tagger whose labels are some of the set's, in any order; the run has no confidences.
+
+    name: as in `tag`.
+    """
     index = data.vocabulary.index
-    return tag(tagger, data).moved(np.array([index[id_] for id_ in tagger.vocabulary.ids]))
+    return tag(tagger, data, name=name).moved(np.array([index[id_] for id_ in tagger.vocabulary.ids]))
+
+
+def _warn_of_training(tagger: Tagger, documents: Corpus, name: str) -> None:
+    """Warn if a tagger has learned from these documents, or from the texts of some, as far as its record tells."""
+    trainings = tagger.trainings
+    known = {text for each in trainings for text in each.get("texts", ())}
+    given = {each.get("data", {}).get("documents") for each in trainings}
+    if given - {None} and documents.digest() in given:
+        learned = "these documents"
+    elif known and (count := len(known.intersection(text_digests(documents)))):
+        learned = f"at least {count:,} of these {len(documents):,} documents"
+    else:
+        return
+    _log.warning("%s has learned from %s: it looks better here than it is", name, learned)
 
 
 def score(run: Run, data: EvaluationSet, measures: Sequence[str] | None = None) -> Scores:

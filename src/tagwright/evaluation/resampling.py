@@ -5,6 +5,7 @@ a weight is how often the document was drawn, and in a randomisation test, where
 run. The sums of hundreds of samples are one matrix product, weights (samples, documents) @ (documents, sums).
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -161,7 +162,7 @@ def estimates(measures: Sequence[Measures], documents: int, samples: int, seed: 
         return {}
     points = sampled_values(measures, np.ones((1, documents)))[0]
     drawn = np.concatenate([sampled_values(measures, weights) for weights in bootstrap(documents, samples, seed)])
-    low, high = np.clip(interval(points, drawn), 0, 1)  # the correction of the bias may lead beyond
+    low, high = np.clip(interval(points, drawn, documents), 0, 1)  # the correction of the bias may lead beyond
     names = [name for part in measures for name in part.names]
     return {name: Score(*map(float, row)) for name, *row in zip(names, points, low, high, strict=True)}
 
@@ -175,20 +176,30 @@ def sampled_values(measures: Sequence[Measures], weights: Doubles) -> Doubles:
     return np.asarray(columns.round(12), np.float64)
 
 
-def interval(points: Doubles, drawn: Doubles) -> Doubles:
-    """(2, measures): the 2.5% and 97.5% percentiles of the samples, less the bias of the samples.
+def interval(points: Doubles, drawn: Doubles, documents: int) -> Doubles:
+    """(2, measures): percentiles of the samples, less the bias of the samples: a 95% interval.
 
-    points: (measures,) on all documents. drawn: (samples, measures). The bias is the mean of the samples minus the
-    value on all documents. It matters for macro-F1: a sample lacks a third of the labels with a single document, and
-    the others are easier. For means it is close to 0.
+    points: (measures,) on all documents. drawn: (samples, measures). documents: the size of a sample.
+
+    The percentiles are 2.5% and 97.5% for many documents. For few they lie further out, since samples of n documents
+    vary less than they should, by (n - 1) / n, and the normal distribution stands in for Student's t with n - 1 degrees
+    of freedom: the lower one is Phi(-sqrt(n / (n - 1)) t), the "expanded percentile interval" of Hesterberg (2015,
+    4.3). Of 33 documents it is 1.9%, and the interval is 5% wider.
+
+    The bias is the mean of the samples minus the value on all documents. It matters for macro-F1: a sample lacks a
+    third of the labels with a single document, and the others are easier. For means it is close to 0.
 
     Of 0, 1, ..., 40 the percentiles are 1 and 39 and the mean is 20. The value is 18, so the bias is 2.
 
-    >>> interval(np.array([18.0]), np.arange(41.0)[:, None]).tolist()
+    >>> interval(np.array([18.0]), np.arange(41.0)[:, None], 10**9).round(4).tolist()
     [[-1.0], [37.0]]
     """
+    from scipy.special import ndtr, stdtrit
+
+    n = max(2, documents)
+    lower = ndtr(-math.sqrt(n / (n - 1)) * stdtrit(n - 1, 0.975))
     bias = drawn.mean(axis=0) - points
-    return np.asarray((np.quantile(drawn, [0.025, 0.975], axis=0) - bias).round(12), np.float64)
+    return np.asarray((np.quantile(drawn, [lower, 1 - lower], axis=0) - bias).round(12), np.float64)
 
 
 def bootstrap(documents: int, samples: int, seed: int) -> Iterator[Doubles]:

@@ -243,7 +243,7 @@ def _differences(a: Sequence[Measures], b: Sequence[Measures], documents: int, s
     in_a, in_b = (sampled_values(measures, np.ones((1, documents)))[0] for measures in (a, b))
     drawn = [sampled_values(a, weights) - sampled_values(b, weights) for weights in bootstrap(documents, samples, seed)]
     # the correction of the bias may lead beyond
-    low, high = np.clip(interval(in_a - in_b, np.concatenate(drawn)), -1, 1)
+    low, high = np.clip(interval(in_a - in_b, np.concatenate(drawn), documents), -1, 1)
     rows = zip(names, in_a, in_b, in_a - in_b, low, high, strict=True)
     return {name: (float(one), float(other), Score(*map(float, difference))) for name, one, other, *difference in rows}
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from tagwright.core.atomic import read_whole, replace_file
+from tagwright.core.display import many
 from tagwright.core.saved import check_files, read_manifest, write_manifest
 from tagwright.core.versions import Versions, in_use
-from tagwright.data.corpus import Corpus, text_digests
+from tagwright.data.corpus import Corpus
 from tagwright.data.in_memory import Texts, with_labels
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError, ModelError
@@ -83,6 +84,8 @@ class Models:
     def add(self, model: Tagger | Path | str, *, after: str = "") -> Version:
         """Add a tagger, or a copy of a saved one; the first version is in use at once, later ones when promoted.
 
+        A tagger that is a version already is not added again; that version is returned.
+
         after: the version in use, whose place the new one takes at once. Raises ModelError for a saved tagger that is
         damaged, ConfigError where another version than `after` is in use, TagwrightError for a folder that holds
         anything else.
@@ -97,11 +100,18 @@ class Models:
             else:
                 source = in_use(model)
                 tagger, origin = read_whole(source, lambda: _copied(source, target)), str(model)
-            _write(Version(name, target), make_record(tagger, target, origin))
+            record = make_record(tagger, target, origin)
+            if same := next((each for each in self if _recorded(each).get("digests") == record["digests"]), None):
+                raise _KnownError(same)
+            _warn_of_blind(name, record)
+            _write(Version(name, target), record)
             manifest = read_manifest(target, KIND)
             write_manifest(target, KIND, {**manifest, "logs": [*{*manifest.get("logs", ()), RECORD, CARD}]})
 
-        return _version(self._versions.add(write, KIND, after))
+        try:
+            return _version(self._versions.add(write, KIND, after))
+        except _KnownError as known:
+            return _version(self._versions.promote(known.version.name)) if after else known.version
 
     def compare(
         self,
@@ -124,13 +134,12 @@ class Models:
             raise ConfigError(f"{self.folder}: version {pair[0].name} {state}; compare another one with it")
         corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
         corpus = corpus if y is None else Corpus.of(with_labels(corpus, y))
-        for each in pair:
-            _warn_of_training(each, corpus)
         taggers = [each.load() for each in pair]
         vocabulary = union([each.vocabulary for each in taggers])
         task = dataset.evaluation_set(corpus, vocabulary, skip_unlabelled=skip_unlabelled, unknown=unknown)
         runs = {
-            each.name: dataset.tag_across_vocabularies(tagger, task) for each, tagger in zip(pair, taggers, strict=True)
+            each.name: dataset.tag_across_vocabularies(tagger, task, f"version {each.name}")
+            for each, tagger in zip(pair, taggers, strict=True)
         }
         scores = {name: dataset.score(run, task) for name, run in runs.items()}
         with self._versions.changing():  # others may compare, or remove a version
@@ -155,6 +164,13 @@ class Models:
     def prune(self, keep: int) -> list[str]:
         """Remove all but the `keep` newest versions, the one in use and the one before it; return their numbers."""
         return self._versions.prune(keep)
+
+
+class _KnownError(Exception):
+    """The tagger to add is this version."""
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
 
 
 def _version(folder: Path) -> Version:
@@ -219,14 +235,8 @@ def _recorded(version: Version) -> Mapping[str, Any]:
         return {}
 
 
-def _warn_of_training(version: Version, documents: Corpus) -> None:
-    """Warn if a version has learned from these documents, or from the texts of some, as far as its record tells."""
-    trainings, digest = version.record["trainings"], documents.digest()
-    known = {text for each in trainings for text in each.get("texts", ())}
-    if any(each.get("data", {}).get("documents") == digest for each in trainings):
-        learned = "these documents"
-    elif known and (count := len(known.intersection(text_digests(documents)))):
-        learned = f"at least {count:,} of these {len(documents):,} documents"
-    else:
-        return
-    _log.warning("version %s has learned from %s: it looks better here than it is", version.name, learned)
+def _warn_of_blind(name: str, record: Mapping[str, Any]) -> None:
+    """Warn if a version has learned from documents that were reviewed blind."""
+    if count := sum(each.get("learned_from", {}).get("blind", 0) for each in record["trainings"]):
+        known = f"{many(count, 'document')} reviewed blind"
+        _log.warning("version %s has learned from %s, which say nothing of how good it is", name, known)

@@ -25,7 +25,7 @@ BLIND = "blind"
 
 def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
     """The record of a tagger that is added now. folder: where it is saved; origin: where it comes from."""
-    labels, trainings = tagger.vocabulary, list(_trainings(tagger.training))
+    labels, trainings = tagger.vocabulary, tagger.trainings
     manifest = read_manifest(folder, KIND)
     configured = [manifest[name] for name in ("retrievers", "rerankers", "pool", "combiner")]
     parts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/**/manifest.json"))]
@@ -62,6 +62,14 @@ def measured(record: Mapping[str, Any], scores: Scores, documents: str, besides:
     return {**record, "scores": [*others, entry]}
 
 
+def measured_blind(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was measured of a version on documents reviewed blind, as a review page records it; else empty.
+
+    Of enough documents it has the "difference" to the version "besides". Earlier trainings made other versions.
+    """
+    return next((each.get("combined", {}).get(BLIND, {}) for each in record["trainings"][:1]), {})
+
+
 def model_card(name: str, record: Mapping[str, Any]) -> str:
     """What a version learned from, how good it is, and what it is not for."""
     parts = {
@@ -90,17 +98,17 @@ def _learned(record: Mapping[str, Any]) -> Iterator[str]:
             yield f"{line}{many(counts['documents'], 'document')}, without their labels"
         else:
             labelled = f"{counts['labelled']:,} of them labelled, with {many(counts['labels'], 'different label')}"
-            yield f"{line}{many(counts['documents'], 'document')}, {labelled}"
+            blind = f", {counts['blind']:,} reviewed blind, which do not measure it" if counts.get("blind") else ""
+            yield f"{line}{many(counts['documents'], 'document')}, {labelled}{blind}"
     if not record["trainings"]:
         yield "Nothing is recorded: it may be untrained."
 
 
 def _scores(record: Mapping[str, Any]) -> Iterator[str]:
+    yield from _blind(measured_blind(record))
     for each in record["trainings"]:
         for measure, value in each.get("combined", {}).items():
-            if measure == BLIND:
-                yield from _blind(value)
-            elif isinstance(value, Mapping):
+            if measure != BLIND and isinstance(value, Mapping):
                 before, after = (f"{100 * value[when]:.1f}" for when in ("before", "after"))
                 yield f"- cross-validated while it was trained: {measure} {after}, before the training {before}"
         if each.get("combined"):
@@ -114,8 +122,7 @@ def _scores(record: Mapping[str, Any]) -> Iterator[str]:
                 value, low, high = (f"{100 * score[part]:.1f}" for part in ("value", "low", "high"))
                 yield f"| {name} | {value} | {low} to {high} |"
         yield ""
-    blind = [each["combined"][BLIND] for each in record["trainings"] if BLIND in each.get("combined", {})]
-    if not record["scores"] and not any("difference" in each for each in blind):
+    if not record["scores"] and "difference" not in measured_blind(record):
         yield "It was not measured on documents that it has not learned from."
 
 
@@ -163,10 +170,3 @@ def now() -> str:
 
 def _digest(plain: object) -> str:
     return digest([json.dumps(plain, sort_keys=True)])
-
-
-def _trainings(training: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """A training and those that it continued from, the last one first."""
-    while training:
-        yield training
-        training = training.get("before", {})

@@ -312,11 +312,12 @@ def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, con
     """A classifier of the full text, trained on pseudo labels; its labels follow those of the ensemble (3.3)."""
     trees = classifier(ensemble.vocabulary, *bag_of_words(documents, config), pseudo, config)
     keep = config.pseudo_labels if config.order == "example" else None  # Example 3.1
+    assert ensemble.combiner.weighted_sum
     return replace(
         ensemble,
         retrievers={**ensemble.retrievers, "classifier": trees},
         pool=replace(ensemble.pool, exclude=("classifier",)),
-        combiner=AppendLabels(ensemble.combiner, AppendOptions(by="classifier", keep=keep)),
+        combiner=AppendLabels(ensemble.combiner.weighted_sum, AppendOptions(by="classifier", keep=keep)),
     )
 
 

@@ -4,7 +4,7 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from io import BytesIO
@@ -16,7 +16,7 @@ import numpy as np
 from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.core.progress import note
-from tagwright.data.corpus import ids_of, taken
+from tagwright.data.corpus import REVIEWED_BLIND, ids_of, taken, was_reviewed_blind
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.annotation_tools import AnnotationTool, Shown, tool_lines
@@ -60,25 +60,28 @@ DOWNLOADS: Mapping[str, Download] = {
 
 
 def labelled_documents(file: ReviewFile) -> Iterator[Document]:
-    """Yield the reviewed documents in order, with their labels.
+    """Yield the reviewed documents in order, with their labels; the metadata of those reviewed blind says so.
 
     Left out are unfinished documents without labels, and decisions on documents whose texts the file does not hold.
     """
-    return _with_labels(file, Decisions(file).labels())
+    decisions = Decisions(file)
+    return _with_labels(file, decisions.labels(), decisions.blind())
 
 
-def _with_labels(file: ReviewFile, labels: Mapping[str, Sequence[str]]) -> Iterator[Document]:
+def _with_labels(file: ReviewFile, labels: Mapping[str, Sequence[str]], blind: Collection[str]) -> Iterator[Document]:
     documents = ReviewedDocuments(file)
     for entry in documents.entries():
         if entry.id in labels:
-            yield replace(documents[entry.number], labels=tuple(labels[entry.id]))
+            document = documents[entry.number]
+            marked = {**document.metadata, **(REVIEWED_BLIND if entry.id in blind else {})}
+            yield replace(document, labels=tuple(labels[entry.id]), metadata=marked)
 
 
 def _to_train_on(file: ReviewFile) -> Iterator[Document]:
     """The labelled documents without those that were reviewed blind, which measure a tagger; a line counts these."""
-    blind, left_out = Decisions(file).blind(), 0
+    left_out = 0
     for document in labelled_documents(file):
-        if document.id in blind:
+        if was_reviewed_blind(document):
             left_out += 1
         else:
             yield document
@@ -88,10 +91,9 @@ def _to_train_on(file: ReviewFile) -> Iterator[Document]:
 
 
 def _to_measure_on(file: ReviewFile) -> Iterator[Document]:
-    """The documents that were reviewed blind, with the labels that were given without seeing suggestions; marked."""
+    """The documents that were reviewed blind, with the labels that were given without seeing suggestions."""
     given = {id_: labels for id_, labels in Decisions(file).blind().items() if labels}
-    for document in _with_labels(file, given):
-        yield replace(document, metadata={**document.metadata, "reviewed": ("blind",)})
+    return _with_labels(file, given, given)
 
 
 def export_lines(
@@ -100,13 +102,13 @@ def export_lines(
     """Return the lines of an export, without line ends.
 
     jsonl: labelled documents, as `train` reads them. blind: those reviewed blind, with the labels that were given
-    before any suggestion was seen, to evaluate on; their metadata says "reviewed": ["blind"]. verdicts: each current
-    verdict with reviewer, time, rank, confidence, model, whether it was given blind and, for a candidate drawn at
-    random, the number to draw from; and the notes. tsv: text and `<id>` of each label, annif: JSON lines, as Annif
-    reads them. uris: document and label. csv: id, title, text, labels, with an apostrophe, which our reader removes,
-    before cells that a spreadsheet would compute. label_studio, argilla: the labels as suggestions, see
+    before any suggestion was seen, to evaluate on. verdicts: each current verdict with reviewer, time, rank,
+    confidence, model, whether it was given blind and, for a candidate drawn at random, the number to draw from; and the
+    notes. tsv: text and `<id>` of each label, annif: JSON lines, as Annif reads them. uris: document and label. csv:
+    id, title, text, labels, and whether it was reviewed blind, with an apostrophe, which our reader removes, before
+    cells that a spreadsheet would compute. label_studio, argilla: the labels as suggestions, see
     `readers.documents.annotation_tools`. The formats to train on (jsonl, tsv, annif) leave out documents that were
-    reviewed blind, the others have them.
+    reviewed blind, the others have them; where their metadata can be read again, "reviewed" is "blind".
 
     labels: a vocabulary whose names fill, of csv, a column label_names beside the ids, and stand in annif and the
     tools. columns: for csv, column -> the header to write for it. Raises InputError for a label that the format cannot
@@ -149,7 +151,7 @@ def _uris(file: ReviewFile) -> Iterator[str]:
 
 def table(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[list[str]]:
     """The labelled documents as rows below a header. labels, columns: as in `export_lines`. Raises ConfigError."""
-    header = ["id", "title", "text", "labels", *(["label_names"] if labels else [])]
+    header = ["id", "title", "text", "labels", *(["label_names"] if labels else []), *REVIEWED_BLIND]
     if unknown := [field for field in columns if field not in header]:
         raise ConfigError(f"the table of a review has no column {shown(unknown[0])}; it has {', '.join(header)}")
     yield [columns.get(field, field) for field in header]
@@ -157,7 +159,7 @@ def table(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str
         row = [document.id, document.title, replace(document, title="").text, join_labels(document.labels)]
         if labels:
             row.append(join_labels([_name(id_, labels) for id_ in document.labels]))
-        yield row
+        yield [*row, "blind" if was_reviewed_blind(document) else ""]
 
 
 def _shown(file: ReviewFile, labels: Vocabulary | None) -> Iterator[tuple[Document, list[Shown]]]:

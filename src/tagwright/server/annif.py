@@ -100,7 +100,7 @@ class AnnifApi:
         ]  # fmt: skip
 
     async def list_projects(self, _: Request) -> Response:
-        """The models, each as a project."""
+        """The taggers, each as a project."""
         return JSONResponse({"projects": [await asyncio.to_thread(_project, model) for model in self.models.values()]})
 
     async def list_vocabularies(self, _: Request) -> Response:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -228,7 +228,7 @@ class _Gate:
         except Problem as problem:
             app = answer_to(problem)
         try:
-            await app(scope, self._bounded(receive, held), send)
+            await app(scope, self._bounded(receive, held), _below(current().root, send))
         finally:
             for client, size in held.items():
                 self.memory.give_back(client, size)
@@ -237,7 +237,8 @@ class _Gate:
         """Fill in the current request. Raises Problem for a request that is refused by its head."""
         check_head(scope)
         headers, request = Headers(scope=scope), current()
-        path = scope["path"].removeprefix(scope.get("root_path", ""))  # where it is mounted
+        request.root = scope.get("root_path", "")
+        path = scope["path"].removeprefix(request.root)
         request.language = languages.choose(scope)
         request.client = request.user or network(scope["client"][0] if scope.get("client") else "")
         if self.hosts is not None and re.sub(r":\d*$", "", headers.get("host", "").lower()) not in self.hosts:
@@ -281,6 +282,19 @@ class _Gate:
             return message
 
         return bounded
+
+
+def _below(root: str, send: Send) -> Send:
+    """Let redirects lead to addresses below the one where the application is mounted."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            if (goal := headers.get("location", "")).startswith("/"):
+                headers["location"] = root + goal
+        await send(message)
+
+    return sent
 
 
 def _bearer(headers: Headers) -> str:

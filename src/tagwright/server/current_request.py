@@ -22,15 +22,17 @@ Limited: TypeAlias = Literal["requests", "documents"]
 class CurrentRequest:
     """A request that is being answered, filled in on its way through the server.
 
-    path: its address, which is not logged. client: what slots and memory are shared by: the name of a token's holder,
-    the user that a proxy names, or else the address. user: the reviewer, or the user that a proxy names. token: the
-    name of its holder. language: code of that of pages. model: the id; version: the id with the number or date.
-    documents, suggestions: how many were answered. spend: counts requests or documents against the limits of the token;
-    raises Problem (413, 429). audit: where answers are recorded, if anywhere.
+    path: its address, which is not logged. root: where the application is mounted, such as /tags; "" at the top.
+    client: what slots and memory are shared by: the name of a token's holder, the user that a proxy names, or else the
+    address. user: the reviewer, or the user that a proxy names. token: the name of its holder. language: code of that
+    of pages. model: the id; version: the id with the number or date. documents, suggestions: how many were answered.
+    spend: counts requests or documents against the limits of the token; raises Problem (413, 429). audit: where answers
+    are recorded, if anywhere.
     """
 
     id: str = ""
     path: str = ""
+    root: str = ""
     client: str = ""
     user: str = ""
     token: str = ""

@@ -61,10 +61,10 @@ _DOCUMENT = {
     "sections": array(object_({"heading": _TEXT, "level": _COUNT, "paragraphs": array(_TEXT)})),
 }
 OPTIONS: Mapping[str, Schema] = {
-    "model": schema("string", "Id of the model; by default the first."),
+    "model": schema("string", "Id of the tagger; by default the first."),
     "limit": schema("integer", "The most labels to suggest.", minimum=1, maximum=1000, default=10),
     "threshold": schema("number", "Least confidence; above 0 where it is estimated.", minimum=0, maximum=1, default=0),
-    "min_score": schema("number", "Least score, on the model's own scale."),
+    "min_score": schema("number", "Least score, on the tagger's own scale."),
     "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
     **LABEL_RULES,
     "names_in": schema("string", "Of the names, a code such as sv; without one, or a name in it: preferred names."),
@@ -112,7 +112,7 @@ class JsonApi:
             },
             required=("id", "name", "notation", "score", "confidence"),
         )
-        version = schema("string", "The model that answered and its version, as in the header X-Model-Version.")
+        version = schema("string", "The tagger that answered and its version, as in the header X-Model-Version.")
         meanings = {**object_({}), "additionalProperties": _TEXT, "description": "What the names of the reasons mean."}
         suggested = object_(
             {"id": _TEXT, "suggestions": array(suggestion), "text": _TEXT, "meanings": meanings, "version": version},
@@ -139,7 +139,7 @@ class JsonApi:
         ]  # fmt: skip
 
     async def list_models(self, _: Request) -> Response:
-        """The models that are served."""
+        """The taggers that are served."""
         models = [
             {
                 "id": model.id, "name": model.name, "language": model.language.partition("+")[0],
@@ -195,7 +195,7 @@ class JsonApi:
         return JSONResponse({"status": "ok"})
 
     async def ready(self, _: Request) -> Response:
-        """Whether requests should be sent here: the models are loaded, and the server was not told to end."""
+        """Whether requests should be sent here: the taggers are loaded, and the server was not told to end."""
         self.check_ready()
         return JSONResponse({"status": "ready"})
 

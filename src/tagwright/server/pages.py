@@ -21,6 +21,7 @@ def _environment(language: str) -> Environment:
     )  # fmt: skip
     environment.install_gettext_translations(languages.translations(language), newstyle=True)  # type: ignore[attr-defined]
     environment.globals.update(language=language, languages_of_pages=languages.LANGUAGES, percent=languages.percent)
+    environment.globals.update(root=lambda: current().root)
     environment.filters.update(number=languages.number, translated=languages.translated)
     return environment
 
@@ -36,9 +37,11 @@ def show(
 ) -> HTMLResponse:  # fmt: skip
     """Answer with a page that browsers do not cache. session: its reviewer's name stands at the top.
 
-    content: values by the names that the template uses; `here`: address of the page, if not that of the request.
+    content: values by the names that the template uses; `here`: address of the page without the root, if not that of
+    the request.
     """
-    frame = {"session": session, "progress": None, "reviews": request.app.state.has_review, "here": request.url.path}
+    here = request.url.path.removeprefix(current().root)
+    frame = {"session": session, "progress": None, "reviews": request.app.state.has_review, "here": here}
     page = render(template, **{**frame, "served": request.app.state.models, **content})
     answer = HTMLResponse(page, status, {"Cache-Control": "no-store", **(headers or {})})
     if language := languages.chosen(request.scope):

@@ -107,15 +107,15 @@ class Reconciliation:
         ]
 
     async def describe_first(self, request: Request) -> Response:
-        """The manifest of the service of the first model, or, with queries, their candidates."""
+        """The manifest of the service of the first tagger, or, with queries, their candidates."""
         return await self.describe(request)
 
     async def reconcile_first(self, request: Request) -> Response:
-        """Candidates for the queries in a form, of the first model."""
+        """Candidates for the queries in a form, of the first tagger."""
         return await self.reconcile(request)
 
     async def describe(self, request: Request) -> Response:
-        """The manifest of the service of a model, or, with queries, their candidates."""
+        """The manifest of the service of a tagger, or, with queries, their candidates."""
         model = self._model(request)
         if (queries := request.query_params.get("queries")) is not None:
             return await self._answered(model, await asyncio.to_thread(_queries, queries))

@@ -218,7 +218,7 @@ def model_named(name: str | None, models: Mapping[str, ServedModel]) -> ServedMo
     if name is None:
         return next(iter(models.values())).for_request()
     if name not in models:
-        raise Problem(404, Text("There is no model '%(model)s'", model=name[:100]))
+        raise Problem(404, Text("There is no tagger '%(model)s'", model=name[:100]))
     return models[name].for_request()
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 
 from tagwright.combining.fusion import REFERENCE_RANKS
-from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import taken
 from tagwright.tagger.pipeline import Tagger
 from tagwright.types import Document, Run
@@ -16,14 +15,13 @@ FEWEST, MOST = 20, 300
 
 
 def with_confidences(tagger: Tagger, documents: Sequence[Document], gold: Run, *, anew: bool = False) -> Tagger:
-    """Return the tagger with confidences; itself if it is no weighted sum, or has some and none are wanted anew.
+    """Return the tagger with confidences; itself if it has some and none are wanted anew.
 
     gold: the labels of the documents, a row for each, empty where the tagger has learned from them or there are none.
     A document that is a label itself is not suggested for itself, unless that is right.
     """
-    combiner: WeightedSum | None = getattr(tagger.combiner, "weighted_sum", None)
-    if combiner is None or combiner is not tagger.combiner or (combiner.estimates_confidence and not anew):
-        return tagger
+    if (tagger.combiner.estimates_confidence and not anew) or not hasattr(tagger.combiner, "calibrated"):
+        return tagger  # or its combiner was written for 0.9
     rows = np.random.default_rng(0).permutation(np.flatnonzero(np.diff(gold.indptr)))[:MOST]
     rows = rows if len(rows) >= FEWEST else rows[:0]
     known, gold = taken(documents, rows), gold.take(rows)
@@ -31,5 +29,5 @@ def with_confidences(tagger: Tagger, documents: Sequence[Document], gold: Run, *
     own[gold.rows[gold.labels == own[gold.rows]]] = -1
     ranked = tagger.tag(known, REFERENCE_RANKS).without(own)
     if not len(ranked.labels):
-        return replace(tagger, combiner=combiner.label_free_for(len(tagger.vocabulary)))
-    return replace(tagger, combiner=combiner.calibrated(ranked, gold.scores_of(ranked) > 0))
+        return replace(tagger, combiner=tagger.combiner.label_free_for(len(tagger.vocabulary)))
+    return replace(tagger, combiner=tagger.combiner.calibrated(ranked, gold.scores_of(ranked) > 0))

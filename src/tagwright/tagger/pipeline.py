@@ -166,6 +166,15 @@ class Tagger:
         return html_table([["stage", "what it sees"], *map(list, self.meanings.items())], repr(self), ["what it sees"])
 
     @property
+    def trainings(self) -> list[Mapping[str, Any]]:
+        """Return the training record and those of the taggers that it continued from, the last one first."""
+        found, training = list[Mapping[str, Any]](), self.training
+        while training:
+            found.append(training)
+            training = training.get("before", {})
+        return found
+
+    @property
     def stages(self) -> dict[str, Stage]:
         """Return retrievers and re-rankers by name, in this order."""
         return {**self.retrievers, **self.rerankers}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 from tests.app.conftest import DOCUMENTS, Command, write
@@ -43,8 +44,12 @@ def test_versions_are_added_compared_promoted_rolled_back_and_pruned(folder: str
     table = run("models", folder).out
     assert "in use" in next(line for line in table.splitlines() if "0002" in line)
     assert run("models", folder, "rollback").out == "in use: 0001\n"
-    for _ in range(3):
-        run("models", folder, "add", "new")
+    said = "nothing is new: version 0002 is the same tagger\nin use: 0001\n"
+    assert run("models", folder, "add", "new").out == said
+    for number in range(3, 6):
+        zero_shot([{"id": f"rain{number}", "names": ["Rain"]}], stages=["exact_match"], language="en").save("other")
+        assert run("models", folder, "add", "other").out.startswith(f"added: 000{number}\n")
+        rmtree("other")
     assert run("models", folder, "prune", "--keep", "1").out == "removed: 0002, 0003, 0004\nin use: 0001\n"
     assert run("models", folder, "prune", "--keep", "1", "--json").out == '{"removed": [], "current": "0001"}\n'
 
@@ -120,6 +125,7 @@ def test_what_a_review_page_measured_is_listed(folder: str, run: Command, desk: 
     combined = {"nDCG@5": {"before": 0.8, "after": 0.81}, "blind": blind}
     Models(folder).add(replace(load(desk / "new"), training={"method": "auto", "combined": combined}))
     few = {**combined, "blind": {"documents": 7}}
-    Models(folder).add(replace(load(desk / "new"), training={"method": "auto", "combined": few}))
+    training = {"method": "auto", "combined": few, "data": {"decisions": "others"}}
+    Models(folder).add(replace(load(desk / "new"), training=training))
     assert _row(Models(folder)[1], "")[-2:] == ["92.3", "25 blind"]
     assert _row(Models(folder)[2], "")[-2:] == ["not measured", ""]

@@ -6,7 +6,7 @@ import pytest
 from tests.server.conftest import reviewing
 
 from tagwright.review.events import Decision, ReviewerAction
-from tagwright.server.review.listing import Listed, listed
+from tagwright.server.review.listing import Listed, listed, ordered
 from tagwright.server.review.review import Review
 from tagwright.types import Document
 
@@ -31,8 +31,8 @@ def review(tmp_path: Path) -> Review:
     return review
 
 
-def rows(review: Review, query: str = "", state: str = "") -> list[Listed]:
-    return listed(review.documents.entries(), review.decisions, query, state)
+def rows(review: Review, query: str = "") -> list[Listed]:
+    return listed(review.documents.entries(), review.decisions, query)
 
 
 def test_each_document_has_its_state_its_reviewers_and_the_time_of_the_last_decision(review: Review) -> None:
@@ -45,11 +45,28 @@ def test_each_document_has_its_state_its_reviewers_and_the_time_of_the_last_deci
     ]
 
 
+@pytest.mark.parametrize(("query", "numbers"), [("hei", [3, 4, 5]), ("ann", [1, 2]), ("d3", [3]), ("wasps", [])])
+def test_documents_are_chosen_by_a_part_of_title_id_or_reviewer(review: Review, query: str, numbers: list[int]) -> None:
+    assert [row.number for row in rows(review, query)] == numbers
+
+
 @pytest.mark.parametrize(
-    ("query", "state", "numbers"),
-    [("", "open", [4, 5]), ("hei", "", [3, 4, 5]), ("ann", "", [1, 2]), ("d3", "begun", [3]), ("d3", "done", [])],
+    ("column", "numbers"),
+    [
+        ("", [1, 2, 3, 4, 5]),
+        ("title", [3, 4, 5, 1, 2]),
+        ("-title", [2, 1, 3, 4, 5]),
+        ("state", [4, 5, 3, 2, 1]),
+        ("-state", [1, 2, 3, 4, 5]),
+        ("-labels", [1, 2, 3, 4, 5]),
+        ("reviewers", [2, 1, 3, 4, 5]),
+        ("-reviewers", [3, 1, 2, 4, 5]),
+        ("time", [1, 2, 3, 4, 5]),
+        ("-time", [3, 2, 1, 4, 5]),
+        ("weight", [1, 2, 3, 4, 5]),
+    ],
 )
-def test_documents_are_chosen_by_state_and_by_a_part_of_title_id_or_reviewer(
-    review: Review, query: str, state: str, numbers: list[int]
+def test_documents_are_ordered_by_a_column_those_without_a_value_last(
+    review: Review, column: str, numbers: list[int]
 ) -> None:
-    assert [row.number for row in rows(review, query, state)] == numbers
+    assert [row.number for row in ordered(rows(review), column)] == numbers

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -133,7 +134,7 @@ def test_the_header_says_tagger_and_vocabulary_and_a_card_the_notation(tmp_path:
     review.documents.add([Document("report.pdf", "Honey bees")])
     with TestClient(application([review.model], pages=ReviewPages(review))) as client:
         html = enter(client).get("/review/documents/1").text
-    assert "Life &amp; more · 1 label<" in html
+    assert "Life &amp; more<span> · 1 label<" in html
     assert "for report.pdf" in html
     assert 'Bees <span class="notation">595.799</span>' in html
 
@@ -312,7 +313,7 @@ def test_two_reviewers_get_different_documents_first_and_both_verdicts_are_kept(
     enter(client, "Eve")
     assert 'name="back"' in client.get("/review/differences").text
     decide(client, 1, action="accept", label="o", back="differences")
-    assert "There are none." in client.get("/review/differences").text
+    assert "There are no differences." in client.get("/review/differences").text
 
 
 @pytest.mark.parametrize("headers", [{"Origin": "http://evil.org"}, {"Sec-Fetch-Site": "cross-site"}])
@@ -462,6 +463,33 @@ def test_the_overview_has_a_table_of_documents_that_can_be_filtered(client: Test
     assert "No document matches." in client.get(f"{address}?q=wasps").text
 
 
+def test_the_overview_has_a_hundred_documents_a_page(client: TestClient, review: Review) -> None:
+    enter(client)
+    review.documents.add(Document(f"n{number:03}", f"New {number:03}") for number in range(4, 251))
+    address, seen = "/review/overview?sort=title", list[int]()
+    for links in ({"next"}, {"prev", "next"}, {"prev"}):
+        html = client.get(address).text
+        seen += map(int, re.findall(r'href="/review/documents/(\d+)"', html))
+        found = {rel: unescape(link) for rel, link in re.findall(r'rel="(prev|next)" href="([^"]*)"', html)}
+        assert found.keys() == links
+        address = found.get("next", found.get("prev", ""))
+    assert len(seen) == len(set(seen)) == 250
+    assert "Documents 201 to 250 of 250" in html
+    assert "Documents 101 to 200 of 250" in client.get(address).text
+    for beyond in ("301", "x", "0", "-1", "9" * 30):
+        assert client.get(f"/review/overview?from={beyond}").status_code == 200
+
+
+def test_suggestions_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+    names = [Label("iron", ("Iron",)), Label("1", ("Damage",), broader=("iron",)), Label("2", ("Damage",))]
+    review = Review(ServedModel("bees", word_tagger().with_labels(names), "M"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review.documents.add([Document("d", "Damage of orchards")])
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        html = enter(client).get("/review/documents/1").text
+    shown = sorted(re.findall(r"<h3[^>]*>(.*?)</h3>", html))
+    assert shown == [f'Damage <span class="notation">{told}</span>' for told in ("2", "Iron")]
+
+
 def test_the_overview_has_no_empty_statistics(client: TestClient) -> None:
     enter(client)
     assert "<dt>" not in client.get("/review/overview").text.partition("<dialog")[0]
@@ -523,6 +551,60 @@ def test_a_document_whose_suggestions_were_seen_is_not_reviewed_blind_later(clie
     assert "Give your own labels first" in client.get("/review/documents/2").text
 
 
+ASSIGNED = marc_record([
+    ("001", "n1"), ("245", ("00", "aHoney bees in orchards")),
+    ("650", (" 7", "aBees", "0http://x.org/bee", "2local")), ("650", (" 0", "aInsects")), ("650", (" 4", "aTax law")),
+])  # fmt: skip
+
+
+def reviewing_records(tmp_path: Path, blind_share: float = 0.0) -> tuple[Review, TestClient]:
+    """A review of two records that have subjects, by Ann."""
+    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review.blind_share = blind_share
+    client = TestClient(application([review.model], pages=ReviewPages(review)))
+    enter(client)
+    files = {"files": ("in.mrc", utf8(ASSIGNED), "application/marc")}
+    assert "Documents added: 1" in client.post("/review/upload", data={"csrf": csrf(client)}, files=files).text
+    return review, client
+
+
+def test_subjects_of_a_record_are_shown_and_no_suggestion_comes_again_without_a_word(tmp_path: Path) -> None:
+    _, client = reviewing_records(tmp_path)
+    with client:
+        html = client.get("/review/documents/1").text
+    page = " ".join("".join(Page(html).texts).split())
+    assert "Already assigned, and kept unless you reject them: Bees (local); Tax law" in page
+    assert "Assigned from other vocabularies: Insects (lcsh)" in page
+    rows = re.findall(r'<h3 id="name-\d+">(.*?)</h3>', html)
+    already = ' <span class="notation">already assigned</span>'
+    assert sorted(rows) == [f"Bees{already}", "Orchards"]
+
+
+def test_what_a_record_has_is_kept_by_who_finishes_it_and_what_was_rejected_is_not(tmp_path: Path) -> None:
+    review, client = reviewing_records(tmp_path)
+    with client:
+        client.get("/review/documents/1")
+        decide(client, 1, action="reject", label="o")
+        decide(client, 1, action="done")
+        assert review.decisions.labels() == {"n1": ["http://x.org/bee", "http://x.org/tax"]}
+        bee = next(event for event in review.decisions.current() if event.label == "http://x.org/bee")
+        assert (bee.action, bee.rank) == ("accept", review.decisions.shown("n1")["Ann", "http://x.org/bee"].rank)
+        assert review.training_data().judged == [{"http://x.org/bee", "o"}]
+        decide(client, 1, action="reject", label="http://x.org/bee")
+        decide(client, 1, action="done")
+        assert review.decisions.labels() == {"n1": ["http://x.org/tax"]}
+
+
+def test_what_a_record_has_is_among_the_labels_that_are_given_blind(tmp_path: Path) -> None:
+    review, client = reviewing_records(tmp_path, blind_share=1.0)
+    with client:
+        assert "Bees (local)" in client.get("/review/documents/1").text
+        decide(client, 1, action="blind")
+        client.get("/review/documents/1")
+        decide(client, 1, action="done")
+    assert review.decisions.blind() == {"n1": ["http://x.org/bee", "http://x.org/tax"]}
+
+
 def test_exports_are_sent_as_files(client: TestClient) -> None:
     enter(client).get("/review/documents/1")
     assert "/review/export" not in client.get("/review/overview").text  # nothing is reviewed
@@ -533,7 +615,7 @@ def test_exports_are_sent_as_files(client: TestClient) -> None:
         answer = client.get(f"/review/export?format={wanted}")
         assert answer.headers["content-disposition"] == f'attachment; filename="{download.name}"'
         assert bool(answer.content) == (wanted != "blind")
-    assert client.get("/review/export?format=csv").text.splitlines()[0] == "id,title,text,labels,label_names"
+    assert client.get("/review/export?format=csv").text.splitlines()[0] == "id,title,text,labels,label_names,reviewed"
     assert client.get("/review/export?format=zip").status_code == 404
 
 
@@ -599,6 +681,13 @@ def test_the_overview_says_that_a_training_is_under_way_and_has_finished(review:
         assert "In use: bees, version 0001." in first
         assert "Training…" not in client.get("/review/overview").text
         client.post("/review/follow", data={**form, "version": "0002"})
+        decide(client, 1, action="accept", label="http://x.org/bee")
+        decide(client, 1, action="done")
+        client.post("/review/refit", data=form)
+        content = trained(client)
+        assert "Nothing is new: version 0002 has learned from the same decisions. In use: bees, version 0002." in content
+        assert re.findall(r'value="(\d+)">(.*?)<', content) == [("0001", "Go back to version 0001")]
+        decide(client, 1, action="accept", label="o")
         client.post("/review/refit", data=form)
         content = trained(client)  # the version in use is neither the newest nor the first one
         assert "In use: bees, version 0002." in content

@@ -17,12 +17,15 @@ from tests.server.conftest import BEES, reviewing, word_tagger
 
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
+from tagwright.data.corpus import text_digests
 from tagwright.errors import ConfigError
 from tagwright.models import Models
 from tagwright.papers import svm
 from tagwright.review.events import Decision
+from tagwright.review.file import ReviewFile
 from tagwright.server.review.refit import Refit, Refitter, Trained, refit_combiner, without_reviews
 from tagwright.server.review.review import Review, TrainingData
+from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import saved_models
 from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions
@@ -64,7 +67,7 @@ def run(
 
 
 def said(refitter: Refitter) -> str:
-    return " ".join(refitter.outcome)
+    return " ".join(refitter.outcome(refitter.last))
 
 
 def better(tagger: Tagger, *_: object) -> Tagger:
@@ -200,12 +203,57 @@ def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
     assert bases[0] is bases[1]
 
 
+@pytest.mark.parametrize("better_blind", [False, True])
+def test_a_training_without_news_makes_no_version_and_says_so_also_after_a_restart(
+    tmp_path: Path, better_blind: bool
+) -> None:
+    tagger, lesson_ = lesson()
+    first = Review(ServedModel("bees", tagger, "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
+    first.documents.add(lesson_.documents)
+    for document, (label,) in zip(lesson_.documents, lesson_.labels, strict=True):
+        event: dict[str, Any] = {"document": document.id, "reviewer": "Ann"}
+        first.decisions.add_all([Decision(action="accept", label=label, **event), Decision(action="done", **event)])
+    if better_blind:
+        documents = [replace(each, id=f"b{each.id}", title=f"A {each.title}") for each in lesson_.documents]
+        first.documents.add(documents)
+        for document, (label,) in zip(documents, lesson_.labels, strict=True):
+            event = {"document": document.id, "reviewer": "Ann"}
+            first.decisions.add_all([
+                Decision(action="accept", label=label, **event), Decision(action="blind", **event),
+                Decision(action="done", **event),
+            ])  # fmt: skip
+
+    async def twice(refitter: Refitter) -> None:
+        await once(refitter)
+        assert "trained on 20 documents" in said(refitter)
+        await once(refitter)
+
+    refitter = run(first, refit_combiner, twice)
+    same = "Nothing is new: version 0002 has learned from the same decisions."
+    assert said(refitter) == same
+    in_use = "0002" if better_blind else "0001"
+    assert (len(Models(refitter.folder)), first.model.number, Models(refitter.folder).current.name) == (
+        2,
+        in_use,
+        in_use,
+    )
+    (served,) = saved_models([str(refitter.folder)])
+    again = Review(served, first.file)
+    assert said(run(again, refit_combiner, once, refitter.folder)) == same
+    again.decisions.add(Decision(document="0", reviewer="Ben", action="reject", label="r0"))
+    assert "Version 0003" in said(run(again, refit_combiner, once, refitter.folder))
+    texts = Models(refitter.folder)[2].record["trainings"][0]["texts"]
+    assert sorted(texts) == sorted(
+        text_digests(lesson_.documents)
+    )  # those that it has learned from, not the blind ones
+
+
 def test_a_version_that_is_promoted_while_the_trained_one_is_saved_stays_in_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = Models(tmp_path / "bees")
     models.add(word_tagger())
-    models.add(word_tagger())
+    models.add(word_tagger().restrict([BEE, "o"]))
     review = reviewed(tmp_path)
     blindly(review, BEE, 20)
     (review.model,) = saved_models([str(models.folder)])

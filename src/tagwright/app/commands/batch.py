@@ -17,9 +17,11 @@ def batch(
     output: Annotated[Path, typer.Option("--output", help="The folder of the batch: a new one, or one to continue.")],
     cut: Cut,
     file_format: Annotated[
-        Literal["jsonl", "trec", "parquet"],
+        Literal["jsonl", "trec", "csv", "parquet"],
         typer.Option(
-            "--format", help='What to write: run files (jsonl, trec) or Parquet. Parquet needs the extra "parquet".'
+            "--format",
+            help="What to write: run files (jsonl, trec), csv with a row for each document, as `suggest --format csv`, "
+            'or Parquet, which needs the extra "parquet".',
         ),
     ] = "jsonl",
     shard_size: Annotated[int, typer.Option(min=1, help="Documents per file.")] = 2_000,

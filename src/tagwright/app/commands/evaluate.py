@@ -63,7 +63,7 @@ def evaluate(
         suggested = dataset.read_run(run, task)
     else:
         assert tagger is not None
-        suggested = dataset.tag(tagger, task)
+        suggested = dataset.tag(tagger, task, name=str(chosen.model or "the tagger"))
     if per_label:
         scores.write_label_scores(
             scores.label_scores(suggested, task.gold, train=task.train), task.vocabulary, per_label
@@ -113,7 +113,8 @@ def compare(
         vocabulary = union([each.vocabulary for each in taggers])
     task = dataset.evaluation_set(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
     suggested = [dataset.read_run(file, task) for file in run]
-    suggested += [dataset.tag_across_vocabularies(each, task) for each in taggers]
+    tagged = zip(taggers, map(str, files[len(run) :]), strict=True)
+    suggested += [dataset.tag_across_vocabularies(tagger, task, file) for tagger, file in tagged]
     names = run_names(len(files))
     runs, sources = dict(zip(names, suggested, strict=True)), dict(zip(names, files, strict=True))
     comparison = dataset.compare(runs, task)

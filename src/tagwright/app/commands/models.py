@@ -55,7 +55,8 @@ def models(
     else:
         changed: dict[str, Any] = {}
         if action == "add":
-            changed["added"] = versions.add(Path(first)).name
+            known, added = {each.name for each in versions}, versions.add(Path(first)).name
+            changed["nothing new" if added in known else "added"] = added
         elif action == "promote":
             versions.promote(first)
         elif action == "rollback":
@@ -94,24 +95,18 @@ def _list(models: "Models", *, as_json: bool) -> None:
 
 
 def _row(version: "Version", state: str) -> list[str]:
+    from tagwright.models.record import measured_blind
+
     record = version.record
     method = next((each.get("method", "") for each in record["trainings"]), "")
     row = [version.name, state, record["added"][:10], method, f"{record['labels']:,}"]
     if not record["scores"]:
-        return [*row, *_measured_blind(record)]
+        if "difference" not in (blind := measured_blind(record)):
+            return [*row, "not measured", ""]
+        return [*row, f"{100 * blind['after']:.1f}", f"{blind['documents']:,} blind"]
     scored = max(reversed(record["scores"]), key=lambda each: each["documents"])
     value, low, high = (100 * scored["measures"]["nDCG@5"][part] for part in ("value", "low", "high"))
     return [*row, f"{value:.1f} ({low:.1f} to {high:.1f})", f"{scored['documents']:,}"]
-
-
-def _measured_blind(record: dict[str, Any]) -> list[str]:
-    """What was measured on documents reviewed blind, when a review page trained the version."""
-    from tagwright.models.record import BLIND
-
-    measured = (each.get("combined", {}).get(BLIND, {}) for each in record["trainings"])
-    if found := next((each for each in measured if "difference" in each), None):
-        return [f"{100 * found['after']:.1f}", f"{found['documents']:,} blind"]
-    return ["not measured", ""]
 
 
 def _say(changed: dict[str, Any], *, as_json: bool) -> None:
@@ -120,6 +115,8 @@ def _say(changed: dict[str, Any], *, as_json: bool) -> None:
         return
     if "removed" in changed:
         print(f"removed: {', '.join(changed['removed']) or 'none'}")
+    if "nothing new" in changed:
+        print(f"nothing is new: version {changed['nothing new']} is the same tagger")
     if "added" in changed:
         print(f"added: {changed['added']}")
     print(f"in use: {changed['current']}")

@@ -1,7 +1,7 @@
 """List the documents of a review for the overview: their state, their reviewers, the time of the last decision."""
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry
@@ -23,18 +23,32 @@ class Listed(NamedTuple):
     time: str
 
 
-def listed(entries: Iterable[Entry], decisions: Decisions, query: str = "", state: str = "") -> list[Listed]:
-    """Return documents in order. query: a part of the title, the id or a reviewer's name; state: "" for any."""
+def listed(entries: Iterable[Entry], decisions: Decisions, query: str = "") -> list[Listed]:
+    """Return documents in order. query: a part of the title, the id or a reviewer's name."""
     states, events = decisions.states(), dict[str, list[Decision]]()
     for event in decisions.current():
         events.setdefault(event.document, []).append(event)
     rows = (_listed(entry, states.get(entry.id), events.get(entry.id, [])) for entry in entries)
     part = query.casefold()
-    return [
-        row
-        for row in rows
-        if state in ("", row.state) and any(part in text.casefold() for text in (row.title, row.id, *row.reviewers))
-    ]
+    return [row for row in rows if any(part in text.casefold() for text in (row.title, row.id, *row.reviewers))]
+
+
+def ordered(rows: Iterable[Listed], column: str) -> list[Listed]:
+    """Return documents in the order of a column: the name of a field, after "-" if descending; "" for the given one.
+
+    Those without a title stand where their id belongs; those without reviewers or time come last in either order.
+    """
+    name, states = column.removeprefix("-"), get_args(State)
+    if name not in Listed._fields:
+        return list(rows)
+
+    def value(row: Listed) -> Any:
+        if name == "title":
+            return (row.title or row.id).casefold()
+        return states.index(row.state) if name == "state" else getattr(row, name)
+
+    found = sorted(rows, key=value, reverse=column != name)
+    return sorted(found, key=lambda row: value(row) in ((), ""))
 
 
 def _listed(entry: Entry, state: DocumentState | None, events: list[Decision]) -> Listed:

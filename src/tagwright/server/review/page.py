@@ -5,6 +5,7 @@ Every form has a token of its session. Templates escape all texts.
 
 import asyncio
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -31,7 +32,7 @@ from tagwright.server.languages import Text, _, number, translated, translated_e
 from tagwright.server.pages import render, show
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_bodies import Form, Upload, read_documents, read_form, text_of
-from tagwright.server.review.listing import listed
+from tagwright.server.review.listing import listed, ordered
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
 from tagwright.server.rows import Row
@@ -123,15 +124,19 @@ class ReviewPages:
     ) -> Response:
         """Show the documents, of the state and with the text that the address asks for, statistics, and forms.
 
-        ?q= and ?state= choose documents, see `listed`. The forms add documents and train the tagger. of_records: what
-        is wrong with a file of records or its codes.
+        ?q= and ?state= choose documents, see `listed`, ?sort= orders them, see `ordered`, ?from= is the number of the
+        first one shown. The forms add documents and train the tagger. of_records: what is wrong with a file of records
+        or its codes.
         """
-        review, query, state = self.review, _query(request), request.query_params.get("state", "")
+        review, query, asked = self.review, _query(request), request.query_params
         entries = await asyncio.to_thread(review.documents.entries)
-        documents = await asyncio.to_thread(listed, entries, review.decisions, query, state)
+        found = await asyncio.to_thread(listed, entries, review.decisions, query)
+        state, order, first = asked.get("state", ""), asked.get("sort", ""), _digits(asked.get("from", "")) or 1
+        documents = await asyncio.to_thread(ordered, (row for row in found if state in ("", row.state)), order)
         statistics = await asyncio.to_thread(review.decisions.statistics)
         return await self._page(
-            request, "overview.html", session, listed=documents, query=query, wanted=state,
+            request, "overview.html", session, listed=documents, query=query, wanted=state, order=order, first=first,
+            counts=Counter(row.state for row in found),
             **await asyncio.to_thread(self._trained),
             statistics=statistics, depth=DEPTH, fewest=FEWEST, downloads=DOWNLOADS,
             here="/review/overview", message=message, problem=problem, of_records=of_records,
@@ -219,7 +224,7 @@ class ReviewPages:
         """Start to train the model on the decisions."""
         await self._checked_form(request, session)
         if self.refitter is None:
-            raise Problem(403, _("This server does not train its model"))
+            raise Problem(403, _("This server does not train its tagger"))
         self.refitter.start()
         return RedirectResponse("/review/overview", 303)
 
@@ -227,7 +232,7 @@ class ReviewPages:
         """Serve the version that was promoted last, or promote the one that is named, and serve that."""
         form, history = await self._checked_form(request, session), self.review.model.history
         if self.follower is None:
-            raise Problem(403, _("This server's model has no versions"))
+            raise Problem(403, _("This server's tagger has no versions"))
         if history is not None and (version := text_of(form, "version")):
             try:
                 await asyncio.to_thread(Models(history).promote, version)
@@ -254,7 +259,7 @@ class ReviewPages:
             used = Versions(self.refitter.folder).used
             newest = last.version if used[-1:] != [last.version] else ""
             before = "".join(version for version in used[-2:-1] if version != newest)
-        return found | {"outcome": self.refitter.outcome, "newest": newest, "before": before}
+        return found | {"outcome": self.refitter.outcome(last), "newest": newest, "before": before}
 
     async def _search(self, query: str) -> list[Row]:
         return await asyncio.to_thread(self.review.search, query) if query else []

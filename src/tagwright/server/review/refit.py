@@ -18,10 +18,11 @@ from typing import Any, NamedTuple, Self, TypeAlias
 from tagwright.api.job import Job
 from tagwright.auto import Config
 from tagwright.core.atomic import ChangedError
+from tagwright.core.steps import digest
 from tagwright.core.versions import Versions
 from tagwright.errors import TagwrightError
 from tagwright.models import Models, Version
-from tagwright.models.record import BLIND
+from tagwright.models.record import BLIND, measured_blind
 from tagwright.review.blind import FEWEST, measured_gain
 from tagwright.server.languages import Text
 from tagwright.server.review.queue import BATCH_SIZE
@@ -63,7 +64,7 @@ class Trained(NamedTuple):
         try:
             record = version.record
             combined = record["trainings"][0]["combined"]
-            date, blind = datetime.fromisoformat(record["added"]), combined[BLIND]
+            date, blind = datetime.fromisoformat(record["added"]), measured_blind(record)
             before, after = (combined["nDCG@5"][name] for name in ("before", "after"))
             return cls(version.name, f"{date:%Y-%m-%d %H:%M} UTC", blind["reviews"], before, after, blind)
         except (TagwrightError, LookupError, TypeError, ValueError):
@@ -129,6 +130,12 @@ def without_reviews(tagger: Tagger) -> Tagger:
     return replace(tagger, combiner=before, parents=None, training=tagger.training.get("before", {}))
 
 
+def _digest(data: TrainingData) -> str:
+    """A digest of all decisions."""
+    rows = zip(data.documents, data.labels, map(sorted, data.judged), data.blind, strict=True)
+    return digest((document.id, *given) for document, *given in rows if any(given))
+
+
 @dataclass
 class Refitter:
     """Train in the background, one training at a time, always from the tagger as it was before any review.
@@ -158,13 +165,11 @@ class Refitter:
         newest_first = reversed(list(Models(self.folder)))
         return next((found for version in newest_first if (found := Trained.of(version))), None)
 
-    @property
-    def outcome(self) -> tuple[Text, ...]:
-        """What the page says of the last training, a text for each sentence."""
+    def outcome(self, last: Trained | None) -> tuple[Text, ...]:
+        """What the page says of the last training, a text for each sentence. last: the newest version, see there."""
         if self.problem:
             return (self.problem,)
-        last = None if self.is_running else self.last
-        return last.sentences(self.folder.name) if last else ()
+        return last.sentences(self.folder.name) if last and not self.is_running else ()
 
     def start(self) -> bool:
         """Begin a training; False if one is under way."""
@@ -211,17 +216,24 @@ class Refitter:
         blind: dict[str, Any] = {"reviews": sum(map(bool, data.labels)), "decided": decided}
         blind |= self._measured(trained, model, data, number)
         combined = {**trained.training["combined"], BLIND: blind}
-        trained = replace(trained, training={**trained.training, "combined": combined})
-        if blind.get("difference", {"low": 0})["low"] > 0:
-            try:
-                added = models.add(trained, after=number)
-            except ChangedError as error:
-                _log.warning("the trained version waits: %s", error)
-            else:
-                self._served = trained
-                self.review.model.swap(trained, datetime.now(UTC), number=added.name, history=self.folder)
-                return
-        models.add(trained)
+        record = {**trained.training, "combined": combined, "data": {"decisions": _digest(data)}}
+        trained, known = replace(trained, training=record), {each.name for each in models}
+        added = self._added(models, trained, number if blind.get("difference", {"low": 0})["low"] > 0 else "")
+        if added.name in known:
+            form = "Nothing is new: version %(version)s has learned from the same decisions."
+            self.problem = Text(form, version=added.name)
+
+    def _added(self, models: Models, trained: Tagger, after: str) -> Version:
+        """Add the version. after: the one in use, whose place it takes unless another was promoted; "" for none."""
+        try:
+            added = models.add(trained, after=after)
+        except ChangedError as error:
+            _log.warning("the trained version waits: %s", error)
+            return models.add(trained)
+        if after:
+            self._served = trained
+            self.review.model.swap(trained, datetime.now(UTC), number=added.name, history=self.folder)
+        return added
 
     def _measured(self, trained: Tagger, model: ServedModel, data: TrainingData, number: str) -> Mapping[str, Any]:
         """Compare with the version in use on the documents that were reviewed blind, see `Trained`."""

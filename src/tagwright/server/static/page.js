@@ -10,6 +10,42 @@ export function say(text, isProblem = false) {
   status.textContent = text;
 }
 
+// A text that is copied, with a word about it that goes away. A field that is selected works without a secure context.
+
+export function copySelected(said) {
+  if (!document.execCommand("copy")) return;
+  say(said);
+  byId("status").className = "toast";
+  setTimeout(() => byId("status").classList.remove("toast"), 2000);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest?.("[data-copy]");
+  if (!button) return;
+  const field = document.createElement("textarea");
+  field.value = button.dataset.copy;
+  button.after(field);
+  field.select();
+  copySelected(button.dataset.said);
+  field.remove();
+  button.focus();
+});
+
+// Languages are named in that of the page; times are those of the reader, in the form that the server gives them.
+
+export const names = new Intl.DisplayNames([document.documentElement.lang], { type: "language", fallback: "code" });
+
+export function localise() {
+  for (const each of document.querySelectorAll("[data-language]")) {
+    if (each.dataset.language) each.textContent = names.of(each.dataset.language);
+  }
+  for (const each of document.querySelectorAll("time")) {
+    each.textContent = new Date(each.dateTime).toLocaleString("sv", { dateStyle: "short", timeStyle: "short" });
+  }
+}
+
+localise();
+
 // Files: the names of those that are chosen are shown; those that are dropped are sent at once. What is dropped beside
 // the zones counts for the first one.
 

@@ -1,5 +1,5 @@
 // Makes the review quicker: keys, search while typing, no reload. Every step works without it, by forms.
-import { byId, rows, say } from "./page.js";
+import { byId, localise, rows, say } from "./page.js";
 
 const KEYS_OFF = "tagwright keys off";
 const messages = byId("status").dataset;
@@ -39,6 +39,7 @@ function show(page, address, sent) {
     byId(id).replaceWith(document.adoptNode(page.getElementById(id)));
   }
   document.title = page.title;
+  localise();
   offerKeys();
   if (isSame) {
     history.replaceState(null, "", address);
@@ -70,6 +71,7 @@ function remember(sent) {
     for (const id of opened) byId(id)?.querySelector("details").setAttribute("open", "");
     for (const each of search) byId(each.id).replaceWith(each);
     if (isSearching) {
+      byId("search").focus(); // what was found is shown only while the search has the focus
       active.focus();
       return;
     }

@@ -1,9 +1,8 @@
 // Makes the first page quicker: languages by their names, results that are copied at once.
-import { byId, say } from "./page.js";
+import { byId, copySelected, names } from "./page.js";
 
-// Languages: named in that of the page; those in which the chosen model has no names cannot be chosen.
+// Languages: those in which the chosen model has no names cannot be chosen.
 
-const names = new Intl.DisplayNames([document.documentElement.lang], { type: "language", fallback: "code" });
 const languages = [...byId("language").options].filter((each) => each.value);
 
 function offerLanguages() {
@@ -15,9 +14,6 @@ function offerLanguages() {
 for (const each of languages) {
   each.textContent = `${names.of(each.value)} (${each.value})`;
 }
-for (const each of document.querySelectorAll("[data-language]")) {
-  each.textContent = names.of(each.dataset.language);
-}
 byId("model").addEventListener("change", offerLanguages);
 offerLanguages();
 
@@ -28,9 +24,6 @@ for (const each of document.querySelectorAll(".copies details")) {
     if (!each.open) return;
     const text = each.querySelector("textarea");
     text.select();
-    if (!document.execCommand("copy")) return;
-    say(text.dataset.said);
-    byId("status").className = "toast";
-    setTimeout(() => byId("status").classList.remove("toast"), 2000);
+    copySelected(text.dataset.said);
   });
 }
