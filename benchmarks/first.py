@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def suggest(name: str, document: Path, environment: Mapping[str, str]) -> tuple[
 def summary(rounds: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:
     """What was measured -> median, least and most of all rounds."""
     found = {what: [each[what] for each in rounds] for what in (rounds[0] if rounds else ())}
-    parts = {"median": statistics.median, "min": min, "max": max}
+    parts: dict[str, Callable[[list[float]], float]] = {"median": statistics.median, "min": min, "max": max}
     return {what: {part: round(of(times), 2) for part, of in parts.items()} for what, times in found.items()}
 
 
