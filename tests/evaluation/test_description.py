@@ -73,7 +73,7 @@ def test_a_metadata_value_that_links_too_many_is_named() -> None:
     """Of 300 documents 1% are 3: Ann, who wrote 4, links too many, and Bo with 3 does not."""
     authors = ["Ann"] * 4 + ["Bo"] * 3 + [str(number) for number in range(293)]
     found = warnings([Document(str(n), str(n), metadata={"author": (each,)}) for n, each in enumerate(authors)])
-    assert found == ('1 value of author each link more than 1% of all documents, "Ann" most: 4 (1%)',)
+    assert found == ('1 value of author links more than 1% of all documents, "Ann" most: 4 (1%)',)
 
 
 def test_names_of_several_labels_are_named_without_regard_to_case() -> None:

@@ -52,7 +52,7 @@ def enrich(
         decided = outcomes(corpus, reviews)
         _say_unknown(decided, names)
         of_row = partial(_reviewed, decided, names, suggestions)
-    return write_copy(records, output, suggested_by(of_row, corpus.ids, places), provenance)
+    return write_copy(records, output, suggested_by(of_row, corpus.ids, places), provenance, frozenset(places))
 
 
 def _reviewed(

@@ -46,7 +46,7 @@ class CombinerOptions(Checked):
     """The number of labelled documents from which trees count half of what they say: see `share`. With 50 labelled
     ones, 25, 50, 75 and 150 are alike in the mean; nDCG@5 is lower by a point without trees, and with whole ones."""
 
-    margin: NotNegative = 1.0
+    margin: NotNegative = 2.0
     "How many standard errors make a difference clear; see `better`."
 
     documents: Annotated[int, Range(least=2)] = 1500

@@ -6,7 +6,7 @@
 3. Train stages, in order of worth, while time is left: on the labels an SVM, and the nearest labelled documents; on the
    other texts an encoder. They score each labelled document out of fold, without its labels.
 4. Train a combiner of all stages. If cross-validation finds it clearly worse than the zero-shot method, by more than
-   one standard error, keep that.
+   two standard errors, keep that.
 
 A document without labels counts as unlabelled, not as a document that no label fits.
 """
@@ -40,6 +40,7 @@ from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError, setting
 from tagwright.evaluation.advice import next_step
 from tagwright.llm.options import LlmOptions
+from tagwright.stages.by_language import plain
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.language_model import LLM_RANKING, with_keywords, with_model
@@ -208,7 +209,7 @@ def fit(
     gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
     steps: the store of finished stages. model: the tagger whose stages are combined, in place of those of the zero-shot
     method and of trained ones. Never returns a tagger that cross-validation on the labelled documents finds worse than
-    the zero-shot method, by more than one standard error. Raises TagwrightError.
+    the zero-shot method, by more than two standard errors. Raises TagwrightError.
     """
     if model is not None:
         return _over(model, documents, config, gold, judged)
@@ -295,7 +296,7 @@ def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]
     for place, document in enumerate(data.documents):
         unread += place not in learned_from and bool(document.title and (document.abstract or document.sections))
         own.append(data.labels.index.get(document.id, -1))
-    encoders = sum(isinstance(stage, Dense) for stage in start.retrievers.values())
+    encoders = sum(isinstance(plain(stage), Dense) for stage in start.retrievers.values())
     held = {"labelled": len(data.labelled), "unread": unread, "encoders": encoders}
     lacking = {row.name: why for row in STAGES if (why := row.lacking(held))}
     if config.trained is None:
@@ -336,6 +337,7 @@ def _with_trained(
 
     What the corpus tells stays what the other stages found there, who saw no labels.
     """
+    encoding = ((name, plain(stage)) for name, stage in start.retrievers.items())
     folds = Folds(
         taken(data.documents, data.labelled),
         data.labels,
@@ -343,7 +345,7 @@ def _with_trained(
         np.searchsorted(data.labelled, data.chosen),
         seed=options.seed,
         steps=data.steps,
-        dense=next(((name, stage) for name, stage in start.retrievers.items() if isinstance(stage, Dense)), None),
+        dense=next(((name, stage) for name, stage in encoding if isinstance(stage, Dense)), None),
         unread=data.unread,
         synthetic=len(data.synthetic),
     )

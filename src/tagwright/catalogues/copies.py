@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from tagwright.catalogues import iso2709, marcxml
@@ -60,12 +60,15 @@ def check(path: Path, output: Path) -> str:
     return found
 
 
-def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Provenance) -> tuple[int, int, int]:
+def write_copy(
+    path: Path, output: Path, suggested: Suggested, provenance: Provenance, places: Collection[int] | None = None
+) -> tuple[int, int, int]:
     """Copy MARC records (ISO 2709 or MARCXML) with the subjects suggested for them, in one step; gzip as the names say.
 
     They replace those that an earlier copy added, so a copy of the copy is equal; subjects that a cataloguer entered
     stay, and are not added again. A record that is damaged or UNIMARC, has no control number or no suggestions, or
-    would get longer than MARC allows is copied as it is; lines of log say so, unless there are no suggestions. Returns
+    would get longer than MARC allows is copied as it is; lines of log say so, unless there are no suggestions. places:
+    of the records that were read; `read_records` has said of others why they were not. Returns
     the numbers of records with new subjects, of these subjects, and of those of an earlier copy that were taken out.
     Raises ConfigError if the copy is the file itself, InputError for other formats.
     """
@@ -97,7 +100,8 @@ def write_copy(path: Path, output: Path, suggested: Suggested, provenance: Prove
                 raise InputError(f"cannot be copied: {error}", path) from None
         else:
             for number, chunk in enumerate(split_records(source), 1):
-                copy = _enriched(chunk, change, number, remarks)
+                unsaid = Remarks(path) if places is not None and number not in places else remarks
+                copy = _enriched(chunk, change, number, unsaid)
                 target.write(chunk if copy is None else copy)
                 if copy is None:
                     counts.pop(number, None)

@@ -27,6 +27,7 @@ from tagwright.data import in_memory
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
+from tagwright.data.text_languages import TextLanguages
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.catalogue import last_part, main_heading, read_reference
 from tagwright.readers.documents.columns import SAMPLE, Columns
@@ -255,6 +256,11 @@ class Vocabulary(Sequence[Label]):
     def frequent_languages(self) -> list[str]:
         """The languages in which at least a fifth of the labels have a name, the most frequent first."""
         return frequent_languages((names for _, names in self.texts("languages")), len(self))
+
+    @cached_property
+    def text_languages(self) -> TextLanguages:
+        """Which of the names a text is searched for, by its language."""
+        return TextLanguages(self)
 
     def restrict(self, only: Iterable[str] = (), without: Iterable[str] = ()) -> Vocabulary:
         """Only the labels that fulfil conditions, in the order of this vocabulary.

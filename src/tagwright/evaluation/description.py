@@ -161,7 +161,8 @@ class Survey:
             if large:
                 ((value, count),) = values.most_common(1)
                 most = f'"{value}" most: {count:,} ({count / len(self.words):.0%})'
-                yield f"{many(large, 'value')} of {name} each link more than {HUB:.0%} of all documents, {most}"
+                link = "links" if large == 1 else "each link"
+                yield f"{many(large, 'value')} of {name} {link} more than {HUB:.0%} of all documents, {most}"
 
     def overlap_warnings(self, test: Iterable[Document]) -> Iterator[str]:
         """Yield a warning if texts of test documents are among these documents too."""

@@ -32,7 +32,7 @@ class Row(NamedTuple):
     path: the names of the labels above, from the top. rank: from 1 among the candidates; None for a label that the
     reviewer added. is_rough: whether the confidence is that of a model which has seen no labels of these documents.
     reasons: for the suggestion, see `reason_lines`. uses: number of documents of the review that have
-    the label; None without a review. verdict: of this reviewer.
+    the label; None without a review. verdict: of this reviewer. in_record: whether the document came with the label.
     """
 
     id: str
@@ -46,6 +46,7 @@ class Row(NamedTuple):
     uses: int | None = None
     verdict: Verdict | None = None
     is_rough: bool = False
+    in_record: bool = False
 
     @property
     def certainty(self) -> str:

@@ -233,6 +233,13 @@ def test_the_vocabulary_is_recognised_by_its_ids(run: Command) -> None:
         assert run(*call, "--source", "zoo", "--quiet").err == ""
 
 
+def test_a_record_that_cannot_be_read_is_spoken_of_once(run: Command, caplog: pytest.LogCaptureFixture) -> None:
+    Path("odd.mrc").write_bytes(RECORDS + RECORDS[:12] + b"xxxxx" + RECORDS[17 : RECORDS.index(b"\x1d") + 1])
+    run("enrich", "odd.mrc", "--labels", "labels.jsonl", "--source", "zoo", *WORDS, "--output", "out.mrc")
+    (said,) = [line for line in caplog.messages if "odd.mrc" in line]
+    assert said.startswith("odd.mrc:4: is copied without suggestions: it is a damaged MARC record")
+
+
 def test_the_path_of_twenty_records_from_marc_to_marc(run: Command) -> None:
     """Every even one is about bees, the others about banks; the reviewer rejects those of the last ten."""
     titles = ["Honey of the bees", "Money in the bank"]

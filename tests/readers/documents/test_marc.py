@@ -27,6 +27,7 @@ READ = Document(
         "language": ("eng",),
         "keyword": ("spirals",),
         "note": ("Includes index.",),
+        "label_source": ("ddc", "rvk", "lcsh", "gnd", "mesh"),
     },
     (
         "595.799",
@@ -163,7 +164,7 @@ def test_the_original_script_is_read_beside_the_romanised_one(
             "1",
             "Mifeng yu guoyuan = 蜜蜂与果园",
             "Mifeng.\n\n蜜蜂在果园里采蜜。",
-            metadata={"author": ("Low, Ann", "刘安"), "note": ("附录。",)},
+            metadata={"author": ("Low, Ann", "刘安"), "note": ("附录。",), "label_source": ("sears", "sears")},
             labels=("Mifeng", "蜜蜂"),
         )
     ]
@@ -270,6 +271,7 @@ def test_unimarc_is_recognised_and_read(
                 "language": ("ita",),
                 "keyword": ("spirali",),
                 "note": ("Indice.",),
+                "label_source": ("none", "rameau", "ddc", "rvk"),
             },
             ("Low, Ann", "<027226120> Api--Volo--Italia", "595.799", "WV 4"),
         )

@@ -48,6 +48,7 @@ READ = Document(
         "language": ("ger",),
         "keyword": ("Spiralen",),
         "note": ("Mit Register", "Text deutsch und englisch"),
+        "label_source": ("gnd", "gnd", "gnd", "ddc", "bkl", "rvk"),
     },
     ("<gnd/4006216-6> Biene", "<gnd/4016963-5> Flug", "<106150765> Tanz", "595.799", "42.75", "WV 4000"),
 )
@@ -128,7 +129,7 @@ def test_fields_of_copies_belong_to_the_record_before_them(tmp_path: Path) -> No
     )
     content = record.replace("\n", "") + binary("003@ $02\n021A $aBees\n")
     assert read(written(tmp_path, content, "x.pica")) == [
-        Document("1", "Ants", labels=("Ameise",)),
+        Document("1", "Ants", metadata={"label_source": ("gnd",)}, labels=("Ameise",)),
         Document("2", "Bees"),
     ]
 

@@ -551,6 +551,60 @@ def test_a_document_whose_suggestions_were_seen_is_not_reviewed_blind_later(clie
     assert "Give your own labels first" in client.get("/review/documents/2").text
 
 
+ASSIGNED = marc_record([
+    ("001", "n1"), ("245", ("00", "aHoney bees in orchards")),
+    ("650", (" 7", "aBees", "0http://x.org/bee", "2local")), ("650", (" 0", "aInsects")), ("650", (" 4", "aTax law")),
+])  # fmt: skip
+
+
+def reviewing_records(tmp_path: Path, blind_share: float = 0.0) -> tuple[Review, TestClient]:
+    """A review of two records that have subjects, by Ann."""
+    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review.blind_share = blind_share
+    client = TestClient(application([review.model], pages=ReviewPages(review)))
+    enter(client)
+    files = {"files": ("in.mrc", utf8(ASSIGNED), "application/marc")}
+    assert "Documents added: 1" in client.post("/review/upload", data={"csrf": csrf(client)}, files=files).text
+    return review, client
+
+
+def test_subjects_of_a_record_are_shown_and_no_suggestion_comes_again_without_a_word(tmp_path: Path) -> None:
+    _, client = reviewing_records(tmp_path)
+    with client:
+        html = client.get("/review/documents/1").text
+    page = " ".join("".join(Page(html).texts).split())
+    assert "Already assigned, and kept unless you reject them: Bees (local); Tax law" in page
+    assert "Assigned from other vocabularies: Insects (lcsh)" in page
+    rows = re.findall(r'<h3 id="name-\d+">(.*?)</h3>', html)
+    already = ' <span class="notation">already assigned</span>'
+    assert sorted(rows) == [f"Bees{already}", "Orchards"]
+
+
+def test_what_a_record_has_is_kept_by_who_finishes_it_and_what_was_rejected_is_not(tmp_path: Path) -> None:
+    review, client = reviewing_records(tmp_path)
+    with client:
+        client.get("/review/documents/1")
+        decide(client, 1, action="reject", label="o")
+        decide(client, 1, action="done")
+        assert review.decisions.labels() == {"n1": ["http://x.org/bee", "http://x.org/tax"]}
+        bee = next(event for event in review.decisions.current() if event.label == "http://x.org/bee")
+        assert (bee.action, bee.rank) == ("accept", review.decisions.shown("n1")["Ann", "http://x.org/bee"].rank)
+        assert review.training_data().judged == [{"http://x.org/bee", "o"}]
+        decide(client, 1, action="reject", label="http://x.org/bee")
+        decide(client, 1, action="done")
+        assert review.decisions.labels() == {"n1": ["http://x.org/tax"]}
+
+
+def test_what_a_record_has_is_among_the_labels_that_are_given_blind(tmp_path: Path) -> None:
+    review, client = reviewing_records(tmp_path, blind_share=1.0)
+    with client:
+        assert "Bees (local)" in client.get("/review/documents/1").text
+        decide(client, 1, action="blind")
+        client.get("/review/documents/1")
+        decide(client, 1, action="done")
+    assert review.decisions.blind() == {"n1": ["http://x.org/bee", "http://x.org/tax"]}
+
+
 def test_exports_are_sent_as_files(client: TestClient) -> None:
     enter(client).get("/review/documents/1")
     assert "/review/export" not in client.get("/review/overview").text  # nothing is reviewed
@@ -629,6 +683,12 @@ def test_the_overview_says_that_a_training_is_under_way_and_has_finished(review:
         client.post("/review/follow", data={**form, "version": "0002"})
         decide(client, 1, action="accept", label="http://x.org/bee")
         decide(client, 1, action="done")
+        client.post("/review/refit", data=form)
+        content = trained(client)
+        assert "Nothing is new: version 0002 has learned from the same decisions." in content
+        assert "In use: bees, version 0002." in content
+        assert re.findall(r'value="(\d+)">(.*?)<', content) == [("0001", "Go back to version 0001")]
+        decide(client, 1, action="accept", label="o")
         client.post("/review/refit", data=form)
         content = trained(client)  # the version in use is neither the newest nor the first one
         assert "In use: bees, version 0002." in content

@@ -22,6 +22,10 @@ _Raw = TypeVar("_Raw")
 "A record as its format has it: fields of MARC and PICA, an element of Dublin Core."
 
 
+LABEL_SOURCE = "label_source"
+"The metadata of a record with the code of the vocabulary of each of its labels, in their order."
+
+
 class Field(NamedTuple):
     """A field of a record. indicators: of MARC, two characters; the occurrence of PICA.
 
@@ -154,12 +158,19 @@ def _chosen(columns: Columns | None) -> str:
 
 
 def _labelled(record: Record, chosen: str) -> Document:
-    """The document with its subjects as labels; those of other vocabularies than the chosen one are metadata."""
+    """The document with its subjects as labels; those of other vocabularies than the chosen one are metadata.
+
+    The source of each label is metadata too, if any is known; an unknown one is "none".
+    """
     subjects = [subject for subject in record.subjects if subject.label]
     labels = [subject for subject in subjects if chosen in ("", subject.source)]
     others = tuple(dict.fromkeys(subject.name for subject in subjects if subject.name and subject not in labels))
-    metadata = {**record.document.metadata, **({"subject": others} if others else {})}
-    return replace(record.document, labels=tuple(dict.fromkeys(subject.label for subject in labels)), metadata=metadata)
+    metadata, sources = {**record.document.metadata, **({"subject": others} if others else {})}, dict[str, str]()
+    for subject in labels:
+        sources.setdefault(subject.label, subject.source or "none")
+    if any(subject.source for subject in labels):
+        metadata[LABEL_SOURCE] = tuple(sources.values())
+    return replace(record.document, labels=tuple(sources), metadata=metadata)
 
 
 def _report(sources: Counter[str], chosen: str, path: Path) -> None:

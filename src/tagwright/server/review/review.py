@@ -8,8 +8,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import NamedTuple
 
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.readers.documents.catalogue import LABEL_SOURCE, read_reference
 from tagwright.review import Order
 from tagwright.review.blind import drawn_blind
 from tagwright.review.decisions import Decisions
@@ -37,13 +40,24 @@ class Candidate(NamedTuple):
     drawn_from: int | None
 
 
+class RecordSubject(NamedTuple):
+    """A label that a document came with. source: code of its vocabulary; "" if the record does not say it.
+
+    id: "" where the tagger's vocabulary lacks it.
+    """
+
+    id: str
+    name: str
+    source: str
+
+
 class Sheet(NamedTuple):
     """A document as a reviewer sees it.
 
     text: its text with the evidence marked, and the number of characters left out. rows: the candidates, then labels
     that the reviewer added. marked: rank of the suggestion whose evidence is marked first. note, done,
     can_undo: of this reviewer. others: other reviewers who have finished the document. blind: whether the suggestions
-    are hidden until the reviewer has given labels.
+    are hidden until the reviewer has given labels. subjects: the labels that it came with.
     """
 
     number: int
@@ -56,6 +70,7 @@ class Sheet(NamedTuple):
     can_undo: bool
     others: tuple[str, ...]
     blind: bool
+    subjects: list[RecordSubject]
 
 
 class TrainingData(NamedTuple):
@@ -150,6 +165,7 @@ class Review:
             can_undo=bool(own),
             others=tuple(sorted({event.reviewer for event in events if event.action == "done"} - {reviewer})),
             blind=is_blind,
+            subjects=_subjects(document, model.tagger.vocabulary),
         )
 
     def search(self, query: str) -> list[Row]:
@@ -163,21 +179,33 @@ class Review:
     def decide(self, number: int, decision: Decision) -> None:
         """Store a decision on the document with this number; it is on disk when this returns.
 
+        Labels of the vocabulary that the document came with are accepted by who gives all labels ("blind"), and by who
+        finishes it, unless they have another verdict.
+
         Document, rank, confidence and model of the decision are replaced: by those that were shown to the reviewer, who
         may have opened the page before the model changed. Raises KeyError for an unknown document or label,
         StorageError if the decision cannot be written.
         """
         if decision.label is not None and decision.label not in self.model.tagger.vocabulary.index:
             raise KeyError(decision.label)
-        document = self.documents[number].id
-        shown = self.decisions.shown(document).get((decision.reviewer, decision.label or ""))
-        if shown:
-            decision = replace(shown, action=decision.action, note=decision.note, time=decision.time)
-        else:
-            decision = replace(
-                decision, document=document, rank=None, confidence=None, drawn_from=None, model=self.model.version
-            )
-        self.decisions.add(decision)
+        document = self.documents[number]
+        kept = self._kept(document, decision.reviewer) if decision.action in ("blind", "done") else []
+        accepted = [replace(decision, action="accept", label=label) for label in kept]
+        self.decisions.add_all([self._as_shown(document.id, each) for each in (*accepted, decision)])
+
+    def _kept(self, document: Document, reviewer: str) -> list[str]:
+        """The labels that a document came with, on which a reviewer has not decided."""
+        decided = {event.label for event in self.decisions.current(document.id) if event.reviewer == reviewer}
+        subjects = _subjects(document, self.model.tagger.vocabulary)
+        return [each.id for each in subjects if each.id and each.id not in decided]
+
+    def _as_shown(self, document: str, decision: Decision) -> Decision:
+        """The decision with the rank and the model that were shown to the reviewer, if anything was."""
+        if shown := self.decisions.shown(document).get((decision.reviewer, decision.label or "")):
+            return replace(shown, action=decision.action, note=decision.note, time=decision.time)
+        return replace(
+            decision, document=document, rank=None, confidence=None, drawn_from=None, model=self.model.version
+        )
 
     def progress(self) -> dict[str, int]:
         """Return what the header of each page shows: the numbers of finished documents and of all."""
@@ -225,4 +253,22 @@ class Review:
         suggested, vocabulary = {row.id for row in rows}, tagger.vocabulary
         added = (id_ for id_ in verdicts if id_ not in suggested and id_ in vocabulary.index)
         rows += [label_row(vocabulary, id_, language) for id_ in added]
-        return [row._replace(uses=uses.get(row.id, 0), verdict=verdicts.get(row.id)) for row in rows]
+        known = {each.id for each in _subjects(document, vocabulary)}
+        return [
+            row._replace(uses=uses.get(row.id, 0), verdict=verdicts.get(row.id), in_record=row.id in known)
+            for row in rows
+        ]
+
+
+def _subjects(document: Document, vocabulary: Vocabulary) -> list[RecordSubject]:
+    """The labels that a document came with, those of the vocabulary first and each once, then those of others."""
+    known, others = dict[str, RecordSubject](), list[RecordSubject]()
+    for text, source in zip_longest(document.labels, document.metadata.get(LABEL_SOURCE, ())[: len(document.labels)]):
+        shown = "" if source in (None, "none") else source
+        if (position := vocabulary.resolve(text)) is None:
+            others.append(RecordSubject("", read_reference(text)[1] or text, shown))
+        else:
+            label = vocabulary[position]
+            known.setdefault(label.id, RecordSubject(label.id, label.name_in(current().language), shown))
+    others += [RecordSubject("", name, "") for name in document.metadata.get("subject", ())]
+    return [*known.values(), *others]
