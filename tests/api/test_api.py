@@ -15,6 +15,7 @@ import pytest
 from tests.tiny import tiny_encoder
 
 import tagwright as tw
+from tagwright.api.options import machine
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.encoders.precision import formats
 from tagwright.sklearn import TaggerClassifier
@@ -133,7 +134,7 @@ def test_tag_takes_texts_and_gives_arrays(words: tw.Tagger) -> None:
     [
         (5, "the documents are 5, expected a text, a list, a column, a table, a Corpus or a Path"),
         (b"Bees", "the documents are .*Bees.*, expected a text"),
-        ([BEES, None], "documents:2: is null, expected a text, a Document"),
+        ([BEES, 7], "documents:2: is 7, expected a text, a Document"),
         ([5], "documents:1: is 5, expected a text"),
         ([{"text": BEES}, TAX], "records:2: is .* expected a record as the first is"),
         ({"train": [BEES]}, 'a mapping with the keys "train"'),
@@ -361,6 +362,13 @@ def test_an_encoder_that_gives_no_vectors(encoder: Any, problem: str) -> None:
 def test_methods_that_train_an_encoder_take_no_object() -> None:
     with pytest.raises(tw.ConfigError, match=r"Letters.*, expected a name, a folder, or a SentenceTransformer$"):
         tw.train("rts", ["Bees"], NAMES, encoder=Letters())
+
+
+def test_the_record_of_a_training_names_the_processor() -> None:
+    known, cpu = machine()["processor"], Path("/proc/cpuinfo")
+    assert known
+    if cpu.exists() and "model name" in (text := cpu.read_text(encoding="utf-8")):
+        assert f": {known}\n" in text
 
 
 def test_a_message_names_options_as_python_does() -> None:

@@ -14,7 +14,7 @@ from tagwright import registry, renamed
 from tagwright.core.checked import build, canonical, nearest, shown
 from tagwright.core.progress import note
 from tagwright.encoders.device import gpu_name, threads, uses_gpu
-from tagwright.encoders.given import Encodes, register
+from tagwright.encoders.given import register
 from tagwright.encoders.model_folder import encoder_name
 from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError, option
@@ -77,12 +77,12 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "", *,
 
 def _encoder(method: str, given: Any) -> str | None:
     """The name of an encoder. Raises ConfigError for what is none, and for an object that the method cannot train."""
-    name: str | None = encoder_name(given)
-    if isinstance(name, str | None):
+    name = encoder_name(given)
+    if name is None or isinstance(name, str):
         return name
     accepted = "a name, a folder, or a SentenceTransformer"
     if method_name(method) == ZERO_SHOT:
-        if callable(given) or isinstance(given, Encodes):
+        if callable(getattr(given, "encode", given)):
             return register(given)
         accepted += ", an object with encode(texts), or a function of texts"
     raise ConfigError(f"encoder is {shown(given)}, expected {accepted}")
