@@ -204,7 +204,8 @@ def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger
     """A tagger of the method with weights that suit the documents, without their labels; a line says which, and why.
 
     How often names, words and meaning agree tells how good each is: see combining/agreement.py. Up to 300 documents are
-    read, drawn with seed 0. The tagger is returned as it is where fewer than 50 are given, or one of the stages lacks.
+    read, drawn with seed 0. The tagger is returned as it is where fewer than 50 are given, one of the stages lacks, or
+    confidences were learned from labels for the weights that it has.
     """
     stages, combiner = tagger.retrievers, tagger.combiner.weighted_sum
     words = next((name for name in ("tfidf", "bm25") if name in stages), "")
@@ -212,6 +213,8 @@ def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger
     if len(documents) < FEWEST or not ("exact_match" in stages and words and dense):
         return tagger
     if combiner is None or combiner is not tagger.combiner or combiner.by != "evidence":
+        return tagger
+    if combiner.confidence == "fitted":
         return tagger
     drawn = np.sort(np.random.default_rng(0).permutation(len(documents))[:MOST])
     runs = _found(tagger, taken(documents, drawn), ("exact_match", words, *dense))
