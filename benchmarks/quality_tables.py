@@ -136,9 +136,9 @@ def stages() -> Iterator[str]:
 
 WEIGHTS = {
     "one, usual": "MiniLM, the usual weights",
-    "one, fitted 1.5": "MiniLM, fitted",
+    "one, fitted 2.0": "MiniLM, fitted",
     "two, usual": "both, the usual weights",
-    "two, fitted 1.5": "both, fitted",
+    "two, fitted 2.0": "both, fitted",
 }
 "Rows of the table of weights by agreement, with the threshold of the package."
 
