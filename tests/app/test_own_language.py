@@ -100,6 +100,7 @@ def test_each_text_has_the_same_answer_by_each_command(
     tagger.save("M")
     expected, quiet = alone(tagger), ("--quiet", "--format", "jsonl")
     assert by_id(run("suggest", "thirty.jsonl", *given, *quiet).out) == expected
+    assert "kalastus" in run("suggest", "folder/finnish.txt", *given).out  # names are shown in the language of the text
     folder = by_id(run("suggest", "folder", *given, *quiet).out)
     assert len(folder) == 30
     for id_ in TEXTS:
