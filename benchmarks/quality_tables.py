@@ -354,7 +354,9 @@ def button() -> Iterator[str]:
     for corpus in CORPORA:
         mine = [row for name, _, _, row in rows if name == corpus]
         blind = [row["blind"] for row in mine]
-        shown, gain = (mean(each) for each in zip(*((row["difference"]["value"], row["gain"]) for row in mine)))
+        shown, gain = (
+            mean(each) for each in zip(*((row["difference"]["value"], row["gain"]) for row in mine), strict=True)
+        )
         low, high = ([row["difference"][end] for row in mine] for end in ("low", "high"))
         half = median((above - below) / 2 for below, above in zip(low, high, strict=True))
         held = sum(below <= row["gain"] <= above for below, row, above in zip(low, mine, high, strict=True))

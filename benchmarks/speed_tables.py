@@ -62,11 +62,18 @@ def first_tag() -> Iterator[Line]:
 
     def said(corpus: str, times: Mapping[str, Any]) -> str:
         labels = f", {weights[corpus]['labels']:,} labels" if corpus in weights else ""
-        held = [f"to {level} {times[level]['median']}" for level in ("AVX2", VNNI) if level in times]
-        return f"{corpus}{labels}: {times['as it is']['median']} s (held {', '.join(held)})"
+        now, held = times["as it is"], [level for level in ("AVX2", VNNI) if level in times]
+        others = [f"held to {level} {times[level]['line']['median']}" for level in held]
+        others += [f"at commit c9d28082 {now['before']['line']['median']}"] * ("before" in now)
+        others += [f"the process ends at {now['whole']['median']}", f"the second time {now['again']['median']}"]
+        return f"{corpus}{labels}: {now['line']['median']} s ({', '.join(others)})"
 
     times = "; ".join(said(*each) for each in result("first")["seconds"].items())
-    yield Line("the first tag: one document, nothing cached, start-up included, median of 3", times, _of("first"))
+    yield Line(
+        "the first line of `suggest --labels`: one document, nothing cached, start-up included, median of 3",
+        times,
+        _of("first"),
+    )
 
 
 def commands() -> Iterator[Line]:

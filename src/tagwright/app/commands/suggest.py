@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagwright.app.arguments import FORMATS, Cut, Docs, Format, MonitorLog, Named, Quiet, Reading
+from tagwright.core.garbage import lasting
+from tagwright.core.workers import often_switched
 from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -54,7 +56,8 @@ def suggest(
     options = SuggestOptions(**vars(cut))
     documents, ahead = tee(inputs.documents_to_tag(docs, reading))
     kept: list[Prepared] = []
-    tagger = inputs.tagger(chosen, ahead, kept)
+    with lasting(), often_switched():
+        tagger = inputs.tagger(chosen, ahead, kept)
     del ahead  # it would keep all documents
     if path:
         suggested = explained_by_neighbours(tagger, Corpus.of(documents), options, path)
