@@ -170,7 +170,7 @@ def few() -> None:
         model = _few_model([table for other, each in tables.items() if other != name for table in each])
         print(f"{name:6} {len(own)} small vocabularies: ECE@5 {_few_error(own, model):.3f}", flush=True)
         for rolled in (rolled for rolled, source in agreement.ROLLED.items() if source == name):
-            dev = agreement.rolled_up(rolled, 300)
+            dev = agreement.rolled_up(rolled, 300, "dev")
             errors = [_few_error([_few_table(dev, dev.documents, stages)], model) for stages in FEW_STAGES]
             print(f"{rolled}: ECE@5 {errors[0]:.3f}, without an encoder {errors[1]:.3f}", flush=True)
     weights, intercept = _few_model([table for each in tables.values() for table in each])
