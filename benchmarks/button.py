@@ -32,7 +32,7 @@ from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.types import Document
 
-SIZES, DRAWS, UNSEEN = (20, 100), 4, 1000
+SIZES, DRAWS, UNSEEN = (20, 100), 8, 1000
 
 
 def main(arguments: list[str]) -> None:

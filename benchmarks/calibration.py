@@ -7,7 +7,8 @@ those of dev); those of a corpus never for the measurement on it, but for how ma
 average, where that is taken to be known.
 few: the model of small vocabularies. 2 to 80 labels of a corpus are drawn, frequent ones oftener, as are 60 train
 documents (of epmc dev documents) that have any of them; the zero-shot method with and without an encoder ranks these.
-ECE@5 is of the model of the other corpora; that of the package is written into label_free.json.
+ECE@5 is of the model of the other corpora; that of the package is written into label_free.json. So it is of the two
+corpora of few labels of `agreement`, on 300 dev documents of each.
 combiner: the confidences of the learned combiner (methods/combined.py) with 50 and 300 labelled documents of train,
 measured on 800 dev documents; of epmc on those dev documents that were not drawn. The draws are those of `curve`.
 methods: each method as `train` trains it, with the confidences that it then has, measured on 600 dev documents of
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, curve, curve_methods, figures
+from benchmarks import agreement, corpora, curve, curve_methods, figures
 from sklearn.linear_model import LogisticRegression
 
 import tagwright as tw
@@ -65,6 +66,8 @@ RANKS = 20
 
 FEW_LABELS = 2, 3, 5, 10, 20, 40, 80
 "few: labels of a vocabulary."
+
+FEW_STAGES = ("exact_match", "tfidf", "dense"), ("exact_match", "tfidf")
 
 ALL = corpora.WITH_KIRJA
 "The corpora of the fit; that the encoder does not know the language of kirja is a case of its own."
@@ -165,10 +168,11 @@ def few() -> None:
     tables = {name: small_tasks(name) for name in ALL}
     for name, own in tables.items():
         model = _few_model([table for other, each in tables.items() if other != name for table in each])
-        first = [(table[table[:, 0] <= np.log(5.5)], right[table[:, 0] <= np.log(5.5)]) for table, right in own]
-        sure = np.concatenate([logistic(table, *model) for table, _ in first]).astype(np.float64)
-        error = calibration_error(sure, np.concatenate([right for _, right in first]))
-        print(f"{name:6} {len(own)} small vocabularies: ECE@5 {error:.3f}", flush=True)
+        print(f"{name:6} {len(own)} small vocabularies: ECE@5 {_few_error(own, model):.3f}", flush=True)
+        for rolled in (rolled for rolled, source in agreement.ROLLED.items() if source == name):
+            dev = agreement.rolled_up(rolled, 300, "dev")
+            errors = [_few_error([_few_table(dev, dev.documents, stages)], model) for stages in FEW_STAGES]
+            print(f"{rolled}: ECE@5 {errors[0]:.3f}, without an encoder {errors[1]:.3f}", flush=True)
     weights, intercept = _few_model([table for each in tables.values() for table in each])
     path, content = Path(tagwright.combining.__file__).parent / "label_free.json", {**provenance()}
     named = {key: round(weight, 5) for key, weight in zip(FEW_FEATURES, weights, strict=True)}
@@ -192,14 +196,26 @@ def small_tasks(name: str) -> list[tuple[Doubles, Mask]]:
             rows = rng.permutation(np.flatnonzero(np.diff(gold.indptr)))[:60]
             labels = Vocabulary([replace(scored.labels[label], broader=()) for label in chosen.tolist()])
             documents = [scored.documents[row] for row in rows.tolist()]
-            for stages in (("exact_match", "tfidf", "dense"), ("exact_match", "tfidf")):
-                tagger = zero_shot.fit(labels, zero_shot.Config(stages=stages), scored.documents[:256])
-                pool = tagger.candidates(documents)
-                run, summed = tagger.rank(pool).top(RANKS), tagger.combiner.weighted_sum
-                assert summed
-                table = features_of_few(run, summed.evidence(pool, run), named_bits(pool, run), size)
-                found.append((table, run.held_by(gold.take(rows))))
+            task = corpora.Scored(labels, documents, gold.take(rows), scored.own[rows])
+            found += [_few_table(task, scored.documents[:256], stages) for stages in FEW_STAGES]
     return [each for each in found if len(each[0])]
+
+
+def _few_table(task: corpora.Scored, known: Sequence[Document], stages: tuple[str, ...]) -> tuple[Doubles, Mask]:
+    """Features of the first candidates of a task, and which are right. known: the zero-shot method sees these."""
+    tagger = zero_shot.fit(task.labels, zero_shot.Config(stages=stages), known)
+    pool = tagger.candidates(task.documents)
+    run, summed = tagger.rank(pool).top(RANKS), tagger.combiner.weighted_sum
+    assert summed
+    table = features_of_few(run, summed.evidence(pool, run), named_bits(pool, run), len(task.labels))
+    return table, run.held_by(task.gold)
+
+
+def _few_error(tasks: Sequence[tuple[Doubles, Mask]], model: tuple[tuple[float, ...], float]) -> float:
+    """ECE@5 of a model on tasks."""
+    first = [(table[table[:, 0] <= np.log(5.5)], right[table[:, 0] <= np.log(5.5)]) for table, right in tasks]
+    sure = np.concatenate([logistic(table, *model) for table, _ in first]).astype(np.float64)
+    return calibration_error(sure, np.concatenate([right for _, right in first]))
 
 
 def _few_model(tasks: Sequence[tuple[Doubles, Mask]]) -> tuple[tuple[float, ...], float]:

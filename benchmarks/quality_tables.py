@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 from benchmarks import figures
@@ -270,15 +270,15 @@ def combiner_confidence() -> Iterator[str]:
 
 
 def method_confidence() -> Iterator[str]:
-    """ECE@5 of each method with 300 labelled documents: the mean of the draws, and the greatest where there are some."""
+    """ECE@5 of each method with 300 labelled documents: the mean of the draws, and the greatest of several."""
     found = result("calibration")["methods"]
     by_corpus = {corpus: found[f"{corpus} 300"] for corpus in ("kirja", "tib")}
 
     def said(rows: Mapping[str, Mapping[str, float]]) -> str:
         errors = [row["ECE@5"] for row in rows.values()]
-        return percent(mean(errors)) + f" ({percent(max(errors))})" * (len(errors) > 1)
+        return percent(mean(errors)) + f" ({percent(max(errors))})" * (len(errors) > 1) if errors else ""
 
-    body = ([method, *(said(each[method]) for each in by_corpus.values())] for method in by_corpus["kirja"])
+    body = ([method, *(said(each.get(method, {})) for each in by_corpus.values())] for method in by_corpus["kirja"])
     yield from table(["ECE@5", *by_corpus], body)
 
 
@@ -349,14 +349,21 @@ def auto_draws() -> Iterator[str]:
 
 def button() -> Iterator[str]:
     """What the review page says after 100 decisions, beside the gain on unseen documents; in points of nDCG@5."""
+    rows = [(*name.split(), row) for name, row in result("button")["rows"].items() if "difference" in row]
     body = []
-    for name, row in result("button")["rows"].items():
-        if difference := row.get("difference"):
-            corpus, _, draw = name.split()
-            value, low, high, gain = (f"{100 * each:+.1f}" for each in (*difference.values(), row["gain"]))
-            holds = "yes" if difference["low"] <= row["gain"] <= difference["high"] else "no"
-            body.append([f"{corpus}, {draw}", str(row["blind"]), f"{value} ({low} to {high})", gain, holds])
-    yield from table(["corpus, draw", "reviewed blind", "shown (95% interval)", "gain, unseen", "held"], sorted(body))
+    for corpus in CORPORA:
+        mine = [row for name, _, _, row in rows if name == corpus]
+        blind = [row["blind"] for row in mine]
+        shown, gain = (
+            mean(each) for each in zip(*((row["difference"]["value"], row["gain"]) for row in mine), strict=True)
+        )
+        low, high = ([row["difference"][end] for row in mine] for end in ("low", "high"))
+        half = median((above - below) / 2 for below, above in zip(low, high, strict=True))
+        held = sum(below <= row["gain"] <= above for below, row, above in zip(low, mine, high, strict=True))
+        points = [f"{100 * each:+.1f}" for each in (shown, gain)]
+        body.append([corpus, f"{min(blind)} to {max(blind)}", *points, f"{100 * half:.1f}", f"{held} of {len(mine)}"])
+    head = ["corpus", "reviewed blind", "shown, mean", "gain on unseen, mean", "half width, median", "held"]
+    yield from table(head, body)
 
 
 def auto_means() -> Iterator[str]:
@@ -496,6 +503,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "descriptions": descriptions,
     "label-free": label_free,
     "combiner confidence": combiner_confidence,
+    "method confidence": method_confidence,
     "parents": parents,
     "few labels": few_labels,
     "single methods": single_methods,

@@ -41,6 +41,7 @@ STAGES: Mapping[str, str] = {
     "CrossEncoderReranker": "tagwright.stages.reranker",
     "LlmKeywords": "tagwright.stages.llm",
     "LlmRanking": "tagwright.stages.llm",
+    "ByLanguage": "tagwright.stages.by_language",
 }
 COMBINERS: Mapping[str, str] = {
     "WeightedSum": "tagwright.combining.weighted_sum",

@@ -477,6 +477,10 @@ class Stage(Protocol):
         """The same stage over another vocabulary; unchanged labels are not computed again."""
         ...
 
+    def in_language(self, language: str, labels: Sequence[Label]) -> Self:  # noqa: ARG002
+        """The same stage for texts in these languages, such as "finnish+english", over labels with names in them."""
+        return self.with_labels(labels)
+
     def save(self, folder: Path) -> None:
         """Write into an existing empty folder, which the caller puts in place atomically."""
         ...

@@ -11,7 +11,10 @@ from tests.tiny import tiny_encoder
 
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core import progress
+from tagwright.data.corpus import Corpus
 from tagwright.tagger import Tagger
+from tagwright.tagger.confidences import with_confidences
+from tagwright.tagger.zero_shot import with_fitted_weights
 
 NAMES = ("bee", "wasp", "ant", "moth", "crane", "heron", "stork", "swan", "otter", "beaver", "badger", "lynx")
 REST = ". Honey, flower, river." * 20
@@ -83,3 +86,11 @@ def test_a_tagger_whose_weights_cannot_be_fitted_is_refused(run: Command, option
     refused = run("batch", "docs.jsonl", "--model", "words", "--output", "out", "--fit-weights")
     assert "--fit-weights needs a tagger of zero_shot with names, words and meaning" in refused.err
     assert options
+
+
+def test_weights_for_which_confidences_were_learned_stay(run: Command, options: tuple[str, ...]) -> None:
+    run("train", "zero_shot", *ON[1:], *options, "--output", "plain")
+    plain, documents = Tagger.load("plain"), list(Corpus.read("docs.jsonl"))
+    taught = with_confidences(plain, documents, plain.vocabulary.gold(documents), anew=True)
+    assert with_fitted_weights(plain, documents) is not plain
+    assert with_fitted_weights(taught, documents) is taught

@@ -46,7 +46,7 @@ def test_the_second_run_prepares_nothing_and_answers_alike(
 ) -> None:
     first = run(*ON, *STAGES)
     assert "honey" in first.out
-    assert kept(desk) == 2
+    assert kept(desk) == 1
     refuse(monkeypatch)
     assert run(*ON, *STAGES) == first
     with pytest.raises(AssertionError, match="prepared again"):  # other options are something else
@@ -61,7 +61,7 @@ def test_labels_that_a_transformer_has_not_read_yet_are_kept_as_such(
     monkeypatch.setattr("tagwright.tagger.zero_shot.PROPOSED", 20)
     first = run(*ON, "--set", f"encoder={encoder}")
     assert first.code == 0
-    assert kept(desk) == 2
+    assert kept(desk) == 1
     refuse(monkeypatch)
     assert run(*ON, "--set", f"encoder={encoder}") == first
 
@@ -98,13 +98,14 @@ def test_each_language_of_a_file_is_prepared_when_its_first_text_comes(
     german = "Wir fragen, was der honey bee river kostet und welche Märkte dafür in diesen Jahren zahlen würden."
     write("docs.jsonl", [{"id": "1", "title": english}])
     first = run(*ON, *STAGES)
-    assert kept(desk) == 2
+    assert kept(desk) == 1
     write("docs.jsonl", [{"id": "2", "title": german}])
-    run(*ON, *STAGES)
-    assert kept(desk) == 3
+    second = run(*ON, *STAGES)
     refuse(monkeypatch)
+    assert run(*ON, *STAGES).out == second.out
     write("docs.jsonl", [{"id": "1", "title": english}])
     assert run(*ON, *STAGES).out == first.out
+    assert kept(desk) == 1
 
 
 def test_a_damaged_entry_is_prepared_again(run: Command, desk: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -113,7 +114,7 @@ def test_a_damaged_entry_is_prepared_again(run: Command, desk: Path, caplog: pyt
     again = run(*ON, *STAGES)
     assert (again.code, again.out) == (0, first.out)
     assert "computed again" in caplog.text
-    assert kept(desk) == 2
+    assert kept(desk) == 1
 
 
 def test_few_labels_and_an_encoder_of_ones_own_are_not_kept(run: Command, desk: Path) -> None:

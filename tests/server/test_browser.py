@@ -54,13 +54,7 @@ def test_five_documents_by_keyboard_alone(browser: Browser, review: Review, addr
             page.wait_for_selector(f"#progress:has-text('{count} of 5 done')")
             for key in ("1", "a", "r"):  # after a verdict the next suggestion has the focus
                 press(key)
-            press("/")
-            page.keyboard.type("tax")
-            page.wait_for_selector(".found button")
-            press("ArrowDown")
-            press("Enter")
-            page.wait_for_selector("text=added by you")
-            press("Escape")
+            _add_by_keys(page, "tax")
             if count == 2:
                 press("u")
                 page.wait_for_selector("text=added by you", state="detached")
@@ -72,6 +66,17 @@ def test_five_documents_by_keyboard_alone(browser: Browser, review: Review, addr
     assert review.decisions.labels() == {f"d{i}": [BEE] if f"{i}" == undone else [BEE, TAX] for i in range(1, 6)}
     rejected = {key for key, given in review.decisions.verdicts().items() if given == {"Ann": "reject"}}
     assert rejected == {(f"d{i}", ORCHARD) for i in range(1, 6)}
+
+
+def _add_by_keys(page: Page, word: str) -> None:
+    """Search for a label, add the first one that is found, and go back to the suggestions."""
+    page.keyboard.press("/")
+    page.keyboard.type(word)
+    page.wait_for_selector(".found button")
+    for key in ("ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_selector("text=added by you")
+    page.keyboard.press("Escape")
 
 
 def test_keys_that_come_before_the_answer_of_a_search_wait_for_it(
@@ -357,13 +362,7 @@ def test_a_blind_document_by_keyboard_takes_one_key_more(browser: Browser, revie
         press = page.keyboard.press
         page.wait_for_selector("text=Give your own labels first")
         assert page.locator("mark, .row").count() == 0
-        press("/")
-        page.keyboard.type("tax")
-        page.wait_for_selector(".found button")
-        press("ArrowDown")
-        press("Enter")
-        page.wait_for_selector("text=added by you")
-        press("Escape")
+        _add_by_keys(page, "tax")
         press("Enter")  # shows the suggestions
         page.wait_for_selector("#row-2")
         assert _coloured(page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +16,10 @@ from tests.saved_taggers import ASKED, FOLDER, WORDS
 from tests.tiny import tiny_encoder
 
 import tagwright
+from tagwright.auto.combine import Config as CombineConfig
+from tagwright.auto.combine import describe_corpus, pools, with_more_stages
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError
+from tagwright.errors import ModelError
 from tagwright.tagger import Tagger
 from tagwright.tagger.zero_shot import Config, fit_by_language
 from tagwright.types import Document, Label
@@ -129,9 +132,66 @@ def test_all_stages_read_each_document_in_its_own_language(tmp_path: Path) -> No
     mixed = [FINNISH, ENGLISH, SWEDISH, UNCLEAR, ENGLISH, FINNISH]
     tagger = fit_by_language(several(), config, Document("", SWEDISH))
     assert set(tagger.stages) == {"exact_match", "tfidf", "dense", "title_match"}
-    assert answers(tagger, mixed) == [answers(tagger, [text])[0] for text in mixed]
-    with pytest.raises(ConfigError, match="cannot be saved"):
-        tagger.save(tmp_path / "saved")
+    found = answers(tagger, mixed)
+    assert found == [answers(tagger, [text])[0] for text in mixed]
+    tagger.write_as_is(tmp_path)
+    tagger.save(tmp_path / "saved")
+    assert answers(tagwright.load(tmp_path / "saved"), mixed) == found
+
+
+def test_saved_stages_are_those_of_all_languages_with_one_encoder(tmp_path: Path) -> None:
+    """Only Swedish texts came; the first of others are answered by what is saved, and labels keep their vectors."""
+    pytest.importorskip("torch")
+    config = Config(encoder=str(tiny_encoder(tmp_path / "tiny")), precision="float32")
+    tagger, texts = fit_by_language(several(), config, Document("", SWEDISH)), [FINNISH, SWEDISH, UNCLEAR, ENGLISH]
+    tagger.save(tmp_path / "saved")
+    saved = tmp_path / "saved" / "dense"
+    assert {each.name for each in saved.iterdir() if each.is_dir()} == {"sv", "fi", "en", "all"}
+    assert [each.name for each in saved.iterdir() if (each / "encoder").exists()] == ["sv"]
+    loaded = tagwright.load(tmp_path / "saved")
+    assert answers(loaded, texts) == answers(tagger, texts)
+    assert len({id(loaded.retrievers["dense"].of(code).encoder) for code in ("sv", "fi", "en", "")}) == 1  # type: ignore[attr-defined]
+    loaded.save(tmp_path / "again")
+    assert answers(tagwright.load(tmp_path / "again"), texts) == answers(tagger, texts)
+
+
+@pytest.mark.parametrize("languages", [None, [], ["fi", "../tfidf/fi"], [1], {"fi": "fi"}])
+def test_saved_stages_that_name_no_languages_are_damaged(languages: object, tmp_path: Path) -> None:
+    fit_by_language(several(), WORDS_ONLY, Document("", FINNISH)).save(tmp_path / "saved")
+    path = tmp_path / "saved" / "exact_match" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "languages": languages}))
+    with pytest.raises(ModelError):
+        tagwright.load(tmp_path / "saved")
+
+
+def test_other_labels_are_searched_in_each_language_too() -> None:
+    more = [Label("4", ("birds", "linnut"), languages=(("en", "birds"), ("fi", "linnut")))]
+    tagger = fit_by_language(several(), WORDS_ONLY, Document("", SWEDISH)).with_labels([*several(), *more])
+    made = fit_by_language(Vocabulary([*several(), *more]), WORDS_ONLY)
+    texts = [f"{FINNISH} Linnut.", f"{ENGLISH} Linnut.", SWEDISH, UNCLEAR]
+    assert answers(tagger, texts) == answers(made, texts)
+    assert "4" in {id_ for id_, _, _ in answers(tagger, texts)[0]}
+    assert "4" not in {id_ for id_, _, _ in answers(tagger, texts)[1]}
+
+
+def test_chosen_names_are_searched_in_every_text(tmp_path: Path) -> None:
+    chosen = Vocabulary(Label(each.id, each.names[:1], languages=each.languages) for each in several())
+    tagger = fit_by_language(chosen, WORDS_ONLY)
+    assert (tagger.languages, [id_ for id_, _, _ in answers(tagger, [f"{FINNISH} numbers"])[0]]) == ([], ["2"])
+
+
+def test_a_combiner_learns_from_stages_by_language_as_from_others(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    config = Config(encoder=str(tiny_encoder(tmp_path / "tiny")), precision="float32")
+    tagger = fit_by_language(several(), config, Document("", FINNISH))
+    richer = with_more_stages(tagger)
+    assert richer.stages.keys() - tagger.stages.keys() == {"exact_match_in_abstract", "tfidf_in_text"}
+    documents = [Document(str(place), text) for place, text in enumerate([FINNISH, SWEDISH, ENGLISH] * 4)]
+    described = describe_corpus(richer, documents, CombineConfig())
+    assert described.options.vectors == "dense"
+    (pool,) = pools(richer, documents)
+    vectors = richer.retrievers["dense"].read([Document("", SWEDISH)]).vectors
+    assert np.array_equal(pool.readings["dense"].vectors[1::3], np.repeat(vectors, 4, axis=0))
 
 
 def test_a_document_helps_to_recognise_few_names_but_not_for_others() -> None:

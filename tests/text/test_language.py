@@ -1,6 +1,8 @@
 """Languages: spellings, recognition in texts and in names, endings and stop words, one by one and several together."""
 
 import ast
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.sources import modules
@@ -17,6 +19,7 @@ from tagwright.text.language import (
     stemmer,
     stop_words,
 )
+from tagwright.text.lemmas import suited
 from tagwright.types import Document, Label
 
 FINNISH = ["Mistä löydän tietoa kalastuksesta?", "Kirjastojen aukioloajat", "Olen etsinyt tätä kirjaa pitkään."]
@@ -202,3 +205,13 @@ def test_a_language_is_recognised_in_several_texts_only_where_a_tagger_is_made()
 @pytest.mark.parametrize("text", ["", "1984", "auto", "Bees"])
 def test_a_text_that_is_too_short_has_no_clear_language(text: str) -> None:
     assert language.language_of(text, ["fi", "sv"]) == ""
+
+
+@pytest.mark.parametrize(("what", "works_in"), [("lemmas", suited), ("stop words", stop_words)])
+def test_the_page_says_what_works_in_which_language(
+    what: str, works_in: Callable[[list[language.Language]], object]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "languages.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith(f"| {what} |"))
+    listed = row.split("|")[2].replace(" ", "").replace(",", "+")
+    assert set(parse_all(listed)) == {each for each in language._known().values() if works_in([each])}

@@ -40,10 +40,11 @@ def zero_shot(
 ) -> Tagger:
     """A tagger that needs no training: names, words and meaning suggest labels.
 
-    documents: some of those to tag, if available: their language is preferred if a file has names in several. options:
-    those of `tagger.zero_shot.Config`, such as language, stages, encoder, precision. offline: do not fetch an encoder
-    that is not on this machine (HF_HUB_OFFLINE says the same). progress: show progress bars on a terminal. Raises
-    InputError, ConfigError, ModelError (all TagwrightErrors).
+    documents: some of those to tag, if available: weights are fitted to 50 or more. Where a file has names in several
+    languages, each text is searched for those in its own. options: those of `tagger.zero_shot.Config`, such as
+    language, stages, encoder, precision. offline: do not fetch an encoder that is not on this machine (HF_HUB_OFFLINE
+    says the same). progress: show progress bars on a terminal. Raises InputError, ConfigError, ModelError (all
+    TagwrightErrors).
 
     >>> tagger = zero_shot(["Bees", "Orchards", "Tax law"], stages=["exact_match", "tfidf"], language="en")
     >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=1)]

@@ -145,7 +145,8 @@ class Job:
             vocabulary = base.vocabulary
         else:
             assert self.labels is not None  # checked in __post_init__
-            vocabulary = to_vocabulary(self.labels, self.language, documents)
+            known = () if self.method == ZERO_SHOT else documents  # each text is treated in its own language then
+            vocabulary = to_vocabulary(self.labels, self.language, known)
         arguments, gold, rows = self._lesson(documents, vocabulary, base)
         start = self._start(documents, vocabulary, arguments)
         if self._is_trained(start):

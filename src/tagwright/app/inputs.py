@@ -33,6 +33,7 @@ from tagwright.types import Document
 
 if TYPE_CHECKING:
     from tagwright.tagger.prepared import Prepared
+    from tagwright.tagger.zero_shot import Config
 
 T = TypeVar("T")
 
@@ -45,43 +46,47 @@ NAMED = 10
 def tagger(chosen: Chosen, documents: Iterable[Document] = (), kept: list[Prepared] | None = None) -> Tagger:
     """The saved tagger, with another vocabulary if one is given, or else the zero-shot method.
 
-    documents: to be tagged; the first is read before anything heavy is loaded, and each is tagged in its own language
-    if none is given. Without them, names in all languages are searched in every text, and the tagger can be saved.
-    kept: gets what should be kept in the cache for the next run.
+    documents: to be tagged; the first is read before anything heavy is loaded, and stages for its language are made at
+    once. kept: gets what should be kept in the cache for the next run.
     """
+    first = next(iter(documents), None)
     if chosen.model and chosen.settings:
-        return _with_language_model(tagger(replace(chosen, settings=[]), documents), chosen.settings)
+        return _with_language_model(tagger(replace(chosen, settings=[])), chosen.settings)
     if chosen.model and not chosen.labels:
-        next(iter(documents), None)
         return Tagger.load(chosen.model)
     from tagwright.api.options import ZERO_SHOT, configuration
     from tagwright.app.options import values_of  # the methods are loaded only where one is chosen
-    from tagwright.tagger.zero_shot import fit, fit_by_language
 
     config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)
-    first = next(iter(documents), None)
-    if kept is not None and first is not None and chosen.labels and not chosen.model:
-        from tagwright.tagger.prepared import Prepared
-
-        prepared = Prepared(chosen.labels, config)
-        kept.append(prepared)
-        labels = prepared.vocabulary(partial(_labels_of_file, chosen.labels, config.language))
-        _check_language(first, config.language, labels)
-        return _said(fit_by_language(labels, config, first, prepared.tagger))
-    labels = _labels_of_file(chosen.labels, config.language)
+    made = _with_labels(chosen, config.language) if chosen.model else _zero_shot(chosen, config, first, kept)
     if first is not None:
-        _check_language(first, config.language, labels)
-    if chosen.model:
-        loaded = Tagger.load(chosen.model)
-        if config.language in ("", AUTO) and (own := said(loaded.vocabulary)):
-            labels = Vocabulary(with_names_in(label, [each.code for each in own]) for label in labels)
-        report_changes(loaded.vocabulary, labels)
-        return loaded.with_labels(labels)
-    return _said(fit(labels, config) if first is None else fit_by_language(labels, config, first))
+        _check_language(first, config.language, made.vocabulary)
+    return made
 
 
-def _said(made: Tagger) -> Tagger:
-    """The tagger, after a line that says how it was made."""
+def _with_labels(chosen: Chosen, language: str) -> Tagger:
+    """The saved tagger with the labels of the file, and a report of what changes."""
+    assert chosen.model
+    labels, loaded = _labels_of_file(chosen.labels, language), Tagger.load(chosen.model)
+    if language in ("", AUTO) and not loaded.languages and (own := said(loaded.vocabulary)):
+        labels = Vocabulary(with_names_in(label, [each.code for each in own]) for label in labels)
+    report_changes(loaded.vocabulary, labels)
+    return loaded.with_labels(labels)
+
+
+def _zero_shot(chosen: Chosen, config: Config, first: Document | None, kept: list[Prepared] | None) -> Tagger:
+    """The zero-shot method for the labels of the file, after a line that says how it is made."""
+    from tagwright.tagger.prepared import Prepared
+    from tagwright.tagger.zero_shot import fit_by_language
+
+    def make() -> Tagger:
+        return fit_by_language(_labels_of_file(chosen.labels, config.language), config, first)
+
+    if kept is None or chosen.labels is None:
+        made = make()
+    else:
+        kept.append(Prepared(chosen.labels, config))
+        made = kept[-1].tagger(make)
     stages = made.combiner.describe(made.stages)
     hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
     return made
@@ -306,12 +311,13 @@ def with_asked_names(chosen: Named, labels: Vocabulary) -> Vocabulary:
     return _named_in(asked_names(chosen, labels), labels)
 
 
-def names_for(chosen: Named, labels: Vocabulary, asked: str) -> Callable[[Document], Vocabulary]:
-    """Return the same for a document: the names of a file are in the document's language, if none was asked for.
+def names_for(chosen: Named, tagger: Tagger, asked: str) -> Callable[[Document], Vocabulary]:
+    """Return the same for a document: its language is that of the names of a file, and of a tagger with stages by it.
 
-    asked: see `asked_names`.
+    asked: see `asked_names`; if none was.
     """
-    if asked or not chosen.labels or chosen.language not in ("", AUTO) or not labels.frequent_languages:
+    labels, by_language = tagger.vocabulary, chosen.labels or tagger.languages
+    if asked or not by_language or chosen.language not in ("", AUTO) or not labels.frequent_languages:
         same = _named_in(asked, labels)
         return lambda _: same
     languages, names = labels.frequent_languages, cache(partial(_named_in, labels=labels))

@@ -23,12 +23,13 @@ from tagwright.core.progress import bar
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
+from tagwright.stages.by_language import changed, plain
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.parents import fit_parents
-from tagwright.types import Document, Run, Stage
+from tagwright.types import Document, Label, Run, Stage
 
 BATCH = 256
 "Number of documents whose candidates are in memory at a time."
@@ -119,15 +120,24 @@ def with_more_stages(tagger: Tagger) -> Tagger:
         return tagger
     added = dict[str, Stage]()
     for name, stage in tagger.retrievers.items():
-        if isinstance(stage, ExactMatch):
-            added[f"{name}_in_abstract"] = stage.alike(replace(stage.options, text_field="title_and_abstract"))
-        if isinstance(stage, Lexical) and stage.options.text_field == "title_and_abstract":
-            added[f"{name}_in_text"] = Lexical(tagger.vocabulary, replace(stage.options, text_field="text"))
+        one = plain(stage)
+        if isinstance(one, ExactMatch):
+            added[f"{name}_in_abstract"] = changed(stage, tagger.vocabulary, _in_abstract)
+        if isinstance(one, Lexical) and one.options.text_field == "title_and_abstract":
+            added[f"{name}_in_text"] = changed(stage, tagger.vocabulary, _in_text)
     added = {name: stage for name, stage in added.items() if name not in tagger.stages}
     first = _weighted_sum(tagger)
     first = replace(first, weights={**first.weights, **dict.fromkeys(added, 0.0)})
     pool = replace(tagger.pool, exclude=())  # keep candidates that only one stage found
     return replace(tagger, rerankers={**tagger.rerankers, **added}, pool=pool, combiner=first)
+
+
+def _in_abstract(stage: ExactMatch, _: Sequence[Label]) -> Stage:
+    return stage.alike(replace(stage.options, text_field="title_and_abstract"))
+
+
+def _in_text(stage: Lexical, labels: Sequence[Label]) -> Stage:
+    return Lexical(labels, replace(stage.options, text_field="text"))
 
 
 def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCombiner) -> Tagger | None:
@@ -173,7 +183,7 @@ def describe_corpus(
     """
     if learned := tagger.combiner.learned_features:  # at most two combiners stand on each other
         return replace(learned, first=learned.first if learned.first.learned_features else tagger.combiner)
-    vectors = next((name for name, stage in tagger.stages.items() if isinstance(stage, Dense)), "")
+    vectors = next((name for name, stage in tagger.stages.items() if isinstance(plain(stage), Dense)), "")
     options = FeatureOptions(candidates=config.candidates, exclude_self=bool(config.exclude_self), vectors=vectors)
     first = _weighted_sum(tagger)
     described = CandidateFeatures(first, tagger.vocabulary, options)

@@ -40,6 +40,7 @@ from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError, setting
 from tagwright.evaluation.advice import next_step
 from tagwright.llm.options import LlmOptions
+from tagwright.stages.by_language import plain
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.language_model import LLM_RANKING, with_keywords, with_model
@@ -295,7 +296,7 @@ def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]
     for place, document in enumerate(data.documents):
         unread += place not in learned_from and bool(document.title and (document.abstract or document.sections))
         own.append(data.labels.index.get(document.id, -1))
-    encoders = sum(isinstance(stage, Dense) for stage in start.retrievers.values())
+    encoders = sum(isinstance(plain(stage), Dense) for stage in start.retrievers.values())
     held = {"labelled": len(data.labelled), "unread": unread, "encoders": encoders}
     lacking = {row.name: why for row in STAGES if (why := row.lacking(held))}
     if config.trained is None:
@@ -336,6 +337,7 @@ def _with_trained(
 
     What the corpus tells stays what the other stages found there, who saw no labels.
     """
+    encoding = ((name, plain(stage)) for name, stage in start.retrievers.items())
     folds = Folds(
         taken(data.documents, data.labelled),
         data.labels,
@@ -343,7 +345,7 @@ def _with_trained(
         np.searchsorted(data.labelled, data.chosen),
         seed=options.seed,
         steps=data.steps,
-        dense=next(((name, stage) for name, stage in start.retrievers.items() if isinstance(stage, Dense)), None),
+        dense=next(((name, stage) for name, stage in encoding if isinstance(stage, Dense)), None),
         unread=data.unread,
         synthetic=len(data.synthetic),
     )

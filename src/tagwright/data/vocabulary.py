@@ -27,6 +27,7 @@ from tagwright.data import in_memory
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
+from tagwright.data.text_languages import TextLanguages
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.catalogue import last_part, main_heading, read_reference
 from tagwright.readers.documents.columns import SAMPLE, Columns
@@ -256,6 +257,11 @@ class Vocabulary(Sequence[Label]):
         """The languages in which at least a fifth of the labels have a name, the most frequent first."""
         return frequent_languages((names for _, names in self.texts("languages")), len(self))
 
+    @cached_property
+    def text_languages(self) -> TextLanguages:
+        """Which of the names a text is searched for, by its language."""
+        return TextLanguages(self)
+
     def restrict(self, only: Iterable[str] = (), without: Iterable[str] = ()) -> Vocabulary:
         """Only the labels that fulfil conditions, in the order of this vocabulary.
 
@@ -348,8 +354,10 @@ class Vocabulary(Sequence[Label]):
         """The labels directly above each label, a row for each; without ids that are not in the vocabulary."""
         if isinstance(self._labels, StoredLabels):
             return self._labels.links()
-        index = self.index
-        return Run.from_rows({index[each] for each in label.broader if each in index} for label in self._labels)
+        index, size = self.index, len(self)
+        above = ((row, each) for row, label in enumerate(self._labels) for each in label.broader if each in index)
+        rows, labels = np.divmod(np.unique(np.array([row * size + index[each] for row, each in above], np.int64)), size)
+        return Run(np.searchsorted(rows, np.arange(size + 1)), labels.astype(np.int32), np.ones(len(rows), np.float32))
 
     @cached_property
     def hierarchy(self) -> Hierarchy:

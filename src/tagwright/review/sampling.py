@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from tagwright.errors import ConfigError
 from tagwright.review import By
+from tagwright.stages.by_language import plain
 from tagwright.stages.dense import Dense
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.tagger.pipeline import Tagger, batches
@@ -56,7 +57,7 @@ def sample_by_length(lengths: Longs, n: int, rng: np.random.Generator) -> list[i
 
 def _sample_by_uncertainty(documents: Sequence[Document], n: int, tagger: Tagger, options: SuggestOptions) -> list[int]:
     runs, vectors = list[Run](), list[Floats]()
-    dense = next((name for name, stage in tagger.retrievers.items() if isinstance(stage, Dense)), None)
+    dense = next((name for name, stage in tagger.retrievers.items() if isinstance(plain(stage), Dense)), None)
     for batch in batches(documents):
         pool = tagger.candidates(batch)
         runs.append(tagger.cut(batch, tagger.rank(pool), options))

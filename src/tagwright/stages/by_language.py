@@ -2,42 +2,90 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from tagwright.errors import ConfigError
+from tagwright.core.saved import is_folder_name, read_manifest, write_manifest
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ModelError
+from tagwright.registry import load_part, saved_kind
 from tagwright.text.batch import Batch
-from tagwright.types import Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run
+from tagwright.types import Document, EvidenceSpan, Floats, Label, Longs, Mask, Retriever, Run, Stage
 
-Parts: TypeAlias = Mapping[str, tuple[Longs, Any]]
-"For each language the places in the batch of the documents in it, (documents,), and what its stage has read."
+KIND = "by_language"
+"The kind in the manifest of a saved stage."
+
+ALL = "all"
+"The folder of the stage for names in all languages."
+
+
+class Parts(dict[str, tuple[Longs, Any]]):
+    """For each language the places in the batch of the documents in it, (documents,), and what its stage has read."""
+
+    @property
+    def places(self) -> Longs:
+        """(documents,) the places of the documents of all parts, one part after the other."""
+        return np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in self.values())])
+
+    @property
+    def vectors(self) -> Floats:
+        """(documents, dim) of a stage with an encoder."""
+        vectors: Floats = np.concatenate([part.vectors for _, part in self.values()])[np.argsort(self.places)]
+        return vectors
+
+    @property
+    def written(self) -> Mask:
+        """(documents,) whether there is any text, of a stage with an encoder."""
+        written: Mask = np.concatenate([part.written for _, part in self.values()])[np.argsort(self.places)]
+        return written
 
 
 class ByLanguage(Retriever):
-    """A stage for each language over the same labels, in the same order. A types.Retriever if they are.
+    """A stage for each language of texts, over the same labels with other names. A types.Retriever if they are.
 
-    of: the stage for a language, made when the first document in it is read; language: of a document. It cannot be
-    saved: a saved tagger has the names of one choice of languages.
+    labels: with their names in all languages. stages: by language, as `Vocabulary.text_languages` tells it, at least
+    one. make: makes that for another one when the first text in it comes; by default from the first. saved: languages
+    whose stages it has only to load. Threads may share it.
     """
 
-    def __init__(self, of: Callable[[str], Retriever], language: Callable[[Document], str], first: str) -> None:
-        self.of, self.language = of, language
-        self.distribution, self.meaning = of(first).distribution, of(first).meaning
+    def __init__(
+        self,
+        labels: Vocabulary,
+        stages: Mapping[str, Stage],
+        make: Callable[[str], Stage] | None = None,
+        saved: Sequence[str] = (),
+    ) -> None:
+        self.labels, self.languages = labels, labels.text_languages
+        self._stages, self._lock = dict(stages), threading.RLock()
+        self._make, self._saved = make or self._derived, saved
+        self.first = next(iter(stages.values()))
+        self.distribution, self.meaning = self.first.distribution, self.first.meaning
+
+    @property
+    def known(self) -> list[str]:
+        """The languages whose stages are made or saved."""
+        return list(dict.fromkeys([*self._stages, *self._saved]))
+
+    def of(self, code: str) -> Any:
+        """The stage for a language."""
+        with self._lock:
+            if code not in self._stages:
+                self._stages[code] = self._make(code)
+            return self._stages[code]
 
     def read(self, documents: Sequence[Document]) -> Parts:
         """Each document is read by the stage for its language."""
-        parts = Batch.of(documents).divided(self.language)
-        return {code: (rows, self.of(code).read(part)) for code, (rows, part) in parts.items()}
+        parts = Batch.of(documents).divided(self.languages.of) or {next(iter(self._stages)): (_NONE, Batch())}
+        return Parts({code: (rows, self.of(code).read(part)) for code, (rows, part) in parts.items()})
 
     def find(self, reading: Parts) -> Run:
         """The candidates of each document."""
-        if not reading:
-            return Run.from_rows([])
         runs = [self.of(code).find(part) for code, (_, part) in reading.items()]
-        return Run.concat(runs).take(np.argsort(_places(reading)))
+        return Run.concat(runs).take(np.argsort(reading.places))
 
     def score(self, reading: Parts, candidates: Run) -> Floats:
         """(suggestions,) the score of each candidate."""
@@ -50,21 +98,106 @@ class ByLanguage(Retriever):
         """(documents,) how well the stage knows the language of each document; None if it cannot tell."""
         shares = [self.of(code).trust(part, weight) for code, (_, part) in reading.items()]
         known = [share for share in shares if share is not None]
-        return np.concatenate(known)[np.argsort(_places(reading))] if shares and len(known) == len(shares) else None
+        return np.concatenate(known)[np.argsort(reading.places)] if len(known) == len(shares) else None
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """The evidence that the stage for the document's language gives."""
-        return self.of(self.language(document)).spans(document, labels)
+        spans: list[tuple[EvidenceSpan, ...]] = self.of(self.languages.of(document)).spans(document, labels)
+        return spans
 
     def with_labels(self, labels: Sequence[Label]) -> ByLanguage:
-        """Raise ConfigError: the names in each language are those of a file."""
-        raise ConfigError(f"{len(labels):,} other labels for names in several languages; make the tagger of their file")
+        """Return a copy for other labels, with names in all languages as well."""
+        vocabulary = labels if isinstance(labels, Vocabulary) else Vocabulary(labels)
+        searched = vocabulary.text_languages.searched
+        return ByLanguage(vocabulary, {code: each.with_labels(searched(code)) for code, each in self._stages.items()})
+
+    def sharing(self, stages: Mapping[str, Stage]) -> ByLanguage:
+        """Return a copy that shares for each language what a stage shares with others, see `exact_match.share`."""
+
+        def share(code: str, stage: Any) -> Stage:
+            others = {name: each.of(code) for name, each in stages.items() if isinstance(each, ByLanguage)}
+            shared: Stage = stage.sharing(others)
+            return shared
+
+        if not hasattr(self.first, "sharing"):
+            return self
+        made = {code: share(code, each) for code, each in self._stages.items()}
+        return ByLanguage(self.labels, made, lambda code: share(code, self._make(code)), self._saved)
+
+    def encode_labels(self) -> None:
+        """Encode the labels with names in each language that are not encoded yet, where the stage has an encoder."""
+        for code in self._codes():
+            _encode(self.of(code))
 
     def save(self, folder: Path) -> None:
-        """Raise ConfigError: see the class."""
-        raise ConfigError(f"{folder}: stages for several languages cannot be saved together; name one choice of them")
+        """Write the stage for each language, one that is not made yet too.
+
+        Labels are encoded with their names in the languages that texts came in; the others when they are needed.
+        """
+        for stage in list(self._stages.values()):
+            _encode(stage)
+        self._save(folder, self._codes())
+
+    def save_as_is(self, folder: Path) -> None:
+        """Write the stages that were made so far, without encoding labels."""
+        self._save(folder, self.known)
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> ByLanguage:
+        """Memory-map what `save` wrote, each language when the first text in it comes. Raises ModelError."""
+        manifest = read_manifest(folder, KIND)
+        kind, codes = manifest.get("stage"), manifest.get("languages")
+        if not isinstance(codes, list) or not codes or not all(code == "" or is_folder_name(code) for code in codes):
+            raise ModelError(f"{folder}: names no languages; save the tagger again")
+        vocabulary = labels if isinstance(labels, Vocabulary) else Vocabulary(labels)
+        searched = vocabulary.text_languages.searched
+        first = load_part("stages", kind, folder / (codes[0] or ALL), searched(codes[0]))
+
+        def make(code: str) -> Stage:
+            if code not in codes:
+                return stage._derived(code)
+            place = folder / (code or ALL), searched(code)
+            shared = hasattr(first, "encoder") and type(first).load(*place, lambda _: first.encoder)  # saved once
+            loaded: Stage = shared or load_part("stages", kind, *place)
+            return loaded
+
+        stage = cls(vocabulary, {codes[0]: first}, make, codes)
+        return stage
+
+    def _derived(self, code: str) -> Stage:
+        return self.first.in_language(self.languages.spoken(code), self.languages.searched(code))
+
+    def _codes(self) -> list[str]:
+        """All languages of the names, those whose stages are made first."""
+        return list(dict.fromkeys([*self.known, *self.languages.codes, *[""] * bool(self.languages.codes)]))
+
+    def _save(self, folder: Path, codes: Sequence[str]) -> None:
+        for code in codes:
+            part, stage = folder / (code or ALL), self.of(code)
+            part.mkdir()
+            if hasattr(stage, "encoder"):
+                stage.save_as_is(part, with_encoder=code == codes[0])
+            else:
+                stage.save(part)
+        write_manifest(folder, KIND, {"stage": saved_kind(self.first, "stages"), "languages": codes})
 
 
-def _places(reading: Parts) -> Longs:
-    """(documents,) the places in the batch of the documents of all parts, one part after the other."""
-    return np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in reading.values())])
+def _encode(stage: Any) -> None:
+    if encode := getattr(stage, "encode_labels", None):
+        encode()
+
+
+_NONE: Longs = np.zeros(0, np.int64)
+
+
+def changed(stage: Stage, labels: Sequence[Label], change: Callable[[Any, Sequence[Label]], Stage]) -> Stage:
+    """The changed stage; of one by language, each is changed. change: gets a stage and its labels."""
+    if not isinstance(stage, ByLanguage):
+        return change(stage, labels)
+    searched = stage.languages.searched
+    return ByLanguage(stage.labels, {code: change(stage.of(code), searched(code)) for code in stage.known})
+
+
+def plain(stage: Stage) -> Stage:
+    """The stage, or, of one by language, that for one of the languages: of the same kind, with the same encoder."""
+    return stage.first if isinstance(stage, ByLanguage) else stage

@@ -32,6 +32,7 @@ from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.registry import load_part, load_retriever, saved_kind
+from tagwright.stages.by_language import ByLanguage, plain
 from tagwright.stages.names.exact_match import share
 from tagwright.tagger.acceptance import SuggestArguments, SuggestOptions
 from tagwright.tagger.cut import allowed_by, check_parents, cut
@@ -180,6 +181,11 @@ class Tagger:
         return {**self.retrievers, **self.rerankers}
 
     @property
+    def languages(self) -> list[str]:
+        """Return the languages of texts for which stages were made; none where all texts are read by the same ones."""
+        return next((stage.known for stage in self.stages.values() if isinstance(stage, ByLanguage)), [])
+
+    @property
     def meanings(self) -> dict[str, str]:
         """Return what each stage sees in a document, in plain words, for people who read explanations."""
         return {name: stage.meaning for name, stage in self.stages.items()}
@@ -299,7 +305,7 @@ class Tagger:
         """
         from tagwright.stages.dense.retriever import Dense  # a tagger without encoder loads none
 
-        dense = next((stage for stage in self.retrievers.values() if isinstance(stage, Dense)), None)
+        dense = next((stage for stage in map(plain, self.retrievers.values()) if isinstance(stage, Dense)), None)
         if dense is None:
             raise ConfigError(f"this tagger has no encoder, only {', '.join(self.stages)}; add the stage dense")
         texts = [document.read_as(dense.options.text_field) for document in to_documents(documents)]

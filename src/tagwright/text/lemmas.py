@@ -38,6 +38,11 @@ def is_installed() -> bool:
     return find_spec("simplemma") is not None
 
 
+def has_lemmas(language: str) -> bool:
+    """Whether there are dictionaries for one of these languages ("finnish+english") in which lemmas find more."""
+    return is_installed() and bool(suited(parse_all(language)))
+
+
 def word_form(stem: str, *, lemmas: bool) -> Callable[[str], str]:
     """What folded words are compared by in these languages, as `parse_all` reads them: stems, or lemmas where known.
 

@@ -110,6 +110,11 @@ def test_qualified_terms_of_dublin_core(tmp_path: Path) -> None:
         "How bees fly",
         "In spirals.",
         (Section("Contents", 1, ("Wings. Legs.",)),),
-        {"alternative": ("Spirals",), "year": ("2019",), "venue": ("Journal of Bees",), "label_source": ("lcsh", "ddc")},
+        {
+            "alternative": ("Spirals",),
+            "year": ("2019",),
+            "venue": ("Journal of Bees",),
+            "label_source": ("lcsh", "ddc"),
+        },
         ("Bees", "595.799"),
     )

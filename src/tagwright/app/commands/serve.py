@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagwright.app.arguments import Arranged, Chosen, Conditions, LabelFile, Language, MonitorLog, Quiet, Settings
+from tagwright.core.progress import note
 from tagwright.errors import ConfigError
 from tagwright.server.options import ServerOptions
 
@@ -40,8 +41,8 @@ def serve(
     defaults = SuggestOptions(**vars(conditions), **vars(arranged))
     with logged(options.log_format):
         versions = serving.versions_folder(model, options, labels)
-        chosen, saves = Chosen(labels, language, settings=settings), options.reviews is not None or options.workers > 0
-        models, vocabulary = models_to_serve(model, chosen, defaults, learns=options.learn, saves=saves)
+        chosen = Chosen(labels, language, settings=settings)
+        models, vocabulary = models_to_serve(model, chosen, defaults, learns=options.learn)
         for folder in dict.fromkeys((options.save_to, versions)):
             if folder is not None:
                 serving.use_trained(models[0], folder)
@@ -49,23 +50,25 @@ def serve(
 
 
 def models_to_serve(
-    models: list[str], chosen: Chosen, defaults: "SuggestOptions", *, learns: bool = False, saves: bool = False
+    models: list[str], chosen: Chosen, defaults: "SuggestOptions", *, learns: bool = False
 ) -> tuple[list["ServedModel"], "Vocabulary | None"]:
     """Return the saved taggers as served models, and the vocabulary given for them; or else the zero-shot method.
 
-    models: [NAME=]DIR each. chosen: has no model. saves: whether the tagger is saved, as what reviewers train is, and
-    what workers load: then names in all languages are searched in every text. Raises ConfigError for settings beside
-    saved taggers.
+    models: [NAME=]DIR each. chosen: has no model. Raises ConfigError for settings beside saved taggers, and a line says
+    that a language has no effect on them.
     """
     from tagwright.app import inputs
     from tagwright.data.vocabulary import to_vocabulary
     from tagwright.server import serving
-    from tagwright.types import Document
 
     if not models:
-        made = inputs.tagger(chosen, [] if saves else [Document("")])
-        return [serving.zero_shot_model(made, learns=learns, settings=defaults)], None
+        return [serving.zero_shot_model(inputs.tagger(chosen), learns=learns, settings=defaults)], None
     if chosen.settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
+    if chosen.language and not chosen.labels:
+        note(
+            f"--language {chosen.language} has no effect on a saved tagger (--model), which recognises the language of "
+            'each text; a request may say it ("language"), and that of names ("names_in")'
+        )
     vocabulary = to_vocabulary(chosen.labels, chosen.language) if chosen.labels else None
     return serving.saved_models(models, learns=learns, labels=vocabulary, settings=defaults), vocabulary

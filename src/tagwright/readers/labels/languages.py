@@ -126,8 +126,12 @@ def in_languages(label: Label, languages: Iterable[str]) -> Label:
 
 def with_names_in(label: Label, languages: Iterable[str]) -> Label:
     """The label in these languages, as `in_languages` says, where its names are those of a file in all languages."""
-    by_its_language = set(label.names) == {name for _, name in label.languages}
-    return in_languages(label, languages) if by_its_language else label
+    return in_languages(label, languages) if has_all_names(label) else label
+
+
+def has_all_names(label: Label) -> bool:
+    """Whether its names are those in all languages, so that nobody chose some of them."""
+    return set(label.names) == {name for _, name in label.languages}
 
 
 def frequent_languages(names: Iterable[Sequence[tuple[str, str]]], size: int) -> list[str]:
@@ -153,18 +157,18 @@ def main(tag: str) -> str:
 
 
 def say_chosen(labels: Iterable[Label], frequent: Sequence[str], path: Path | str, wanted: str | None) -> None:
-    """Tell once which names are searched, where a file has names in several languages and none was asked for.
+    """Tell once which names are searched, where a file has names in several languages and some were chosen unasked.
 
     frequent: the languages that count, as `frequent_languages` finds them.
     """
-    if len(frequent) < 2 or _is_named(wanted):
+    if len(frequent) < 2 or _is_named(wanted) or wanted == ALL:
         return
     several = [label for label in labels if len({main(code) for code, _ in label.languages}) > 1]
     named = ({main(tag) for tag, name in label.languages if name in label.names} for label in several)
     used = Counter(code for tags in named for code in tags)
     chosen = [code for code in frequent if 2 * used[code] > len(several)] or frequent[:1]
-    taken = "all taken" if wanted == ALL else f"{' and '.join(map(_spoken, chosen))} taken"
-    told = f"names in {', '.join(frequent)}; {taken}; {option('language')} chooses"
+    taken = " and ".join(map(_spoken, chosen))
+    told = f"names in {', '.join(frequent)}; {taken} taken; {option('language')} chooses"
     if (known := (Path(path).absolute(), told)) not in _TOLD and not is_silent():
         _TOLD.add(known)
         note(f"{path}: {told}")

@@ -261,15 +261,18 @@ class Dense(Retriever):
         self.encode_labels()
         self.save_as_is(folder)
 
-    def save_as_is(self, folder: Path) -> None:
-        """Write the same, without label vectors if some are not encoded yet: they are encoded when they are needed."""
+    def save_as_is(self, folder: Path, *, with_encoder: bool = True) -> None:
+        """Write the same, without label vectors if some are not encoded yet: they are encoded when they are needed.
+
+        with_encoder: whether the encoder is written, as in no other folder yet.
+        """
         search = None if self._pending else self.search
         index = search.save(folder, with_index=self._rough is None) if search else None
         if self._rough:
             (folder / "rough").mkdir()
             self._rough.save(folder / "rough")
         packaged = self.encoder.name == PACKAGED
-        if not packaged:
+        if with_encoder and not packaged:
             self.encoder.save(folder / "encoder")
         record = getattr(self.encoder, "record", None)
         content = {"options": asdict(self.options), "packaged_encoder": packaged, "encoder": record}

@@ -21,7 +21,7 @@ from tagwright.stages.evidence import FindsAtOnce, strongest
 from tagwright.stages.names.patterns import NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, resolve
-from tagwright.text.lemmas import word_form
+from tagwright.text.lemmas import has_lemmas, word_form
 from tagwright.text.words import ANALYSIS, Analysis, fold, known_form, word_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Run, Stage, TextField
 
@@ -54,6 +54,10 @@ class ExactMatchOptions(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         check(self.stem)
+
+    def in_language(self, language: str) -> Self:
+        """The same for names in these languages: with lemmas where these pay and are there."""
+        return replace(self, stem=language, lemmas=has_lemmas(language))
 
 
 SPANS = 100
@@ -123,6 +127,10 @@ class ExactMatch(FindsAtOnce):
     def with_labels(self, labels: Sequence[Label]) -> Self:
         """Return a copy for another vocabulary. It is built from scratch: one or two seconds for 130,000 names."""
         return type(self)(labels, self.options)
+
+    def in_language(self, language: str, labels: Sequence[Label]) -> Self:
+        """Return a copy with the stems or lemmas of these languages."""
+        return type(self)(labels, self.options.in_language(language))
 
     def save(self, folder: Path) -> None:
         """Write the options and the names."""
@@ -242,6 +250,15 @@ class TitleMatch(Stage):
         """Return a copy for another vocabulary."""
         return type(self)(labels, self.options)
 
+    def in_language(self, language: str, labels: Sequence[Label]) -> Self:
+        """Return a copy with the stems or lemmas of these languages."""
+        return type(self)(labels, self.options.in_language(language))
+
+    def sharing(self, stages: Mapping[str, Stage]) -> Stage:
+        """Return a copy that shares the trie of one of these stages over the same labels, if that fits."""
+        names = (stage for stage in stages.values() if isinstance(stage, ExactMatch) and stage.fits(self.options))
+        return TitleMatch(self.labels, self.options, next(names, None))
+
     def save(self, folder: Path) -> None:
         """Write the options; the rest comes from the labels."""
         write_manifest(folder, "title_match", {"options": asdict(self.options)})
@@ -255,15 +272,9 @@ class TitleMatch(Stage):
 
 def share(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> dict[str, Stage]:
     """The re-rankers; a title match shares the trie of a retriever over the same labels."""
-    names = [stage for stage in retrievers.values() if isinstance(stage, ExactMatch)]
-
-    def shared(stage: Stage) -> Stage:
-        if not isinstance(stage, TitleMatch):
-            return stage
-        trie_holder = next((one for one in names if one.fits(stage.options)), None)
-        return TitleMatch(stage.labels, stage.options, trie_holder)
-
-    return {name: shared(stage) for name, stage in rerankers.items()}
+    return {
+        name: stage.sharing(retrievers) if hasattr(stage, "sharing") else stage for name, stage in rerankers.items()
+    }
 
 
 def score(bits: ArrayLike, early: ArrayLike) -> NDArray[np.float64]:
