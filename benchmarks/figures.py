@@ -45,7 +45,7 @@ DEPENDS: Mapping[str, tuple[str, ...]] = {
         ("agreement", "zeroshot", "zeroshot-choice", "fuse-choice", "weights", "encode", "first"), ZERO_SHOT
     ),
     **dict.fromkeys(("auto-draws", "curve", "curve-debtags", "curve-methods"), AUTO),
-    "calibration": (*AUTO, "api"),
+    "calibration": (*AUTO, "api", *(f"papers/{name}" for name in ("futex", "maclr", "micol"))),
     **dict.fromkeys(("parents", "peers", "processor", "rankers", "sample"), AUTO),
     **dict.fromkeys(("attack", "serve"), SERVED),
     "dense": ("encoders", "stages/dense", "text"),

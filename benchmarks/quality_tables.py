@@ -136,9 +136,9 @@ def stages() -> Iterator[str]:
 
 WEIGHTS = {
     "one, usual": "MiniLM, the usual weights",
-    "one, fitted 1.5": "MiniLM, fitted",
+    "one, fitted 2.0": "MiniLM, fitted",
     "two, usual": "both, the usual weights",
-    "two, fitted 1.5": "both, fitted",
+    "two, fitted 2.0": "both, fitted",
 }
 "Rows of the table of weights by agreement, with the threshold of the package."
 
@@ -276,9 +276,9 @@ def method_confidence() -> Iterator[str]:
 
     def said(rows: Mapping[str, Mapping[str, float]]) -> str:
         errors = [row["ECE@5"] for row in rows.values()]
-        return percent(mean(errors)) + f" ({percent(max(errors))})" * (len(errors) > 1)
+        return percent(mean(errors)) + f" ({percent(max(errors))})" * (len(errors) > 1) if errors else ""
 
-    body = ([method, *(said(each[method]) for each in by_corpus.values())] for method in by_corpus["kirja"])
+    body = ([method, *(said(each.get(method, {})) for each in by_corpus.values())] for method in by_corpus["kirja"])
     yield from table(["ECE@5", *by_corpus], body)
 
 
@@ -503,6 +503,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "descriptions": descriptions,
     "label-free": label_free,
     "combiner confidence": combiner_confidence,
+    "method confidence": method_confidence,
     "parents": parents,
     "few labels": few_labels,
     "single methods": single_methods,

@@ -66,7 +66,7 @@ def suggest(
     if monitor:
         suggested = inputs.recorded(suggested, monitor, chosen.model, tagger)
     asked = inputs.asked_names(chosen, tagger.vocabulary)
-    names = inputs.names_for(chosen, tagger.vocabulary, asked)
+    names = inputs.names_for(chosen, tagger, asked)
     suggested = inputs.with_advice(suggested, chosen)
     if output == "xlsx":
         write_workbook(suggested, sys.stdout.buffer, names, paths=paths, names_in=asked)
