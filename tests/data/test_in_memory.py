@@ -216,7 +216,8 @@ def test_columns_are_named_in_the_same_ways_for_files_and_tables(tmp_path: Path)
     for source in (tmp_path / "a.csv", [{"key": "7", "body": "Bees fly.", "codes": ["b"], "year": 2020}]):
         assert list(Corpus.of(source, columns)) == list(Corpus.of(source, **columns)) == expected  # type: ignore[arg-type]
     read = Corpus.read
-    assert list(read(tmp_path / "a.csv", columns=columns)) == list(read(tmp_path / "a.csv", **columns)) == expected
+    assert list(read(tmp_path / "a.csv", columns=columns)) == expected
+    assert list(read(tmp_path / "a.csv", id="key", text="body", labels="codes")) == expected
 
 
 def test_a_text_that_is_the_name_of_a_file_is_said_to_be_a_text(
