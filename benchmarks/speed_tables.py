@@ -62,11 +62,18 @@ def first_tag() -> Iterator[Line]:
 
     def said(corpus: str, times: Mapping[str, Any]) -> str:
         labels = f", {weights[corpus]['labels']:,} labels" if corpus in weights else ""
-        held = [f"to {level} {times[level]['median']}" for level in ("AVX2", VNNI) if level in times]
-        return f"{corpus}{labels}: {times['as it is']['median']} s (held {', '.join(held)})"
+        now, held = times["as it is"], [level for level in ("AVX2", VNNI) if level in times]
+        others = [f"held to {level} {times[level]['line']['median']}" for level in held]
+        others += [f"at commit c9d28082 {now['before']['line']['median']}"] * ("before" in now)
+        others += [f"the process ends at {now['whole']['median']}", f"the second time {now['again']['median']}"]
+        return f"{corpus}{labels}: {now['line']['median']} s ({', '.join(others)})"
 
     times = "; ".join(said(*each) for each in result("first")["seconds"].items())
-    yield Line("the first tag: one document, nothing cached, start-up included, median of 3", times, _of("first"))
+    yield Line(
+        "the first line of `suggest --labels`: one document, nothing cached, start-up included, median of 3",
+        times,
+        _of("first"),
+    )
 
 
 def commands() -> Iterator[Line]:
@@ -279,6 +286,24 @@ def first_tag_quality() -> Iterator[str]:
     yield from table(["proposed labels encoded (less all)", "documents", *measures], body)
 
 
+def encoders() -> Iterator[str]:
+    """What each encoder takes."""
+    keys = ("load", "first tag", "documents a second", "labels a second", "megabytes")
+    found = result("encode").get("encoders", {})
+    rows = {name: each for name, each in found.items() if isinstance(each, Mapping)}
+    body = ([name, *(_short(each[key]) if key in each else "" for key in keys)] for name, each in rows.items())
+    yield from table(["encoder", "s to load", "s to the first tag", "documents/s", "labels/s", "MB"], body)
+
+
+def _short(number: float) -> str:
+    """Two digits.
+
+    >>> _short(0.123), _short(4.56), _short(45.6), _short(2437.0)
+    ('0.12', '4.6', '46', '2,400')
+    """
+    return f"{float(f'{number:.2g}'):,.{2 if number < 1 else 1 if number < 10 else 0}f}"
+
+
 def _against(test: Mapping[str, Any]) -> str:
     return f"{100 * test['difference']['value']:+.2f}, {probability(test)}"
 
@@ -306,4 +331,5 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "precision": precision,
     "processor": processor,
     "first tag": first_tag_quality,
+    "encoders": encoders,
 }

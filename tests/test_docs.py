@@ -60,7 +60,7 @@ def test_options_that_a_page_sets_are_known(page: Path) -> None:
 
 def test_every_page_is_in_the_contents() -> None:
     contents = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^[\w/-]+$", contents, re.MULTILINE))
+    listed = set(re.findall(r"^[\w/.-]+$", contents, re.MULTILINE))
     assert {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in PAGES} - {"index"} <= listed
 
 

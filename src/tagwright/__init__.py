@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tagwright.tagger import Evidence, Reason, Suggestion, Suggestions, Tagger
     from tagwright.types import Document, EvidenceSpan, Label, Retriever, Run, Section, Stage
 
-__version__ = "0.9.0"
+__version__ = "0.10.0"
 
 # fmt: off
 __all__ = [  # noqa: RUF022  # the functions first, then what they take and give

@@ -304,7 +304,7 @@ def test_a_mistake_of_ours_is_not_hidden(run: Command, monkeypatch: pytest.Monke
     def broken(*arguments: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(zero_shot, "fit", broken)
+    monkeypatch.setattr(zero_shot, "fit_by_language", broken)
     with pytest.raises(ZeroDivisionError):
         run("suggest", *ON)
 

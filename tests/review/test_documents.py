@@ -120,11 +120,6 @@ def test_what_cannot_be_read_says_why_in_one_line_with_the_users_name_for_it(nam
     assert "/tmp" not in str(raised.value)
 
 
-def test_a_file_that_keeps_its_reader_busy_is_given_up() -> None:
-    with pytest.raises(InputError, match=r"a\.txt: takes more than 0 s to be read"):
-        read_upload("a.txt", b"Bees", seconds=0.01)
-
-
 def test_a_reader_that_never_ends_is_given_up_with_all_that_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ import tagwright
 from tagwright.auto.combine import Config as CombineConfig
 from tagwright.auto.combine import describe_corpus, pools, with_more_stages
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ModelError
 from tagwright.tagger import Tagger
 from tagwright.tagger.zero_shot import Config, fit_by_language
 from tagwright.types import Document, Label
@@ -151,6 +153,15 @@ def test_saved_stages_are_those_of_all_languages_with_one_encoder(tmp_path: Path
     assert len({id(loaded.retrievers["dense"].of(code).encoder) for code in ("sv", "fi", "en", "")}) == 1  # type: ignore[attr-defined]
     loaded.save(tmp_path / "again")
     assert answers(tagwright.load(tmp_path / "again"), texts) == answers(tagger, texts)
+
+
+@pytest.mark.parametrize("languages", [None, [], ["fi", "../tfidf/fi"], [1], {"fi": "fi"}])
+def test_saved_stages_that_name_no_languages_are_damaged(languages: object, tmp_path: Path) -> None:
+    fit_by_language(several(), WORDS_ONLY, Document("", FINNISH)).save(tmp_path / "saved")
+    path = tmp_path / "saved" / "exact_match" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "languages": languages}))
+    with pytest.raises(ModelError):
+        tagwright.load(tmp_path / "saved")
 
 
 def test_other_labels_are_searched_in_each_language_too() -> None:

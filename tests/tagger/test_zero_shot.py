@@ -11,9 +11,11 @@ import pytest
 from tests.tiny import tiny_encoder
 
 from tagwright.combining.label_free import MANY_LABELS, label_free
+from tagwright.combining.reranked import Reranked
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, ModelError
+from tagwright.llm.options import LlmOptions
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch, TitleMatch
@@ -135,6 +137,41 @@ def test_suggestions_come_with_the_confidences_of_the_label_free_model(tiny: str
     tagger.save(tmp_path / "saved")
     again = Tagger.load(tmp_path / "saved").suggest(DOCUMENTS[0])
     assert [each.confidence for each in again] == run.confidences[:10].tolist()
+
+
+def test_labels_for_the_first_document_are_encoded_ahead_and_change_no_answer(
+    tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(zero_shot, "PROPOSED", 10)
+    late = zero_shot.fit_by_language(MANY, Config(encoder=tiny))
+    assert missing(late) == len(MANY)
+    ahead = zero_shot.fit_by_language(MANY, Config(encoder=tiny), DOCUMENTS[0])
+    assert missing(ahead) == len(MANY) - 10
+    assert [late.suggest(each) for each in DOCUMENTS] == [ahead.suggest(each) for each in DOCUMENTS]
+
+
+def test_a_trained_tagger_asks_the_language_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWRIGHT_LLM", "http://127.0.0.1:9/v1")
+    config = Config(stages=("tfidf",), language="en", llm=LlmOptions(model="any"))
+    for tagger in (zero_shot.train(DOCUMENTS, LABELS, config), zero_shot.fit_by_language(LABELS, config)):
+        assert isinstance(tagger.combiner, Reranked)
+        assert isinstance(tagger.combiner.first, WeightedSum)
+
+
+def missing(tagger: Tagger) -> int:
+    dense = tagger.stages["dense"]
+    assert isinstance(dense, Dense)
+    return dense.missing
+
+
+def test_an_encoder_that_fails_ahead_says_so(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ModelError("the encoder is damaged")
+
+    monkeypatch.setattr(Dense, "find", fail)
+    with pytest.raises(ModelError, match="the encoder is damaged"):
+        zero_shot.fit_by_language(MANY, Config(encoder=tiny), DOCUMENTS[0])
 
 
 def test_confidences_follow_how_many_labels_a_document_has(tiny: str) -> None:

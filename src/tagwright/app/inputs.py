@@ -311,12 +311,13 @@ def with_asked_names(chosen: Named, labels: Vocabulary) -> Vocabulary:
     return _named_in(asked_names(chosen, labels), labels)
 
 
-def names_for(chosen: Named, labels: Vocabulary, asked: str) -> Callable[[Document], Vocabulary]:
-    """Return the same for a document: the names of a file are in the document's language, if none was asked for.
+def names_for(chosen: Named, tagger: Tagger, asked: str) -> Callable[[Document], Vocabulary]:
+    """Return the same for a document: its language is that of the names of a file, and of a tagger with stages by it.
 
-    asked: see `asked_names`.
+    asked: see `asked_names`; if none was.
     """
-    if asked or not chosen.labels or chosen.language not in ("", AUTO) or not labels.frequent_languages:
+    labels, by_language = tagger.vocabulary, chosen.labels or tagger.languages
+    if asked or not by_language or chosen.language not in ("", AUTO) or not labels.frequent_languages:
         same = _named_in(asked, labels)
         return lambda _: same
     languages, names = labels.frequent_languages, cache(partial(_named_in, labels=labels))

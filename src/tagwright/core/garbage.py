@@ -18,6 +18,14 @@ def uncollected() -> Iterator[None]:
 
 
 @contextmanager
+def lasting() -> Iterator[None]:
+    """What is made inside this block of a command lasts until the process ends: it is never searched."""
+    with uncollected():
+        yield
+        gc.freeze()
+
+
+@contextmanager
 def seldom_collected() -> Iterator[None]:
     """Few searches for unused cycles: of `train auto` with a large vocabulary they take a twentieth of the time."""
     before = gc.get_threshold()

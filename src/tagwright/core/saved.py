@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from tagwright.core.atomic import exists
 from tagwright.core.checked import build, shown
+from tagwright.core.kept_folders import new_folder
 from tagwright.errors import ConfigError, ModelError
 
 FORMAT = 1
@@ -214,16 +214,16 @@ def unpack(files: Mapping[str, bytes]) -> Path:
     for name, content in sorted(files.items()):
         key.update(f"{name} {len(content)} ".encode() + content)
     if key.digest() not in _UNPACKED:
-        kept = TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)  # Windows keeps mapped files
+        kept = new_folder()
         for name, content in files.items():
-            file = Path(kept.name, name)
+            file = kept / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
         _UNPACKED[key.digest()] = kept
-    return Path(_UNPACKED[key.digest()].name)
+    return _UNPACKED[key.digest()]
 
 
-_UNPACKED: dict[bytes, TemporaryDirectory[str]] = {}
+_UNPACKED: dict[bytes, Path] = {}
 
 
 def _files(folder: Path) -> dict[str, Path]:

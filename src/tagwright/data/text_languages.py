@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import overload
+from typing import Any
 
 from tagwright.readers.labels.languages import frequent_languages, has_all_names, with_names_in
 from tagwright.text.language import (
@@ -76,14 +76,8 @@ class _Searched(Sequence[Label]):
     def __len__(self) -> int:
         return len(self._labels)
 
-    @overload
-    def __getitem__(self, place: int) -> Label: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Label]: ...
-    def __getitem__(self, place: int | slice) -> Label | Sequence[Label]:
-        if isinstance(place, slice):
-            return [with_names_in(label, self._languages) for label in self._labels[place]]
-        return with_names_in(self._labels[place], self._languages)
+    def __getitem__(self, place: Any) -> Any:
+        return self._all[place] if isinstance(place, slice) else with_names_in(self._labels[place], self._languages)
 
     def __iter__(self) -> Iterator[Label]:
         return iter(self._all)

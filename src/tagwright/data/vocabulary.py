@@ -354,8 +354,10 @@ class Vocabulary(Sequence[Label]):
         """The labels directly above each label, a row for each; without ids that are not in the vocabulary."""
         if isinstance(self._labels, StoredLabels):
             return self._labels.links()
-        index = self.index
-        return Run.from_rows({index[each] for each in label.broader if each in index} for label in self._labels)
+        index, size = self.index, len(self)
+        above = ((row, each) for row, label in enumerate(self._labels) for each in label.broader if each in index)
+        rows, labels = np.divmod(np.unique(np.array([row * size + index[each] for row, each in above], np.int64)), size)
+        return Run(np.searchsorted(rows, np.arange(size + 1)), labels.astype(np.int32), np.ones(len(rows), np.float32))
 
     @cached_property
     def hierarchy(self) -> Hierarchy:

@@ -27,7 +27,7 @@ from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import General, load_model, once, say_general, write_model
 from tagwright.encoders.static import encoder_folder, read_sketch
 from tagwright.encoders.token_table import TokenTable
-from tagwright.encoders.tokens import Fertility, read_tokenizer
+from tagwright.encoders.tokens import Fertility, read_tokenizer, unlimited
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ConfigError, ModelError, one_line_of
 from tagwright.text.batch import Numbered
@@ -230,6 +230,7 @@ class BiEncoder:
             tokenizer = forward.tokenizer
         else:
             tokenizer = getattr(self.model.tokenizer, "backend_tokenizer", self.model.tokenizer)
+            tokenizer = unlimited(tokenizer) if isinstance(tokenizer, tokenizers.Tokenizer) else tokenizer
         return Fertility(tokenizer) if isinstance(tokenizer, tokenizers.Tokenizer) else None
 
     @once

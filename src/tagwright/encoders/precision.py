@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from functools import cache
+from threading import Lock
 from typing import get_args
 
 import numpy as np
@@ -13,10 +14,12 @@ import numpy as np
 from tagwright.core.cache import user_cache
 from tagwright.encoders.compiled import Compiled, Computed, is_installed, openvino
 from tagwright.encoders.device import Precision as Precision
-from tagwright.encoders.device import is_held_before_bfloat16, uses_gpu
+from tagwright.encoders.device import gpu_name, is_held_before_bfloat16, uses_gpu
 from tagwright.encoders.graphs import factors
 from tagwright.errors import ConfigError
 from tagwright.types import Floats
+
+_trying = Lock()  # the second to ask gets the answer of the first
 
 
 def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
@@ -61,15 +64,23 @@ def formats() -> Mapping[Computed, bool]:
     return able
 
 
+def machine() -> bytes:
+    """What decides which formats are right and fast: the device, and what the user holds it to."""
+    if uses_gpu():
+        return gpu_name().encode()
+    return _processor() if is_installed() else b""
+
+
 def _has_int8() -> bool | None:
     """Whether the processor has products in int8; None if they are wrong. Kept in the cache."""
     kind, key = "int8 products", _processor()
-    if kept := user_cache().get(kind, [key]).get(key):
-        found: bool | None = json.loads(bytes(kept))
-        return found
-    tried = try_int8()
-    user_cache().put(kind, {key: json.dumps(tried).encode()})
-    return tried
+    with _trying:
+        if kept := user_cache().get(kind, [key]).get(key):
+            found: bool | None = json.loads(bytes(kept))
+            return found
+        tried = try_int8()
+        user_cache().put(kind, {key: json.dumps(tried).encode()})
+        return tried
 
 
 @cache

@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, count, repeat
+from functools import cached_property
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -126,15 +127,14 @@ class WordTokenizer:
     def _of_words(self, words: Sequence[str]) -> Tokens:
         if len(self) > MAX_CACHED_WORDS:
             self._rows, self._tokens = {}, Tokens.of([])
-        rows = np.fromiter(map(self._rows.get, words, repeat(-1)), np.int64, len(words))
-        missing = np.flatnonzero(rows < 0).tolist()
-        self._cache(list(dict.fromkeys(words[i] for i in missing)))
-        rows[missing] = [self._rows[words[i]] for i in missing]
-        return self._tokens.take(rows)
+        new = list(dict.fromkeys(word for word in words if word not in self._rows))
+        if new:
+            self._cache(new)
+        return self._tokens.take(np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words)))
 
     def _cache(self, words: Sequence[str]) -> None:
         """Tokenise new words and append them to the cache."""
-        new = _encoded(self.tokenizer, words)
+        new = _encoded_together(self.tokenizer, words)
         self._rows.update(zip(words, count(len(self)), strict=False))
         cached = self._tokens
         lengths = np.concatenate([cached.lengths, new.lengths])
@@ -170,12 +170,16 @@ class Fertility:
     A tokenizer keeps frequent words of its training languages whole and splits those of others into small pieces. A
     word with an unknown piece counts with its tokens, but without letters. With MiniLM's tokenizer, English titles and
     abstracts have 5.6 to 6.5, German 3.7, Finnish 2.5, Russian 1.1; names of labels are one or two below texts of their
-    language. Words that have been seen are remembered.
+    language. Words that have been seen are remembered. tokenizer: not changed later.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = unlimited(tokenizer)
-        self._counts = WordCache(self._count)
+        self._tokenizer, self._counts = tokenizer, WordCache(self._count)
+
+    @cached_property
+    def _unlimited(self) -> Tokenizer:
+        """A copy for what the tokenizer truncates or pads: of one of 250,000 pieces it takes 0.2 GB."""
+        return unlimited(self._tokenizer)
 
     def __call__(self, texts: Numbered) -> Floats:
         """(texts,) letters per token in the longer words of each text; 0 if all are unknown, NaN if there are none."""
@@ -191,7 +195,10 @@ class Fertility:
         missing = None if unknown is None else self._tokenizer.token_to_id(unknown)
         with no_panic():
             long = [word for word, count in zip(words, letters, strict=True) if count]
-            encodings = iter(self._tokenizer.encode_batch_fast(long, add_special_tokens=False))
+            most = self._tokenizer.truncation and self._tokenizer.truncation["max_length"]
+            cut = most and any(8 * len(word.encode()) > most for word in long)  # a letter may become several pieces
+            tokenizer = self._unlimited if cut or self._tokenizer.padding else self._tokenizer
+            encodings = iter(tokenizer.encode_batch_fast(long, add_special_tokens=False))
         tokens = [next(encodings).ids if count else [] for count in letters]
         return [(count * (missing not in ids), len(ids)) for count, ids in zip(letters, tokens, strict=True)]
 
@@ -275,6 +282,21 @@ def _encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
     """The tokens of each text, each computed as a whole."""
     with no_panic():
         return Tokens.of([each.ids for each in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)])
+
+
+def _encoded_together(tokenizer: Tokenizer, words: Sequence[str]) -> Tokens:
+    """The tokens of each word, many encoded as one text with a special token between them: in half of the time."""
+    special = (number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special)
+    if (mark := next(special, None)) is None:
+        return _encoded(tokenizer, words)
+    between = f" {tokenizer.id_to_token(mark)} "
+    texts = [between.join((*words[start : start + 100], "")) for start in range(0, len(words), 100)]
+    ids = _encoded(tokenizer, texts).ids
+    ends = np.flatnonzero(ids == mark)
+    if len(ends) != len(words):  # a word has a special token itself
+        return _encoded(tokenizer, words)
+    lengths = np.diff(ends, prepend=-1) - 1
+    return Tokens(ids[ids != mark], _starts(lengths), lengths)
 
 
 def _starts(lengths: Longs) -> Longs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +48,20 @@ class ByLanguage(Retriever):
     """A stage for each language of texts, over the same labels with other names. A types.Retriever if they are.
 
     labels: with their names in all languages. stages: by language, as `Vocabulary.text_languages` tells it, at least
-    one, from which those for others are made when the first text in them comes. Threads may share it.
+    one. make: makes that for another one when the first text in it comes; by default from the first. saved: languages
+    whose stages it has only to load. Threads may share it.
     """
 
-    def __init__(self, labels: Vocabulary, stages: Mapping[str, Stage]) -> None:
+    def __init__(
+        self,
+        labels: Vocabulary,
+        stages: Mapping[str, Stage],
+        make: Callable[[str], Stage] | None = None,
+        saved: Sequence[str] = (),
+    ) -> None:
         self.labels, self.languages = labels, labels.text_languages
         self._stages, self._lock = dict(stages), threading.RLock()
-        self._saved = dict[str, Callable[[], Stage]]()
-        self._beside = dict[str, ByLanguage]()
+        self._make, self._saved = make or self._derived, saved
         self.first = next(iter(stages.values()))
         self.distribution, self.meaning = self.first.distribution, self.first.meaning
 
@@ -68,7 +74,7 @@ class ByLanguage(Retriever):
         """The stage for a language."""
         with self._lock:
             if code not in self._stages:
-                self._stages[code] = self._shared(code, self._saved.get(code, lambda: self._made(code))())
+                self._stages[code] = self._make(code)
             return self._stages[code]
 
     def read(self, documents: Sequence[Document]) -> Parts:
@@ -107,19 +113,21 @@ class ByLanguage(Retriever):
 
     def sharing(self, stages: Mapping[str, Stage]) -> ByLanguage:
         """Return a copy that shares for each language what a stage shares with others, see `exact_match.share`."""
+
+        def share(code: str, stage: Any) -> Stage:
+            others = {name: each.of(code) for name, each in stages.items() if isinstance(each, ByLanguage)}
+            shared: Stage = stage.sharing(others)
+            return shared
+
         if not hasattr(self.first, "sharing"):
             return self
-        other = ByLanguage(self.labels, self._stages)
-        other._saved = self._saved
-        other._beside = {name: each for name, each in stages.items() if isinstance(each, ByLanguage)}
-        other._stages = {code: other._shared(code, each) for code, each in self._stages.items()}
-        return other
+        made = {code: share(code, each) for code, each in self._stages.items()}
+        return ByLanguage(self.labels, made, lambda code: share(code, self._make(code)), self._saved)
 
     def encode_labels(self) -> None:
         """Encode the labels with names in each language that are not encoded yet, where the stage has an encoder."""
         for code in self._codes():
-            if encode := getattr(self.of(code), "encode_labels", None):
-                encode()
+            _encode(self.of(code))
 
     def save(self, folder: Path) -> None:
         """Write the stage for each language, one that is not made yet too.
@@ -127,8 +135,7 @@ class ByLanguage(Retriever):
         Labels are encoded with their names in the languages that texts came in; the others when they are needed.
         """
         for stage in list(self._stages.values()):
-            if encode := getattr(stage, "encode_labels", None):
-                encode()
+            _encode(stage)
         self._save(folder, self._codes())
 
     def save_as_is(self, folder: Path) -> None:
@@ -146,33 +153,25 @@ class ByLanguage(Retriever):
         searched = vocabulary.text_languages.searched
         first = load_part("stages", kind, folder / (codes[0] or ALL), searched(codes[0]))
 
-        def load(code: str) -> Stage:
-            part: Stage
-            if hasattr(first, "encoder"):  # which is saved once
-                part = type(first).load(folder / (code or ALL), searched(code), lambda _: first.encoder)
-            else:
-                part = load_part("stages", kind, folder / (code or ALL), searched(code))
-            return part
+        def make(code: str) -> Stage:
+            if code not in codes:
+                return stage._derived(code)
+            place = folder / (code or ALL), searched(code)
+            shared = hasattr(first, "encoder") and type(first).load(*place, lambda _: first.encoder)  # saved once
+            loaded: Stage = shared or load_part("stages", kind, *place)
+            return loaded
 
-        stage = cls(vocabulary, {codes[0]: first})
-        stage._saved = {code: lambda code=code: load(code) for code in codes[1:]}  # type: ignore[misc]
+        stage = cls(vocabulary, {codes[0]: first}, make, codes)
         return stage
 
-    def _made(self, code: str) -> Stage:
+    def _derived(self, code: str) -> Stage:
         return self.first.in_language(self.languages.spoken(code), self.languages.searched(code))
 
-    def _shared(self, code: str, stage: Stage) -> Stage:
-        shared: Stage = stage.sharing({name: each.of(code) for name, each in self._beside.items()}) if (
-            self._beside and hasattr(stage, "sharing")
-        ) else stage  # fmt: skip
-        return shared
-
     def _codes(self) -> list[str]:
-        """These, and all languages of the names."""
+        """All languages of the names, those whose stages are made first."""
         return list(dict.fromkeys([*self.known, *self.languages.codes, *[""] * bool(self.languages.codes)]))
 
-    def _save(self, folder: Path, codes: Iterable[str]) -> None:
-        codes = list(codes)
+    def _save(self, folder: Path, codes: Sequence[str]) -> None:
         for code in codes:
             part, stage = folder / (code or ALL), self.of(code)
             part.mkdir()
@@ -181,6 +180,11 @@ class ByLanguage(Retriever):
             else:
                 stage.save(part)
         write_manifest(folder, KIND, {"stage": saved_kind(self.first, "stages"), "languages": codes})
+
+
+def _encode(stage: Any) -> None:
+    if encode := getattr(stage, "encode_labels", None):
+        encode()
 
 
 _NONE: Longs = np.zeros(0, np.int64)

@@ -9,15 +9,19 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from importlib.metadata import PackageNotFoundError, version
 from logging.handlers import MemoryHandler
 from pathlib import Path
 
 import tagwright
 from tagwright.core.cache import user_cache
+from tagwright.core.garbage import uncollected
 from tagwright.core.kept_folders import keep, new_folder, unpacked
 from tagwright.data.vocabulary import file_key
 from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED, STATIC, has_packaged
+from tagwright.encoders.precision import formats, machine
 from tagwright.errors import ModelError
 from tagwright.tagger.pipeline import Tagger
 from tagwright.tagger.zero_shot import Config
@@ -46,6 +50,7 @@ class Prepared:
     def __init__(self, path: Path, config: Config) -> None:
         self._path = path
         self._key = _key(path, config) if path.is_file() and _is_kept(config) else b""  # a pipe is read once
+        self._encodes = bool(self._key) and "dense" in config.stages
         self._tagger: Tagger | None = None
         self._kept: list[str] | None = None
         self._said = list[tuple[str, int, str]]()
@@ -67,12 +72,16 @@ class Prepared:
         heard = MemoryHandler(10_000, flushLevel=logging.CRITICAL + 1, flushOnClose=False)
         logging.getLogger("tagwright").addHandler(heard)
         try:
-            self._tagger = make()
+            with ThreadPoolExecutor(1) as thread:
+                if self._encodes:  # the encoder will ask for formats: they are found out while labels are read
+                    thread.submit(copy_context().run, formats)
+                self._tagger = make()
         finally:
             logging.getLogger("tagwright").removeHandler(heard)
         self._said = [(record.name, record.levelno, record.getMessage()) for record in heard.buffer]
         return self._tagger
 
+    @uncollected()
     def keep(self) -> None:
         """Put the tagger into the cache, where it is new or has stages for another language than before."""
         made = self._tagger
@@ -91,10 +100,8 @@ def _is_kept(config: Config) -> bool:
 
 def _key(path: Path, config: Config) -> bytes:
     """A digest of all that decides what is made: the file, the options, the packages, the sources and the machine."""
-    from tagwright.encoders.precision import formats
-
     sources = max(file.stat().st_mtime_ns for file in Path(tagwright.__file__).parent.rglob("*.py"))
-    dense = (has_packaged(), sorted(formats().items())) if "dense" in config.stages else ()
+    dense = (has_packaged(), machine()) if "dense" in config.stages else ()
     return file_key(path, (KIND, str(path), config, sources, dense, *map(_version, _READ_BY)))
 
 

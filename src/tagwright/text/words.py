@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Annotated, TypeAlias
 
 from tagwright.core.checked import Range
@@ -18,6 +19,9 @@ ANALYSIS: Analysis = 2
 """How texts become words now. What was saved keeps the analysis that it was made with, for its names and for texts: 1
 is that of releases up to 0.9.0, for which marks, invisible characters and every line end are between words."""
 
+END = "\0"
+"What no word has: it stands behind the words of a text where those of several are in a row."
+
 # A word is a run of letters and digits of any script. Three exceptions, for names that would otherwise be lost: "C++"
 # and "C#" keep their signs; the s of "Alzheimer's" is not a word; scripts written without spaces give one word per
 # character (Chinese, kana) or per letter with its marks (Thai, Lao, Burmese, Khmer), so that a longer name is found
@@ -26,6 +30,7 @@ _CHARACTER = "぀-ヿ㐀-䶿一-鿿"
 _S = r"(?![sS]\b(?<=\w['’].))"
 _SIGNS = r"(?:[+#]+(?!\w))?"
 _WORD = re.compile(rf"{_S}[^\W_{_CHARACTER}]+{_SIGNS}|[{_CHARACTER}]")
+_WORD_OR_END = re.compile(rf"{_WORD.pattern}|{END}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\W_a-zß-öø-ÿ])|(?<=[。！？])|\n+")
 
 _LETTERED = "\u0e00-\u0e4f\u0e80-\u0ecf\u1000-\u103f\u104c-\u109f\u1780-\u17df\uaa60-\uaa7f"
@@ -104,6 +109,18 @@ def raw_words(text: str, analysis: Analysis, known: Known | None = None) -> list
     if not is_broken(text):
         return list(map(_written, _word().findall(text)))
     return [_written(text[start:end]) for start, end in _spans(text, known)]
+
+
+def words_and_ends(texts: Sequence[str], analysis: Analysis, known: Known | None = None) -> Iterable[str]:
+    """Return the words of several texts as `raw_words` does, with END behind those of each.
+
+    >>> list(words_and_ends(["Big data", "", "C++"], 2)) == ["Big", "data", END, END, "C++", END]
+    True
+    """
+    joined = END.join((*texts, ""))
+    if (analysis == 1 or not is_unusual(joined)) and joined.count(END) == len(texts):
+        return _WORD_OR_END.findall(joined)
+    return chain.from_iterable((*raw_words(text, analysis, known), END) for text in texts)
 
 
 def word_spans(text: str, analysis: Analysis, known: Known | None = None) -> list[tuple[int, int]]:

@@ -1,11 +1,11 @@
 """The command `serve`: suggestions over HTTP, for clients of Annif and others."""
 
-import logging
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tagwright.app.arguments import Arranged, Chosen, Conditions, LabelFile, Language, MonitorLog, Quiet, Settings
+from tagwright.core.progress import note
 from tagwright.errors import ConfigError
 from tagwright.server.options import ServerOptions
 
@@ -13,13 +13,6 @@ if TYPE_CHECKING:
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.server.served_model import ServedModel
     from tagwright.tagger.acceptance import SuggestOptions
-
-_log = logging.getLogger(__name__)
-
-NO_EFFECT = (
-    "has no effect on a saved tagger (--model), which knows the languages of its names and recognises that of each "
-    'text; a request can say them: "language" of its text, "names_in" of the names'
-)
 
 
 def serve(
@@ -73,6 +66,9 @@ def models_to_serve(
     if chosen.settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if chosen.language and not chosen.labels:
-        _log.warning("--language %s: %s", chosen.language, NO_EFFECT)
+        note(
+            f"--language {chosen.language} has no effect on a saved tagger (--model), which recognises the language of "
+            'each text; a request may say it ("language"), and that of names ("names_in")'
+        )
     vocabulary = to_vocabulary(chosen.labels, chosen.language) if chosen.labels else None
     return serving.saved_models(models, learns=learns, labels=vocabulary, settings=defaults), vocabulary

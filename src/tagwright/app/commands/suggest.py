@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagwright.app.arguments import FORMATS, Cut, Docs, Format, MonitorLog, Named, Quiet, Reading
+from tagwright.core.garbage import lasting
+from tagwright.core.workers import often_switched
 from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -54,7 +56,8 @@ def suggest(
     options = SuggestOptions(**vars(cut))
     documents, ahead = tee(inputs.documents_to_tag(docs, reading))
     kept: list[Prepared] = []
-    tagger = inputs.tagger(chosen, ahead, kept)
+    with lasting(), often_switched():
+        tagger = inputs.tagger(chosen, ahead, kept)
     del ahead  # it would keep all documents
     if path:
         suggested = explained_by_neighbours(tagger, Corpus.of(documents), options, path)
@@ -63,7 +66,7 @@ def suggest(
     if monitor:
         suggested = inputs.recorded(suggested, monitor, chosen.model, tagger)
     asked = inputs.asked_names(chosen, tagger.vocabulary)
-    names = inputs.names_for(chosen, tagger.vocabulary, asked)
+    names = inputs.names_for(chosen, tagger, asked)
     suggested = inputs.with_advice(suggested, chosen)
     if output == "xlsx":
         write_workbook(suggested, sys.stdout.buffer, names, paths=paths, names_in=asked)

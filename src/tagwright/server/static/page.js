@@ -33,11 +33,19 @@ document.addEventListener("click", (event) => {
 
 // Languages are named in that of the page; times are those of the reader, in the form that the server gives them.
 
-export const names = new Intl.DisplayNames([document.documentElement.lang], { type: "language", fallback: "code" });
+const names = new Intl.DisplayNames([document.documentElement.lang], { type: "language", fallback: "code" });
+
+export function languageName(code) {
+  try {
+    return names.of(code);
+  } catch {
+    return code; // not of the form of a code
+  }
+}
 
 export function localise() {
   for (const each of document.querySelectorAll("[data-language]")) {
-    if (each.dataset.language) each.textContent = names.of(each.dataset.language);
+    each.textContent = languageName(each.dataset.language);
   }
   for (const each of document.querySelectorAll("time")) {
     each.textContent = new Date(each.dateTime).toLocaleString("sv", { dateStyle: "short", timeStyle: "short" });

@@ -1,5 +1,5 @@
 // Makes the first page quicker: languages by their names, results that are copied at once.
-import { byId, copySelected, names } from "./page.js";
+import { byId, copySelected, languageName } from "./page.js";
 
 // Languages: those in which the chosen model has no names cannot be chosen.
 
@@ -12,7 +12,7 @@ function offerLanguages() {
 }
 
 for (const each of languages) {
-  each.textContent = `${names.of(each.value)} (${each.value})`;
+  each.textContent = `${languageName(each.value)} (${each.value})`;
 }
 byId("model").addEventListener("change", offerLanguages);
 offerLanguages();

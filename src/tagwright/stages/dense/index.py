@@ -45,6 +45,9 @@ BLOCK = 1 << 16
 MORE = 100
 "Extra vectors that an index proposes beside the k requested ones, because it stores one byte per number."
 
+TOGETHER = 2048
+"Labels whose rough vectors are computed together, in memory that is used again for the next ones."
+
 RECALL = 0.96
 "The required recall of the 10 nearest, on queries made from the vectors themselves."
 
@@ -354,12 +357,15 @@ class RoughLabels:
     @classmethod
     def of(cls, views: Sequence[tuple[str, ...]], sketch: Sketch, kind: Kind) -> RoughLabels:
         """views: the texts of each label, whose vectors are averaged. kind: of the index where labels are many."""
-        rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may share a name
-        place = {text: i for i, text in enumerate(dict.fromkeys(chain.from_iterable(rows)))}  # and have no other text
-        parts = sketch(list(place))[[place[text] for texts in rows for text in texts]]
-        rough = unit(parts.reshape(len(rows), len(views[0]), -1).mean(axis=1))
+        rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may share their texts
+        parts, distinct = list[NDArray[Any]](), list(rows)
+        for start in range(0, len(distinct), TOGETHER):
+            some = distinct[start : start + TOGETHER]
+            place = {text: i for i, text in enumerate(dict.fromkeys(chain.from_iterable(some)))}
+            vectors = sketch(list(place))[[place[text] for texts in some for text in texts]]
+            parts.append(mean_of_views(vectors, len(some)).astype(np.float16))
         own = np.fromiter(map(rows.__getitem__, views), np.int64, len(views))
-        return cls(Search(Vectors.of(rough[own], "float16"), kind), lambda: sketch)
+        return cls(Search(Vectors(np.concatenate(parts)[own]), kind), lambda: sketch)
 
     def propose(self, texts: Sequence[str], count: int) -> Run:
         """The `count` labels whose rough vectors are nearest to those of the texts."""
@@ -395,10 +401,8 @@ class PendingLabels:
 
     def __init__(self, labels: Sequence[Label], views: Views, encoder: BiEncoder, storage: Storage) -> None:
         self.labels, self.views, self.encoder = labels, views, encoder
-        self._vectors, self._missing = (
-            Vectors(np.zeros((len(labels), encoder.dim), storage)),
-            np.ones(len(labels), bool),
-        )
+        self._vectors = Vectors(np.zeros((len(labels), encoder.dim), storage))
+        self._missing = np.ones(len(labels), np.bool_)
         self._lock = threading.Lock()
 
     @property

@@ -7,24 +7,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
-from operator import itemgetter
+from itertools import count, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from tagwright.core.saved import read_array, write_arrays
 from tagwright.data.sparse_arrays import read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex, StringTable, check_places
 from tagwright.stages.names.trie import WordTrie
+from tagwright.text.batch import Numbered
 from tagwright.text.language import parse_all, stop_words
 from tagwright.text.lemmas import word_form
-from tagwright.text.words import Analysis, fold, raw_words
-from tagwright.types import Ints, Label
+from tagwright.text.words import Analysis, fold
+from tagwright.types import Doubles, Ints, Label, Longs, Mask
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -34,9 +35,6 @@ SHARED = 1000
 candidates. Real vocabularies stay far below this limit."""
 _ACRONYM = 5
 "Longest name, in characters, whose capitals distinguish it from a word."
-
-_Pattern: TypeAlias = tuple[tuple[str, ...], str]
-"A search pattern: stems, and the required spelling of words where it matters."
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,24 +57,24 @@ class NamePatterns:
         cls, labels: Sequence[Label], stem: str, min_characters: int, analysis: Analysis, *, lemmas: bool, common: bool
     ) -> NamePatterns:
         """The patterns of all names. stem, min_characters, analysis, lemmas, common: see `ExactMatchOptions`."""
-        cut = word_form(stem, lemmas=lemmas)
+        form_of, stems = word_form(stem, lemmas=lemmas), defaultdict[str, int](count().__next__)
 
-        def stems(word: str) -> str:
-            return cut(fold(word, analysis))
+        def stemmed(texts: Numbered) -> Numbered:
+            numbers = np.array([stems[form_of(fold(word, analysis))] for word in texts.words], np.int32)
+            return texts._replace(numbers=numbers[texts.numbers])
 
-        forms = list(_forms_of(labels, stems, stem, min_characters, analysis, common))
-        texts = ((i, label.description) for i, label in enumerate(labels))
-        described = {i: set(map(stems, raw_words(text, analysis))) for i, text in texts if text}
-        patterns: dict[_Pattern, int] = {}
-        ids = [patterns.setdefault(pattern, len(patterns)) for _, pattern, _ in forms]
-        words = dict[str, int]()
-        numbers = [words.setdefault(word, len(words)) for own, _ in patterns for word in own]
-        ends = np.cumsum(np.fromiter((len(own) for own, _ in patterns), np.int64, len(patterns)))
-        spellings = dict[str, int]()
-        spelled = [spellings.setdefault(form, len(spellings)) if form else -1 for _, form in patterns]
-        trie = WordTrie.of(np.array(numbers, np.int64), ends, words_in_all=len(words))
-        bits = _specificities(patterns, forms, ids, described, len(labels))
-        return cls(words, trie, np.array(spelled, np.int32), list(spellings), bits)
+        found = _Forms.of(labels, stem, min_characters, analysis, common=common)
+        forms = found._replace(texts=stemmed(found.texts)).uncovered()
+        described = stemmed(Numbered.of((label.description for label in labels), analysis))
+        ids, is_first = forms.patterns()
+        patterns = forms.where(is_first)
+        bits = _specificities(forms, patterns, ids, described, len(stems))
+        numbers, order = _renumbered(patterns.texts.numbers)
+        spelled, spellings = _renumbered(patterns.spelled)
+        trie = WordTrie.of(numbers.astype(np.int64), patterns.texts.ends, words_in_all=len(order))
+        known = list(stems)
+        words = {known[stem]: number for number, stem in enumerate(order)}
+        return cls(words, trie, spelled, [found.texts.words[word] for word in spellings], bits)
 
     def save(self, folder: Path) -> None:
         """Write arrays into an existing folder."""
@@ -132,41 +130,65 @@ def forms(name: str) -> dict[str, float]:
     return {name: 1.0, bare: share, natural: share}
 
 
-def _forms_of(
-    labels: Sequence[Label],
-    stems: Callable[[str], str],
-    stem: str,
-    min_characters: int,
-    analysis: Analysis,
-    common: bool,
-) -> Iterator[tuple[int, _Pattern, float]]:
-    """The forms of the names of labels in a text: the label, the pattern, and its weight."""
-    own_case = not common and not _in_capitals(labels)
-    names = (name for label in labels for name in label.searched)
-    stopped = frozenset[str]() if common else stop_words(parse_all(stem), names, analysis)
-    for index, label in enumerate(labels):
-        own: list[tuple[_Pattern, float]] = []
-        for form, share in chain.from_iterable(forms(name).items() for name in label.searched):
-            raw = raw_words(form, analysis)
-            spelling = raw[0] if own_case and _is_acronym(raw) else ""
-            everyday = not spelling and stopped.issuperset(fold(word, analysis) for word in raw)
-            if not everyday and sum(map(len, raw)) >= min_characters:
-                own.append(((tuple(map(stems, raw)), spelling), share))
-        patterns = [pattern for pattern, _ in own]
-        yield from (
-            (index, pattern, share) for pattern, share in own if not pattern[1] or not _covered(pattern, patterns)
-        )
+class _Forms(NamedTuple):
+    """Forms of names that are searched, those of a label one after the other.
 
+    texts: their words. owners: (forms,) the label. shares: (forms,) the weight. spelled: (forms,) the place in
+    `texts.words` of how the only word must be written, -1 where that does not matter.
+    """
 
-def _covered(pattern: _Pattern, others: Sequence[_Pattern]) -> bool:
-    """Whether another form finds all that this acronym finds: an occurrence must not count twice for one label."""
-    stems, spelling = pattern
-    spellings = (written for words, written in others if words == stems)
-    return any(spelling != other and spelling.startswith(other) for other in spellings)
+    texts: Numbered
+    owners: Ints
+    shares: Doubles
+    spelled: Ints
 
+    @classmethod
+    def of(cls, labels: Sequence[Label], stem: str, min_characters: int, analysis: Analysis, *, common: bool) -> Self:
+        """The forms of all names, without short ones and everyday words."""
+        names = [(owner, name) for owner, label in enumerate(labels) for name in label.searched]
+        listed = [(owner, form, share) for owner, name in names for form, share in forms(name).items()]
+        texts = Numbered.of((form for _, form, _ in listed), analysis)
+        words, own_case = texts.words, not common and not _in_capitals(labels)
+        stopped = frozenset[str]() if common else stop_words(parse_all(stem), (name for _, name in names), analysis)
+        letters = _sums(texts, [len(word) for word in words])
+        telling = _sums(texts, [fold(word, analysis) not in stopped for word in words])
+        acronyms = _sums(texts, [own_case and word.isupper() and len(word) <= _ACRONYM for word in words])
+        is_acronym = (np.diff(texts.ends, prepend=0) == 1) & (acronyms > 0)
+        spelled = np.full(len(listed), -1, np.int32)
+        spelled[is_acronym] = texts.numbers[texts.ends[is_acronym] - 1]
+        owners = np.array([owner for owner, *_ in listed], np.int32)
+        whole = cls(texts, owners, np.array([share for *_, share in listed], np.float64), spelled)
+        return whole.where((letters >= min_characters) & (is_acronym | (telling > 0)))
 
-def _is_acronym(raw: Sequence[str]) -> bool:
-    return len(raw) == 1 and raw[0].isupper() and len(raw[0]) <= _ACRONYM
+    def where(self, kept: Mask) -> Self:
+        """Some of the forms."""
+        lengths = np.diff(self.texts.ends, prepend=0)
+        texts = self.texts._replace(numbers=self.texts.numbers[np.repeat(kept, lengths)], ends=np.cumsum(lengths[kept]))
+        return type(self)(texts, self.owners[kept], self.shares[kept], self.spelled[kept])
+
+    def uncovered(self) -> Self:
+        """Without acronyms all of which another form of the label finds: an occurrence counts once for one label."""
+        one = np.flatnonzero(np.diff(self.texts.ends, prepend=0) == 1)
+        words = self.texts.numbers[self.texts.ends[one] - 1]
+        of_label = list(zip(self.owners[one].tolist(), words.tolist(), strict=True))
+        written = [self.texts.words[word] if word >= 0 else "" for word in self.spelled[one].tolist()]
+        others = defaultdict[tuple[int, int], set[str]](set)
+        for key, spelling in zip(of_label, written, strict=True):
+            others[key].add(spelling)
+        kept = np.ones(len(self.owners), np.bool_)
+        kept[one] = [
+            not any(spelling != other and spelling.startswith(other) for other in others[key])
+            for key, spelling in zip(of_label, written, strict=True)
+        ]
+        return self.where(kept)
+
+    def patterns(self) -> tuple[Longs, Mask]:
+        """(forms,) the pattern of each: words and how they must be written; (forms,) whether it is its first form."""
+        words, places = self.texts.numbers.tobytes(), dict[tuple[bytes, int], int]()
+        ends = [0, *(self.texts.ends * self.texts.numbers.itemsize).tolist()]
+        keys = zip((words[start:end] for start, end in pairwise(ends)), self.spelled.tolist(), strict=True)
+        ids = np.array([places.setdefault(key, len(places)) for key in keys], np.int64)
+        return ids, np.diff(np.maximum.accumulate(ids), prepend=-1) > 0
 
 
 def _in_capitals(labels: Sequence[Label]) -> bool:
@@ -175,32 +197,54 @@ def _in_capitals(labels: Sequence[Label]) -> bool:
     return 2 * sum(long) > len(long)
 
 
-def _specificities(
-    patterns: Iterable[_Pattern],
-    forms: Sequence[tuple[int, _Pattern, float]],
-    ids: Sequence[int],
-    described: Mapping[int, set[str]],
-    labels: int,
-) -> csr_array:
+def _sums(texts: Numbered, values: ArrayLike) -> Longs:
+    """(texts,) the sum of what is known of their words. values: of each distinct word."""
+    sums = np.insert(np.cumsum(np.array(values, np.int64)[texts.numbers]), 0, 0)
+    return np.diff(sums[np.insert(texts.ends, 0, 0)])
+
+
+def _renumbered(numbers: Ints) -> tuple[Ints, list[int]]:
+    """Numbers from 0, in the order in which these come first, and these in this order; -1 stays as it is.
+
+    >>> _renumbered(np.array([7, -1, 5, 7]))
+    (array([ 0, -1,  1,  0], dtype=int32), [7, 5])
+    """
+    distinct, first = np.unique(numbers[numbers >= 0], return_index=True)
+    order = distinct[np.argsort(first)]
+    places = np.full(numbers.max(initial=-1) + 2, -1, np.int32)  # -1 reads the last
+    places[order] = np.arange(len(order))
+    return places[numbers], order.tolist()
+
+
+def _specificities(forms: _Forms, patterns: _Forms, ids: Longs, described: Numbered, words: int) -> csr_array:
     """(patterns, labels): the bits of a pattern for a label, the maximum if several names of the label share it.
 
-    forms: grouped by label. ids: the position of each form's pattern. described: label -> stems of its description. Of
-    the labels that share a pattern, the SHARED with the most bits are kept, the first of the vocabulary among equals.
+    forms: with stems as words; ids: the pattern of each. described: the descriptions of labels as stems, of `words` in
+    all. Of the labels that share a pattern, the SHARED with the most bits are kept, the first of the vocabulary among
+    equals.
     """
     from scipy.sparse import csr_array
 
-    stems_of_labels = (
-        described.get(label, set()).union(*[stems for _, (stems, _), _ in group])
-        for label, group in groupby(forms, key=itemgetter(0))
-    )
-    counts = Counter(chain.from_iterable(stems_of_labels))
-    information_of = {stem: information(count, labels) for stem, count in counts.items()}
-    bits = np.array([sum(map(information_of.__getitem__, stems)) for stems, _ in patterns])
-    rows, columns = np.array(ids, np.int32), np.array([label for label, *_ in forms], np.int32)
-    values = np.array([share for *_, share in forms]) * (bits[rows] if len(rows) else 0)
+    labels = len(described.ends)
+    holders, stems = _of_each(forms.texts, forms.owners), forms.texts.numbers
+    others = _of_each(described, np.arange(labels))
+    is_named = np.isin(others, forms.owners)  # labels without a form are not counted
+    holders = np.concatenate([holders, others[is_named]]).astype(np.int64)
+    stems = np.concatenate([stems, described.numbers[is_named]])
+    cells = np.sort(holders * words + stems)
+    counts = np.bincount(cells[np.diff(cells, prepend=-1) > 0] % max(1, words), minlength=words)
+    information_of = np.array([information(number, labels) if number else 0.0 for number in counts.tolist()])
+    own = _of_each(patterns.texts, np.arange(len(patterns.owners)))
+    bits = np.bincount(own, information_of[patterns.texts.numbers], len(patterns.owners))
+    rows, columns, values = ids.astype(np.int32), forms.owners, forms.shares * bits[ids]
     order = np.lexsort((columns, -values, rows))
     cells = rows[order].astype(np.int64) * labels + columns[order]
     order = order[np.sort(np.unique(cells, return_index=True)[1])]  # for each label the maximum
     rows = rows[order]
     kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < SHARED
     return csr_array((values[order][kept], (rows[kept], columns[order][kept])), (len(bits), labels))
+
+
+def _of_each(texts: Numbered, values: Ints | Longs) -> NDArray[np.integer]:
+    """(words of all texts,) what is known of the text of each."""
+    return np.repeat(values, np.diff(texts.ends, prepend=0))
