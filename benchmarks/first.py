@@ -36,10 +36,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--documents", type=int, default=500, help="of each corpus, for the quality; 0: leave it")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--before", type=Path, help="a checkout of an earlier version, timed in turns with this one")
+    parser.add_argument("--load", help="what else the machine does, for the table of conditions")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     found: dict[str, Any] = figures.read(options.output) or {"quality": {}}
-    found["seconds"] = {}
+    found |= {"seconds": {}, **({"load": options.load} if options.load else {})}
     for name in [name for name in TIMED if name in options.corpora] or options.corpora[:1]:
         levels = machine.levels().items()
         found["seconds"][name] = {

@@ -10,6 +10,7 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import chdir
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,6 +38,9 @@ LABELS = [
     tagwright.Label("river", ("river",), "Water from rain."),
     tagwright.Label("stone", ("stone",)),
 ]
+
+GERMAN = ("Biene", "Wespe", "Blume", "Geld", "Aktienmarkt", "Fluss", "Stein")
+"The names of the same labels in another language."
 
 WORDS = {
     "animal-1": "bee honey wing",
@@ -68,6 +72,16 @@ def documents() -> list[dict[str, Any]]:
     return found
 
 
+def in_two_languages() -> tagwright.Vocabulary:
+    """The labels with names that a file tells the languages of: each text is searched for those in its own."""
+    pairs = zip(LABELS, GERMAN, strict=True)
+    named = ((label, tuple(("en", name) for name in label.names), ("de", german)) for label, german in pairs)
+    return tagwright.Vocabulary(
+        replace(label, names=(*label.names, german[1]), languages=(*english, german))
+        for label, english, german in named
+    )
+
+
 def taggers(folder: Path) -> Iterator[tuple[str, Tagger]]:
     """Name -> tagger; `folder` is for their encoders."""
     bert, static = tiny_encoder(folder / "tiny"), folder / "static"
@@ -77,6 +91,7 @@ def taggers(folder: Path) -> Iterator[tuple[str, Tagger]]:
     yield "names", tagwright.zero_shot(labels, stages=["exact_match", "bm25", "tfidf"], **same)
     yield "static", tagwright.zero_shot(labels, encoder=str(static), **same)
     yield "bert", tagwright.zero_shot(labels, encoder=str(bert), **same)
+    yield "languages", tagwright.zero_shot(in_two_languages(), stages=["exact_match", "tfidf"])
     yield "svm", tagwright.train("svm", documents(), labels, language="en")
     yield "auto", tagwright.train("auto", documents(), labels, encoder=str(bert), **same)
 

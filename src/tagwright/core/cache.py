@@ -172,7 +172,7 @@ class Cache:
             database.execute("PRAGMA page_size=16384")  # several vectors fill one with little left over
             with suppress(sqlite3.OperationalError):  # another process is just doing the same
                 database.execute("PRAGMA journal_mode=WAL")  # readers and a writer do not wait for each other
-            database.execute("PRAGMA synchronous=NORMAL")
+            database.execute("PRAGMA synchronous=OFF")  # what a power failure damages is computed again
             database.execute(
                 "CREATE TABLE IF NOT EXISTS entries (key BLOB NOT NULL, kind TEXT NOT NULL, content BLOB, "
                 "checksum BLOB NOT NULL, size INTEGER NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (key, kind))"

@@ -157,12 +157,8 @@ class ByLanguage(Retriever):
             if code not in codes:
                 return stage._derived(code)
             place = folder / (code or ALL), searched(code)
-            shares_encoder = hasattr(first, "encoder")  # which is saved once
-            loaded: Stage = (
-                type(first).load(*place, lambda _: first.encoder)
-                if shares_encoder
-                else load_part("stages", kind, *place)
-            )
+            shared = hasattr(first, "encoder") and type(first).load(*place, lambda _: first.encoder)  # saved once
+            loaded: Stage = shared or load_part("stages", kind, *place)
             return loaded
 
         stage = cls(vocabulary, {codes[0]: first}, make, codes)
