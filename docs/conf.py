@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tagwright import __version__
@@ -47,7 +47,7 @@ python_maximum_signature_line_length = 88
 
 def fill_in(app: Sphinx, page: str, source: list[str]) -> None:
     """Put what the sources say of themselves in the place of a mark (Sphinx's event source-read)."""
-    for mark, text in (("<!-- commands -->", commands), ("<!-- measures -->", measures)):
+    for mark, text in FILLED.items():
         if mark in source[0]:
             source[0] = source[0].replace(mark, text())
 
@@ -79,6 +79,14 @@ def measures() -> str:
 
     names = {kind: kind if kind == "answered" else f"{kind}@k" for kind in SENTENCES}
     return "\n".join(f"| {names[kind]} | {sentence} |" for kind, sentence in SENTENCES.items())
+
+
+FILLED: Mapping[str, Callable[[], str]] = {
+    "*`make docs` puts the help of every command here.*": commands,
+    "| *`make docs` puts the measures here* | |": measures,
+    "*`make docs` puts the documentation of each name in place of the directives below.*": str,
+}
+"What stands in a file for those who read it without building the documentation, and what the build puts there."
 
 
 def plain_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

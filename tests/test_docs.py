@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 from typer.core import TyperGroup
@@ -48,6 +49,17 @@ def test_what_a_page_names_is_there(page: Path) -> None:
     pytest.importorskip("torch")
     options = {f"llm.{field.name}" for field in fields(LlmOptions)}  # they look like names of modules
     assert [name for name in sorted(named(page.read_text("utf-8")) - options) if not is_there(name)] == []
+
+
+def test_what_the_build_fills_in_stands_in_one_page_and_says_so() -> None:
+    """`make docs` replaces exactly these sentences; a reader of the files must see them."""
+    conf = run_path(str(ROOT / "docs" / "conf.py"))
+    pages = [page.read_text(encoding="utf-8") for page in PAGES]
+    for mark, text in conf["FILLED"].items():
+        assert "`make docs` puts" in mark
+        assert sum(mark in page for page in pages) == 1
+        assert mark not in text()
+    assert "| PSP@k | Precision in which" in conf["measures"]()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -70,6 +70,31 @@ def test_an_svm_predicts_the_labels_on_the_right_side_of_its_boundary() -> None:
     assert classifier.set_params(min_score=0).predict(["A law of tax"]).tolist() == [[1, 1, 1]]
 
 
+@pytest.mark.parametrize("rule", [{"best_cut": True}, {"min_confidence": 0.0}, {"min_confidence": 1e-9}])
+def test_a_cut_by_confidence_takes_the_place_of_the_boundary_of_the_svm(rule: dict[str, Any]) -> None:
+    classifier = TaggerClassifier("svm", labels=NAMES).fit(TEXTS, indicator())
+    text = ["Law of trees and bees"]  # nearest to none of them
+    with pytest.warns(UserWarning, match="most documents get no label: .*boundary of the SVM.*best_cut=True"):
+        assert classifier.predict(text).sum() == 0
+    assert classifier.set_params(**rule).predict(text).sum() >= 1
+    np.testing.assert_array_equal(classifier.decision_function(TEXTS) > 0, indicator() > 0)
+    assert classifier.set_params(min_score=1e9).predict(text).sum() == 0  # which is what was asked for
+
+
+def test_no_most_number_of_labels_gives_all_that_are_found() -> None:
+    names = [f"Stone {letter}" for letter in "ABCDEFGH"]
+    classifier = TaggerClassifier(labels=names, **WORDS).fit([])
+    text = [", ".join(names)]
+    assert [classifier.set_params(max_labels=most).predict(text).sum() for most in (2, None)] == [2, 8]
+    assert classifier.set_params(max_labels=np.int64(3)).predict(text).sum() == 3
+
+
+def test_a_score_takes_the_labels_that_fit_takes() -> None:
+    classifier = TaggerClassifier(labels=NAMES, **WORDS).fit(TEXTS)
+    assert classifier.score(TEXTS, indicator()) == classifier.score(TEXTS, Y) == 1
+    assert classifier.score(TEXTS[:2], [["Bees"], ["Tax law"]]) == 0.5
+
+
 def test_decisions_above_zero_are_what_is_predicted() -> None:
     svm = TaggerClassifier("svm", labels=NAMES).fit(TEXTS, indicator())
     np.testing.assert_array_equal(svm.decision_function(TEXTS) > 0, indicator() > 0)
@@ -107,6 +132,8 @@ def test_labels_may_be_those_of_y() -> None:
         (TaggerClassifier(labels=["Bees"]), "one text", None, "X is one text"),
         (TaggerClassifier(labels=["Bees"]), np.zeros((2, 3)), None, r"X has the shape \(2, 3\)"),
         (TaggerClassifier("svm", labels=["Bees"]), TEXTS, None, "svm learns from labels"),
+        (TaggerClassifier("svm", labels=["Bees"], max_labels=0), TEXTS, Y, "max_labels is 0, expected at least 1, or"),
+        (TaggerClassifier("svm", labels=["Bees"], C=1), TEXTS, Y, 'unknown option "C"; did you mean "cost"?'),
         (TaggerClassifier("svm", labels=["Bees"]), TEXTS, indicator(), "3 columns for 1 labels"),
         (TaggerClassifier("svm", labels=["Bees"]), TEXTS, [1] * 16, "expected the ids or names"),
         (TaggerClassifier(labels=["Bees"], magic=1), TEXTS, None, 'unknown option "magic"'),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -17,9 +19,9 @@ from tagwright import __version__
 from tagwright.api import load, train, zero_shot
 from tagwright.api.options import ZERO_SHOT, method_name, named
 from tagwright.combining.confidence import squashed
-from tagwright.core.checked import UnknownOptionError, shown
+from tagwright.core.checked import AtLeastOne, UnknownOptionError, expected, shown
 from tagwright.core.steps import digest
-from tagwright.data.in_memory import Texts, is_indicator, to_documents
+from tagwright.data.in_memory import Texts, is_indicator, to_documents, with_labels
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.stages.linear.stage import BOUNDARY
@@ -32,16 +34,23 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
+FEW_LABELS = (
+    "most documents get no label: their scores are below the boundary of the SVM; best_cut=True, min_confidence=... or "
+    "min_score=... cuts otherwise"
+)
+
+
 class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any method of Tagwright for pipelines, grid search and cross-validation.
 
     method: as in `tagwright.train`. labels: names, Labels, a Vocabulary, a table or a file; None: the labels of y, by
-    name. max_labels: the labels that `predict` gives a document; min_score, min_confidence, best_cut: fewer of them, as
-    for `Tagger.suggest`. Without these, the SVM gives those on the right side of its boundary only, as in scikit-learn:
-    min_score is then 1. depth: the most labels of a document that get a probability above 0. sparse_output:
-    whether `predict` and `predict_proba` give sparse matrices, for very many labels. memory: a folder where trained
-    taggers are kept, so that a search over the parameters above trains once for each fold and not for each of their
-    values; one that was trained on the same data with the same options is loaded. options: those of the method.
+    name. max_labels: the labels that `predict` gives a document, None: any number; min_score, min_confidence, best_cut:
+    fewer of them, as for `Tagger.suggest`. Without these three, the SVM gives those on the right side of its boundary
+    only, as in scikit-learn: min_score is then 1. depth: the most labels of a document that get a probability above 0.
+    sparse_output: whether `predict` and `predict_proba` give sparse matrices, for very many labels. memory: a folder
+    where trained taggers are kept, so that a search over the parameters above trains once for each fold and not for
+    each of their values; one that was trained on the same data with the same options is loaded. options: those of the
+    method.
 
     X: texts, Documents, or a column of them. y: an indicator matrix (documents, labels), dense or sparse, as in
     scikit-learn, with the columns in the order of `classes_`; or the ids or names of each document's labels.
@@ -62,7 +71,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         method: str = ZERO_SHOT,
         labels: Labels | None = None,
         *,
-        max_labels: int = 5,
+        max_labels: int | None = 5,
         min_score: float | None = None,
         min_confidence: float | None = None,
         best_cut: bool = False,
@@ -107,14 +116,18 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Texts) -> NDArray[np.int64] | csr_matrix:  # noqa: N803
         """(documents, labels) an indicator matrix: 1 for the labels that `Tagger.suggest` suggests.
 
-        Raises ConfigError for a min_confidence or a best_cut where the tagger estimates no confidences.
+        Warns where the boundary of the SVM leaves most documents without a label. Raises ConfigError for a
+        min_confidence or a best_cut where the tagger estimates no confidences.
 
         >>> classifier = TaggerClassifier(labels=["Bees"], stages=["exact_match"]).fit([])
         >>> classifier.predict(["Bees!", "Ants!"]).tolist()
         [[1], [0]]
         """
-        run = self._run(X, self._rules())
-        return self._matrix(run, np.ones(len(run.labels), np.int64))
+        rules = self._rules()
+        run, is_default = self._run(X, rules), rules.min_score != self.min_score
+        if is_default and 2 * np.count_nonzero(np.diff(run.indptr)) < len(run):
+            warnings.warn(FEW_LABELS, stacklevel=2)
+        return self._indicator(run)
 
     def predict_proba(self, X: Texts) -> NDArray[np.float64] | csr_matrix:  # noqa: N803
         """(documents, labels) from 0 to 1: the confidences of the first `depth` labels; 0 for all others.
@@ -142,12 +155,25 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         [[True, False]]
         """
         run = self._run(X, SuggestOptions(k=self.depth, only=self.only, without=self.without))
-        scores = run.scores.astype(np.float64) - (self._rules().min_score or 0.0)
+        scores = run.scores.astype(np.float64) - (self._least_score or 0.0)
         if self.sparse_output:
             return self._matrix(run, scores)
         matrix = np.full((len(run), len(self.classes_)), float(np.finfo(np.float32).min))
         matrix[run.rows, run.labels] = scores
         return matrix
+
+    def score(self, X: Texts, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
+        """The share of documents that get exactly their labels, as in scikit-learn. y: as for `fit`.
+
+        >>> classifier = TaggerClassifier(labels=["Bees", "Taxes"], stages=["exact_match"], language="en").fit([])
+        >>> classifier.score(["Bees fly.", "Income"], [["Bees"], ["Taxes"]])
+        0.5
+        """
+        check_is_fitted(self, "tagger_")
+        if not is_indicator(y):
+            vocabulary = self.tagger_.vocabulary
+            y = self._indicator(vocabulary.gold(with_labels(to_documents(_texts(X)), _ids(y, vocabulary))))
+        return float(super().score(X, y, sample_weight))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The arguments of the constructor, the method's options among them.
@@ -192,8 +218,24 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _rules(self) -> SuggestOptions:
         names = ("min_confidence", "best_cut", "only", "without", "hierarchy", "per_branch")
-        least = BOUNDARY if self.min_score is None and method_name(self.method) == "svm" else self.min_score
-        return SuggestOptions(k=self.max_labels, min_score=least, **{name: getattr(self, name) for name in names})
+        cuts_by_confidence = self.best_cut or self.min_confidence is not None
+        least = self.min_score if cuts_by_confidence else self._least_score
+        return SuggestOptions(k=self._most_labels, min_score=least, **{name: getattr(self, name) for name in names})
+
+    @property
+    def _least_score(self) -> float | None:
+        """min_score, or the boundary of the SVM."""
+        return BOUNDARY if self.min_score is None and method_name(self.method) == "svm" else self.min_score
+
+    @property
+    def _most_labels(self) -> int:
+        """max_labels as a number of Python. Raises ConfigError for what is none."""
+        most = self.max_labels.item() if isinstance(self.max_labels, np.generic) else self.max_labels
+        if most is None:
+            return sys.maxsize
+        if wanted := expected(most, AtLeastOne):
+            raise ConfigError(f"max_labels is {shown(most)}, expected {wanted}, or None for any number")
+        return int(most)
 
     def _trained(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
         """Train the method, or load what it gave before for the same documents, labels and options."""
@@ -220,6 +262,9 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.tagger_.check(rules)
         documents = to_documents(_texts(X))
         return Run.concat([self.tagger_.best(batch, rules) for batch in batches(documents)])
+
+    def _indicator(self, run: Run) -> Any:
+        return self._matrix(run, np.ones(len(run.labels), np.int64))
 
     def _matrix(self, run: Run, values: NDArray[Any]) -> Any:
         matrix = csr_matrix((values, run.labels, run.indptr), (len(run), len(self.classes_)))

@@ -15,6 +15,7 @@ import pytest
 from tests.tiny import tiny_encoder
 
 import tagwright as tw
+from tagwright.api.options import machine
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.encoders.precision import formats
 from tagwright.sklearn import TaggerClassifier
@@ -133,7 +134,7 @@ def test_tag_takes_texts_and_gives_arrays(words: tw.Tagger) -> None:
     [
         (5, "the documents are 5, expected a text, a list, a column, a table, a Corpus or a Path"),
         (b"Bees", "the documents are .*Bees.*, expected a text"),
-        ([BEES, None], "documents:2: is null, expected a text, a Document"),
+        ([BEES, 7], "documents:2: is 7, expected a text, a Document"),
         ([5], "documents:1: is 5, expected a text"),
         ([{"text": BEES}, TAX], "records:2: is .* expected a record as the first is"),
         ({"train": [BEES]}, 'a mapping with the keys "train"'),
@@ -311,8 +312,63 @@ def test_an_encoder_may_be_a_path_or_a_model_and_is_saved_with_the_tagger(tiny: 
     del model
     tagger.save(tmp_path / "saved")
     assert tw.load(tmp_path / "saved").tag([BEES]).scores == pytest.approx(expected, abs=1e-5)
-    with pytest.raises(tw.ConfigError, match="encoder is 7, expected a text"):
+    with pytest.raises(tw.ConfigError, match="encoder is 7, expected a name, a folder, or a SentenceTransformer, an"):
         tw.zero_shot(NAMES, encoder=7, **options)
+
+
+class Letters:
+    """Counts how often a text holds each of three letters."""
+
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        return [[text.count(letter) for letter in "bgt"] for text in texts]
+
+
+def test_an_encoder_may_be_an_object_or_a_function(tmp_path: Path) -> None:
+    """Of Bees, Taxes and Glaciers the letters are b (with a capital: none), t and g."""
+    names = ["bees", "taxes", "glaciers"]
+    for encoder in (Letters(), Letters().encode):
+        tagger = tw.zero_shot(names, encoder=encoder, stages=["dense"], language="en")
+        assert [row[0].id for row in tagger.suggest(["tt", "bbb", "g", "b"], k=1)] == [
+            "taxes",
+            "bees",
+            "glaciers",
+            "bees",
+        ]
+        assert [each.id for each in tagger.suggest("gbggb", k=2)] == ["glaciers", "bees"]
+        with pytest.raises(
+            tw.ModelError, match=r"encoder .*, which was given as an object, cannot be saved; make it anew"
+        ):
+            tagger.save(tmp_path / "saved")
+        assert not (tmp_path / "saved").exists()
+    whole = tw.zero_shot(names, encoder=Letters(), language="en")
+    assert whole.suggest("bees", k=1)[0].id == "bees"
+    prompted = tw.zero_shot(names, encoder=Letters(), prompts={"query": "ggg"}, stages=["dense"], language="en")
+    assert prompted.suggest("b", k=1)[0].id == "glaciers"
+
+
+@pytest.mark.parametrize(
+    ("encoder", "problem"),
+    [
+        (lambda texts: texts, "gives no vectors of numbers"),
+        (lambda texts: [1.0] * len(texts), r"gives for 1 texts an array of the shape \(1,\), expected a vector"),
+        (lambda texts: [[float("nan")]] * len(texts), "expected a vector of finite numbers for each"),
+    ],
+)
+def test_an_encoder_that_gives_no_vectors(encoder: Any, problem: str) -> None:
+    with pytest.raises(tw.ModelError, match=problem):
+        tw.zero_shot(NAMES, encoder=encoder, stages=["dense"])
+
+
+def test_methods_that_train_an_encoder_take_no_object() -> None:
+    with pytest.raises(tw.ConfigError, match=r"Letters.*, expected a name, a folder, or a SentenceTransformer$"):
+        tw.train("rts", ["Bees"], NAMES, encoder=Letters())
+
+
+def test_the_record_of_a_training_names_the_processor() -> None:
+    known, cpu = machine()["processor"], Path("/proc/cpuinfo")
+    assert known
+    if cpu.exists() and "model name" in (text := cpu.read_text(encoding="utf-8")):
+        assert f": {known}\n" in text
 
 
 def test_a_message_names_options_as_python_does() -> None:

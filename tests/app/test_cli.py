@@ -152,9 +152,28 @@ def test_runs_and_qrels_of_trec_are_scored_like_runs_and_gold_labels_of_our_own(
     assert compared["measures"]["P@1"]["a"] == expected["measures"]["P@1"]["value"]
 
 
-def test_qrels_need_the_vocabulary_of_their_labels(run: Command) -> None:
-    failed = run("read", "docs.jsonl", "--format", "qrels")
-    assert (failed.code, "give their vocabulary: --labels FILE" in failed.err) == (2, True)
+def test_qrels_need_no_vocabulary(run: Command) -> None:
+    write("gold.jsonl", [{"id": "1", "text": "Bees", "labels": ["b", "a"]}, {"id": "2", "text": "Wasps", "labels": []}])
+    assert answer(run, "read", "gold.jsonl", "--format", "qrels").splitlines() == ["1 0 a 1", "1 0 b 1"]
+    write("bare.jsonl", [{"id": "1", "text": "Bees"}])
+    failed = run("read", "bare.jsonl", "--format", "qrels")
+    assert (failed.code, "none of the documents has a gold label" in failed.err) == (2, True)
+
+
+def test_the_measures_of_an_evaluation_and_of_a_comparison_are_chosen(run: Command, desk: Path) -> None:
+    (desk / "run.jsonl").write_text(answer(run, "suggest", *ON, *WORDS, "--format", "jsonl"))
+    names = "--measures", "P@2, R@150"
+    found = json.loads(answer(run, "evaluate", *ON, "--run", "run.jsonl", *names, "--json"))
+    assert found["measures"].keys() == {"P@2", "R@150", "coverage@10"}
+    both = "--run", "run.jsonl", "--run", "wrong.jsonl", "--json"
+    usual, chosen = (
+        json.loads(answer(run, "compare", *ON, *both, *more))["measures"] for more in ((), (*names[:1], "P@1"))
+    )
+    assert chosen.keys() == {"P@1"}
+    assert chosen["P@1"]["adjusted"] == chosen["P@1"]["p"] == usual["P@1"]["p"]  # one test needs no correction
+    assert usual["P@1"]["adjusted"]["randomisation"] > usual["P@1"]["p"]["randomisation"]
+    failed = run("evaluate", "nowhere.jsonl", "--labels", "labels.jsonl", "--measures", "precision@2")
+    assert (failed.code, 'no measure "precision@2"; did you mean "P@2"?' in failed.err) == (2, True)
 
 
 def test_a_run_too_short_for_the_measures_is_said_to_be(

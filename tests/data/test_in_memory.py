@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.in_memory import to_documents, with_labels
 from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.evaluation.description import describe
 from tagwright.sklearn import TaggerClassifier
 from tagwright.types import Document, Label
 
@@ -158,18 +160,79 @@ def test_where_no_document_has_a_label_metadata_that_look_like_labels_are_named(
     assert not caplog.messages
 
 
+def stop(*_: object, **__: object) -> None:
+    raise ConfigError("stopped")
+
+
+def test_metadata_that_hold_nothing_but_labels_are_named_by_every_way(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tagwright.papers.rts.fit", stop)
+    labels = Vocabulary([Label("b", ("Bees",)), Label("t", ("Taxes",)), Label("w", ("Wasps",))])
+    records = [
+        {"text": "Bees fly.", "codes": "b; wasps", "place": "b"}, {"text": "Tax", "codes": "t", "place": "Bath"}
+    ]  # fmt: skip
+    corpus = Corpus.of(records)
+    hint = 'none of 2 documents has a label; the metadata codes looks like labels: Corpus.of(documents, labels="codes")'
+    tagger = tw.zero_shot(labels, stages=["exact_match"], language="en")
+    with pytest.raises(InputError, match="none of the 2 documents has a gold label"):
+        tw.evaluate(tagger, corpus)
+    assert caplog.messages == [hint]
+    caplog.clear()
+    for method in ("svm", "rts"):
+        with pytest.raises(tw.TagwrightError):
+            tw.train(method, corpus, labels, progress=False)
+        assert hint in caplog.messages
+        caplog.clear()
+    found = describe(corpus, labels, None)
+    assert "codes looks like labels, whose ids or names it holds: --columns labels=codes" in found.warnings
+    assert "codes" not in found.fields  # MICoL would learn from the labels
+    assert found.methods[2] == "metadata (MICoL): no, no metadata value is shared by two documents"
+    labelled = Corpus.of(records, labels="codes")
+    assert labels.gold(labelled).labels.tolist() == [0, 2, 1]
+    assert "place" in describe(labelled, labels, None).fields
+    assert not caplog.messages
+
+
 def test_labels_beside_documents_may_be_a_printed_list() -> None:
     assert [each.labels for each in with_labels([Document("1")], ["['a', 'b']"])] == [("a", "b")]
 
 
 def test_columns_are_of_tables() -> None:
-    with pytest.raises(ConfigError, match="no table and no records"):
+    with pytest.raises(ConfigError, match="no table and no records; a file is given as a Path"):
         Corpus.of(["Bees"], text="body")
 
 
-def test_a_list_that_begins_with_no_text_is_refused_and_not_empty() -> None:
-    with pytest.raises(InputError, match="documents:1: is null, expected a text"):
-        list(to_documents([None, "Bees"]))  # type: ignore[list-item]
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_text_of_a_list_is_an_empty_document(missing: Any, caplog: pytest.LogCaptureFixture) -> None:
+    assert [each.text for each in to_documents([missing, "Bees", missing])] == ["", "Bees", ""]
+    assert caplog.messages == ["documents: 2 rows without text: 1, 3"]
+
+
+def test_columns_are_named_in_the_same_ways_for_files_and_tables(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("key,body,codes,year\n7,Bees fly.,b,2020\n", encoding="utf-8")
+    expected = [Document("7", abstract="Bees fly.", labels=("b",), metadata={"year": ("2020",)})]
+    columns = {"id": "key", "text": "body", "labels": "codes"}
+    for source in (tmp_path / "a.csv", [{"key": "7", "body": "Bees fly.", "codes": ["b"], "year": 2020}]):
+        assert list(Corpus.of(source, columns)) == list(Corpus.of(source, **columns)) == expected  # type: ignore[arg-type]
+    read = Corpus.read
+    assert list(read(tmp_path / "a.csv", columns=columns)) == list(read(tmp_path / "a.csv", **columns)) == expected
+
+
+def test_a_text_that_is_the_name_of_a_file_is_said_to_be_a_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "papers").mkdir()
+    caplog.set_level("INFO", "tagwright")
+    for texts in ("papers", ["papers", "papers"]):
+        assert {each.text for each in to_documents(texts)} == {"papers"}
+        assert caplog.messages == [
+            '"papers" is taken as a text; Path("papers") would read the file or folder of this name'
+        ]
+        caplog.clear()
+    list(to_documents(["old papers", "Papers of old"]))
+    assert not caplog.messages
 
 
 CATEGORIES: dict[str, list[Any]] = {

@@ -24,6 +24,8 @@ def test_a_tagger_is_compared_with_the_untrained_one_over_its_labels() -> None:
         False,
         "nDCG@5 on 2 labelled documents that were not learnt from: 50.0, untrained (zero_shot) 50.0, p = 1",
     )
+    _, sentence = compare_with_untrained(trained, by_name, documents, gold, supervised=False)
+    assert sentence.startswith("nDCG@5 on 2 labelled documents whose labels were not read: 50.0")
 
 
 def test_a_worse_tagger_is_reported_with_a_remedy() -> None:

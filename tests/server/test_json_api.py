@@ -97,12 +97,15 @@ def test_language_alone_is_still_that_of_names_and_deprecated(client: TestClient
     ("content", "said"),
     [
         ({"titel": "Bees"}, "unknown field 'titel'; did you mean 'title'?"),
+        ({"limit": 2}, "'text' is a required property, or title, abstract or sections"),
+        ({"text": 5}, "5 is not of type 'string' - 'text'"),
+        ({"title": ["Bees"]}, """["Bees"] is not of type 'string' - 'title'"""),
         ({"text": TEXT, "treshold": 0.5}, "unknown field 'treshold'; did you mean 'threshold'?"),
         ({"sections": [{"headng": "On bees", "paragraphs": ["They fly."]}]},
          "unknown field 'headng' in sections.0; did you mean 'heading'?"),
     ],
 )  # fmt: skip
-def test_a_field_that_is_unknown_is_refused_with_the_nearest_one(
+def test_a_request_that_is_not_as_the_schema_says_is_refused(
     client: TestClient, content: dict[str, Any], said: str
 ) -> None:
     answer = client.post("/api/suggest", json=content)

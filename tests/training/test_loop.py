@@ -202,11 +202,12 @@ def test_without_a_terminal_one_line_says_how_long_and_where_the_log_is(
 ) -> None:
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     run(static, tmp_path)
-    assert capsys.readouterr().err == f"tagwright: training: 24 steps, logged in {tmp_path / 'log.jsonl'}\n"
+    logged = f"logged in {tmp_path / 'log.jsonl'}, which a saved tagger keeps as training*.jsonl"
+    assert capsys.readouterr().err == f"tagwright: training: 24 steps of 4 pairs, {logged}\n"
     run(static, tmp_path, resume=True)
     assert capsys.readouterr().err == ""  # nothing is left to do
     run(static, None)
-    assert capsys.readouterr().err == "tagwright: training: 24 steps\n"
+    assert capsys.readouterr().err == "tagwright: training: 24 steps of 4 pairs\n"
     with silence():
         run(static, None)
     assert capsys.readouterr().err == ""

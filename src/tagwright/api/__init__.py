@@ -283,7 +283,6 @@ def _tagged(
 ) -> tuple[dataset.EvaluationSet, dict[str, Run]]:
     """The evaluation set, and what each tagger and run suggests for it."""
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.scores import greatest_k
 
     check_names(rules, dataset.EvaluationArguments.__annotations__)
     taggers = [each for each in found.values() if isinstance(each, Tagger)]
@@ -298,7 +297,7 @@ def _tagged(
             raise ConfigError("the taggers have different vocabularies; give them one: tagger.with_labels(labels)")
     seen = None if train is None else _corpus(train, None)
     task = dataset.evaluation_set(_corpus(gold, y), vocabulary, seen, **rules)
-    deepest = max(dataset.DEPTH, greatest_k(measures or ()))
+    deepest = dataset.depth_for(measures)
     runs = {
         name: task.align(each)
         if isinstance(each, Run)

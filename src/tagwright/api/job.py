@@ -155,7 +155,7 @@ class Job:
         with resumable(self.folder, start, resume=self.resume) as steps:
             kept_stages = base is not None and self.method == AUTO_METHOD  # with their own encoder, or none
             if is_first() and not kept_stages and (chosen := resolved(self.config)):
-                note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
+                note(", ".join(f"{name}: {value}, chosen automatically" for name, value in chosen.items()))
             trained = method.fit(documents, vocabulary, self.config, steps, **arguments)
             runs: dict[str, Any] = {"runs": steps.configs()} if steps.folder else {}
             if method.learns != "nothing":
@@ -174,8 +174,13 @@ class Job:
             if self.folder and steps.folder and steps.writes:
                 self._save(tagger, self.folder, steps.folder)
         if len(rows) and is_first():
-            _report_check(tagger, taken(documents, rows), gold.take(rows))
+            _report_check(tagger, taken(documents, rows), gold.take(rows), supervised=self._reads_labels)
         return tagger
+
+    @property
+    def _reads_labels(self) -> bool:
+        """Whether training reads the gold labels of documents."""
+        return named(self.method).learns != "texts" and self.guesses is None
 
     def _check_folder(self, folder: Path) -> None:
         """Raise ConfigError or TagwrightError unless a tagger may be saved here and replaces nothing that is read."""
@@ -271,13 +276,14 @@ class Job:
         return {"gold": gold, "judged": judged}
 
     def _unlearnt(self, documents: Sequence[Document], vocabulary: Vocabulary) -> tuple[Run, Longs]:
-        """Gold labels that training does not use, and the rows to check on; none without a check."""
-        if not self.check:
-            return NO_GOLD, NO_ROWS
+        """Gold labels that training does not use, and the rows to check on; no rows without a check."""
         from tagwright.evaluation.holdout import validation_rows
 
-        gold = vocabulary.gold(documents, unknown="ignore")
-        return gold, validation_rows(gold, supervised=False)
+        gold = vocabulary.gold(vocabulary.with_hint(documents), unknown="ignore")
+        rows = validation_rows(gold, supervised=False) if self.check else NO_ROWS
+        if self.check and not len(rows):
+            note("not compared with the untrained method, for which 20 documents with labels are needed")
+        return gold, rows
 
     def _keywords(self, vocabulary: Vocabulary) -> dict[str, Keywords]:
         """The keywords of labels, if there are any."""
@@ -344,9 +350,7 @@ class Job:
             again = method.fit(documents, tagger.vocabulary, self.config, Steps(), **{**arguments, "gold": taught})
             seen = self._confident(self._fused(again), documents, arguments, gold, third)
             return replace(tagger, combiner=seen.combiner)
-        if guessed or method.learns == "texts":
-            gold = tagger.vocabulary.gold(documents, unknown="ignore")
-        else:
+        if self._reads_labels:
             gold = gold.keep(np.isin(gold.rows, rows))
         return with_confidences(tagger, documents, gold, anew=anew)
 
@@ -401,13 +405,13 @@ def _left_out(gold: Run) -> Longs:
     return rows
 
 
-def _report_check(tagger: Tagger, documents: Sequence[Document], gold: Run) -> None:
+def _report_check(tagger: Tagger, documents: Sequence[Document], gold: Run, *, supervised: bool) -> None:
     """Report in one line whether training helped. An error is only logged: the tagger is saved already."""
     from tagwright.evaluation.holdout import compare_with_untrained
     from tagwright.tagger import zero_shot
 
     try:
-        worse, sentence = compare_with_untrained(tagger, zero_shot.fit, documents, gold)
+        worse, sentence = compare_with_untrained(tagger, zero_shot.fit, documents, gold, supervised=supervised)
     except TagwrightError as error:
         _log.warning("not compared with the untrained method: %s", error)
         return

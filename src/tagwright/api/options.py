@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tagwright import registry, renamed
 from tagwright.core.checked import build, canonical, nearest, shown
 from tagwright.core.progress import note
 from tagwright.encoders.device import gpu_name, threads, uses_gpu
+from tagwright.encoders.given import register
 from tagwright.encoders.model_folder import encoder_name
 from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError, option
@@ -67,10 +69,23 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "", *,
     if language and "language" in {field.name for field in fields(kind)}:
         values = {"language": language, **values}
     if "encoder" in values:
-        values = {**values, "encoder": encoder_name(values["encoder"])}
+        values = {**values, "encoder": _encoder(method, values["encoder"])}
     if paper:
         values = _over_the_paper(method, values)
     return build(kind, {key: _plain(value) for key, value in values.items()})
+
+
+def _encoder(method: str, given: Any) -> str | None:
+    """The name of an encoder. Raises ConfigError for what is none, and for an object that the method cannot train."""
+    name = encoder_name(given)
+    if name is None or isinstance(name, str):
+        return name
+    accepted = "a name, a folder, or a SentenceTransformer"
+    if method_name(method) == ZERO_SHOT:
+        if callable(getattr(given, "encode", given)):
+            return register(given)
+        accepted += ", an object with encode(texts), or a function of texts"
+    raise ConfigError(f"encoder is {shown(given)}, expected {accepted}")
 
 
 def settings_of_paper(method: str) -> Any:
@@ -169,10 +184,19 @@ def machine() -> dict[str, str]:
 
     return {
         "device": gpu_name() if uses_gpu() else f"cpu {platform.machine()}",
+        "processor": processor(),
         "precision": resolve("auto"),
         "threads": str(threads()),
         **{name: installed(name) for name in ("torch", "openvino") if find_spec(name)},
     }
+
+
+def processor() -> str:
+    """The model of the processor, or its architecture where the system does not say the model."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor()) or platform.machine()
 
 
 def record(method: str, options: Mapping[str, Any], on: Mapping[str, str], version: str, **more: Any) -> dict[str, Any]:

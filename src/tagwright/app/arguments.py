@@ -110,6 +110,10 @@ Unknown = Annotated[
     typer.Option("--unknown-labels", help="Gold labels missing from the vocabulary: warn, ignore, or stop."),
 ]
 
+Measures = Annotated[
+    str, typer.Option(metavar="NAMES", help="These instead of the usual measures: P@1,R@50; with --train PSP@10.")
+]
+
 
 def _quiet(context: typer.Context, wanted: bool) -> None:
     """Show no progress and no hints while the command runs."""

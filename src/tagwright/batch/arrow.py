@@ -44,8 +44,8 @@ class ArrowTagger:
     contradict each other, ModelError where there is no tagger.
 
     A batch comes out with the columns of `schema`: id, labels, scores and confidences (null where the tagger estimates
-    none), best first; and error: why a document has none, or null. Numbers are those of `tagwright batch`, whose
-    batches may be of another size, which can change the last digit.
+    none), best first; and error: why a document cannot be read or tagged, or null, also of one without text. Numbers
+    are those of `tagwright batch`, whose batches may be of another size, which can change the last digit.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class ArrowTagger:
             wanted = shown(lacking[0]) if lacking else "an id" if "id" not in there else "a text"
             raise ConfigError(
                 f"the batch has no column for {wanted}; it has {', '.join(batch.schema.names)}; name them, as in "
-                'ArrowTagger(model, {"id": "key", "text": "body"})'
+                'ArrowTagger(model, columns={"id": "key", "text": "body"})'
             )
         lists = [batch.column(column).to_pylist() for column in there.values()]
         ids, documents, errors = list[str | None](), dict[int, Document](), dict[int, str]()

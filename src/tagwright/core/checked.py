@@ -171,6 +171,10 @@ def _read(value: Any, kind: Any) -> Any:
     return _canonicalised(tuple(value) if isinstance(value, list) else value, kind)
 
 
+_ELSEWHERE = {"C": "cost", "lr": "learning_rate", "random_state": "seed"}
+"Names of options in scikit-learn and PyTorch that are not like ours, and ours."
+
+
 class UnknownOptionError(ConfigError, TypeError):
     """An option, or a keyword argument, that does not exist; the message has the nearest one.
 
@@ -178,7 +182,8 @@ class UnknownOptionError(ConfigError, TypeError):
     """
 
     def __init__(self, name: str, known: Mapping[str, str], within: str = "") -> None:
-        near = nearest(name, known)
+        elsewhere = _ELSEWHERE.get(name, "")
+        near = elsewhere if elsewhere in known else nearest(name, known)
         listed = ", ".join(each for each, whole in known.items() if each == whole)
         hint = f'did you mean "{within}{known[near]}"?' if near else f"known are {listed}"
         super().__init__(f'unknown option "{within}{name[:100]}"; {hint}')

@@ -55,6 +55,7 @@ class Corpus(Sequence[Document]):
         columns: Columns | None = None,
         max_document_size: int | None = None,
         encoding: str = "",
+        **fields: str,
     ) -> Self:
         """Read files, folders of papers, globs, or `-` for standard input, one after the other.
 
@@ -66,11 +67,11 @@ class Corpus(Sequence[Document]):
         format is inferred from name and content unless it is given. Plain text on standard input is one document,
         "stdin". Gold labels given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
 
-        columns: field -> column of tables and JSON lines with other names, as in `{"title": "Name", "text": "Body",
-        "labels": "Codes"}`; fields are id, title, abstract, text, labels, and any name for metadata. Without, usual
-        names are recognised (name, headline; body, content; summary, description; sku, handle; the headers of library
-        catalogues, whose subject headings are labels; see `readers.headers`), or else the column with the longest texts
-        is the text; a line of log names the guess.
+        columns, fields: field -> column of tables and JSON lines with other names, as in `columns={"text": "Body",
+        "labels": "Codes"}` or, shorter, `text="Body", labels="Codes"`; fields are id, title, abstract, text, labels,
+        and any name for metadata. Without, usual names are recognised (name, headline; body, content; summary,
+        description; sku, handle; the headers of library catalogues, whose subject headings are labels; see
+        `readers.headers`), or else the column with the longest texts is the text; a line of log names the guess.
 
         max_document_size: bytes, uncompressed; by default 20,000,000 or $TAGWRIGHT_MAX_DOCUMENT_SIZE. A larger line,
         row or article is logged and left out; a larger file that is one document cannot be read.
@@ -82,15 +83,15 @@ class Corpus(Sequence[Document]):
         logged. Of several papers, unreadable ones are logged and skipped.
         """
         with document_limit(max_document_size):
-            return cls._build(open_sources(*sources, format=format, columns=columns, encoding=encoding))
+            named = {**(columns or {}), **fields}
+            return cls._build(open_sources(*sources, format=format, columns=named, encoding=encoding))
 
     @classmethod
-    def of(cls, documents: Texts, **columns: str) -> Self:
+    def of(cls, documents: Texts, columns: Columns | None = None, **fields: str) -> Self:
         """Documents from memory, cleaned: texts, Documents, records, a column or a table of pandas, polars, Arrow.
 
-        columns: of a table or of records, field -> column where the names differ: id, title, abstract, text, labels, or
-        any name for metadata; otherwise as in `read`. A text has its position as id. Raises InputError as `read` does,
-        and for a column that does not exist; places are positions, from 1.
+        columns, fields: of a table or of records, as in `read`. A text has its position as id. Raises InputError as
+        `read` does, and for a column that does not exist; places are positions, from 1.
 
         >>> bees = Corpus.of([Document("1", "Bees"), Document("2", "Wasps")])
         >>> len(bees), bees[-1].title, bees.ids
@@ -98,7 +99,7 @@ class Corpus(Sequence[Document]):
         >>> Corpus.of([{"body": "They fly.", "codes": ["a"]}], text="body", labels="codes")[0].labels
         ('a',)
         """
-        return cls._build([("documents", located(documents, columns, check=True))])
+        return cls._build([("documents", located(documents, {**(columns or {}), **fields}, check=True))])
 
     @classmethod
     def open(cls, path: Path | str) -> Self:

@@ -29,7 +29,7 @@ def known_labels(documents: Iterable[Document], labels: Vocabulary, unknown: Unk
         _log.warning("%d of %d documents have no label and are not learnt from", without, len(gold))
     if never:
         _log.warning(
-            "%d of %d labels never occur: they are known by name at most, and never suggested by svm",
+            "%d of %d labels never occur: stages that learn from labelled documents do not suggest them",
             never,
             len(labels),
         )

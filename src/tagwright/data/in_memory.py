@@ -5,7 +5,8 @@ They may be texts, `Document`s, records, a column or a table of pandas, polars, 
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 from tagwright.core.checked import shown
 from tagwright.core.display import few, many
 from tagwright.core.extras import require
+from tagwright.core.progress import note
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns, listed
 from tagwright.readers.documents.records import Located, Record, checked
@@ -78,9 +80,11 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
     if records is not None:
         return _numbered(from_rows(records, "table" if has_columns(documents) else "records", columns))
     if columns:
-        raise ConfigError(f"columns are given ({', '.join(columns)}), but the documents are no table and no records")
-    is_column = hasattr(documents, "dtype") or hasattr(documents, "to_pylist")
-    items = _filled(items, is_missing if is_column else is_nan)  # a list with None may be meant as something else
+        raise ConfigError(
+            f"columns are given ({', '.join(columns)}), but the documents are no table and no records; a file is "
+            "given as a Path, since a text stands for itself"
+        )
+    items = _filled(items)
     return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(items, 1))
 
 
@@ -136,19 +140,21 @@ def _labelled(document: Document, labels: Any, position: int) -> Document:
     return Document(*fields, labels=tuple(dict.fromkeys(clean(str(label)) for label in ids if not is_missing(label))))
 
 
-def _filled(column: Iterable[Any], is_blank: Callable[[object], bool]) -> Iterator[Any]:
-    """The values of a column with empty texts for missing ones, which are counted: each row stays a document."""
+def _filled(column: Iterable[Any]) -> Iterator[Any]:
+    """The values of a list or column with empty texts for missing ones, which are counted, so that rows stay rows."""
     missing = list[str]()
     for row, value in enumerate(column, 1):
-        if is_blank(value):
+        if is_missing(value):
             missing.append(str(row))
-        yield "" if is_blank(value) else value
+        yield "" if is_missing(value) else value
     if missing:
         _log.warning("documents: %s without text: %s", many(len(missing), "row"), few(missing))
 
 
 def _to_document(item: object, place: Place, check: bool) -> Document:
     if isinstance(item, str):
+        if place.line == 1 and len(item.split()) == 1 and os.path.exists(item):  # noqa: PTH110 - Path raises on long names
+            note(f"{shown(item)} is taken as a text; Path({shown(item)}) would read the file or folder of this name")
         return Document(str(place.line), abstract=clean(str(item)))
     if not isinstance(item, Document):
         raise place.error(f"is {shown(item)}, expected a text, a Document, or a record in a list of records")

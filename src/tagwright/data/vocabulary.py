@@ -30,7 +30,7 @@ from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.data.text_languages import TextLanguages
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.catalogue import last_part, main_heading, read_reference
-from tagwright.readers.documents.columns import SAMPLE, Columns
+from tagwright.readers.documents.columns import SAMPLE, Columns, split_labels
 from tagwright.readers.headers import LIKE_LABELS, among
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, frequent_languages, say_chosen
@@ -226,13 +226,20 @@ class Vocabulary(Sequence[Label]):
         return html_table([["label", "id", "notation"], *rows], title, words=("id", "notation"))
 
     @overload
-    def __getitem__(self, position: int) -> Label: ...
+    def __getitem__(self, position: int | str) -> Label: ...
     @overload
     def __getitem__(self, position: slice) -> Vocabulary: ...
-    def __getitem__(self, position: int | slice) -> Label | Vocabulary:
+    def __getitem__(self, position: int | str | slice) -> Label | Vocabulary:
+        """The label at a position, or with an id; of a slice a vocabulary. Raises ConfigError for an unknown id.
+
+        >>> Vocabulary([Label("1", ("Birds",)), Label("2", ("Owls",))])["2"].name
+        'Owls'
+        """
         if isinstance(position, slice):
             return Vocabulary(self._labels[position])
-        return self._labels[position]
+        if isinstance(position, str) and position not in self.index:
+            raise ConfigError(f"no label has the id {shown(position)}{self._nearest(position)}")
+        return self._labels[self.index[position] if isinstance(position, str) else position]
 
     def __iter__(self) -> Iterator[Label]:
         return iter(self._labels)
@@ -302,12 +309,40 @@ class Vocabulary(Sequence[Label]):
         Raises InputError naming document and label for "error".
         """
         missing = Counter[str]()
-        read = documents if unknown == "ignore" else _hinted(documents)
+        read = documents if unknown == "ignore" else self.with_hint(documents)
         rows = (set(self._gold(document, None if unknown == "error" else missing)) for document in read)
         run = Run.from_rows(rows)
         if missing and unknown == "warn":
             say_left_out(missing, missing.total() + len(run.labels), self.ambiguous(missing))
         return run
+
+    def with_hint(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """The documents; where none has a label, a warning names metadata that look like labels, by name or values."""
+        count, labelled, held = 0, False, dict[str, list[str]]()
+        for document in documents:
+            count, labelled = count + 1, labelled or bool(document.labels)
+            for field, values in document.metadata.items() if not labelled and count <= SAMPLE else ():
+                held.setdefault(field, []).extend(values)
+            yield document
+        like = (field for field, values in held.items() if among(field, LIKE_LABELS) or self.has_all(values))
+        if not labelled and (name := next(like, "")):
+            remedy = option("columns", f"labels={name}", python=f"Corpus.of(documents, labels={shown(name)})")
+            _log.warning(
+                "none of %s has a label; the metadata %s looks like labels: %s", many(count, "document"), name, remedy
+            )
+
+    def has_all(self, cells: Iterable[str]) -> bool:
+        """Whether the cells of a column hold ids and names of two labels or more, and nothing else.
+
+        >>> birds = Vocabulary([Label("1", ("Birds",)), Label("2", ("Owls",))])
+        >>> birds.has_all(["1; owls", "2"]), birds.has_all(["1; 3", "2"]), birds.has_all(["1"])
+        (True, False, False)
+        """
+        parts = {part.strip() for cell in cells for part in split_labels(cell)} - {""}
+        return len(parts) > 1 and all(
+            part in self.index or bare_id(part) in self.index or self._names.get(_folded(part)) is not None
+            for part in parts
+        )
 
     def ambiguous(self, names: Collection[str]) -> dict[str, list[str]]:
         """Name -> the ids of the labels that share it, of those names that several labels have.
@@ -494,22 +529,6 @@ def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
     first = dict[str, int]()
     twice = ((first[label.id], i) for i, label in enumerate(labels) if first.setdefault(label.id, i) != i)
     return next(twice, (0, 0))
-
-
-def _hinted(documents: Iterable[Document]) -> Iterator[Document]:
-    """The documents; where none has a label, a warning names the metadata that look like labels."""
-    count, labelled, like = 0, False, dict[str, None]()
-    for document in documents:
-        count, labelled = count + 1, labelled or bool(document.labels)
-        if not labelled and count <= SAMPLE:
-            like |= dict.fromkeys(field for field in document.metadata if among(field, LIKE_LABELS))
-        yield document
-    if like and not labelled:
-        name, *_ = like
-        remedy = option("columns", f"labels={name}", python=f"Corpus.of(documents, labels={shown(name)})")
-        _log.warning(
-            "none of %s has a label; the metadata %s looks like labels: %s", many(count, "document"), name, remedy
-        )
 
 
 def say_left_out(missing: Counter[str], of: int, ambiguous: Mapping[str, Sequence[str]] = {}) -> None:

@@ -136,16 +136,16 @@ def evaluation_set(
     gold = known.without(own)
     # Documents with labels all of which are unknown or not allowed are no error; those without any are.
     scorable, only_unknown = labelled(gold), np.array(had_labels, np.bool_) & ~labelled(known)
-    if not (scorable | only_unknown).all() and not skip_unlabelled:
-        first = corpus.ids[int(np.argmin(scorable | only_unknown))]
-        remedy = f"{option('skip_unlabelled', python='skip_unlabelled=True')} leaves such out"
-        raise InputError(f'document "{first}" has no gold label to score against; {remedy}')
     if only_unknown.any():
         left_out, all_ = f"{only_unknown.sum():,}", f"{len(corpus):,}"
         _log.warning("%s of %s documents have no other label and are not scored", left_out, all_)
     positions = np.flatnonzero(scorable)
     if not len(positions):
         raise InputError(f"none of the {len(corpus)} documents has a gold label; there is nothing to score")
+    if not (scorable | only_unknown).all() and not skip_unlabelled:
+        first = corpus.ids[int(np.argmin(scorable | only_unknown))]
+        remedy = f"{option('skip_unlabelled', python='skip_unlabelled=True')} leaves such out"
+        raise InputError(f'document "{first}" has no gold label to score against; {remedy}')
     if shared:
         _log.warning(
             "%s of %s documents are among those of training too, such as %s: a tagger that learnt from them looks "
@@ -167,6 +167,11 @@ def _keep_allowed(gold: Run, allowed: Mask) -> Run:
     return kept
 
 
+def depth_for(measures: Sequence[str] | None) -> int:
+    """The suggestions of each document that measures need, at least `DEPTH`. measures: names, as in `score`."""
+    return max(DEPTH, scores.greatest_k(measures or ()))
+
+
 def tag(tagger: Tagger, data: EvaluationSet, depth: int = DEPTH, name: str = "the tagger") -> Run:
     """Tag the scored documents. The tagger has the vocabulary of the set.
 
@@ -183,13 +188,13 @@ def tag(tagger: Tagger, data: EvaluationSet, depth: int = DEPTH, name: str = "th
     return Run.concat(runs)
 
 
-def tag_across_vocabularies(tagger: Tagger, data: EvaluationSet, name: str = "the tagger") -> Run:
+def tag_across_vocabularies(tagger: Tagger, data: EvaluationSet, name: str = "the tagger", depth: int = DEPTH) -> Run:
     """Tag with a tagger whose labels are some of the set's, in any order; the run has no confidences.
 
-    name: as in `tag`.
+    name, depth: as in `tag`.
     """
     index = data.vocabulary.index
-    return tag(tagger, data, name=name).moved(np.array([index[id_] for id_ in tagger.vocabulary.ids]))
+    return tag(tagger, data, depth, name).moved(np.array([index[id_] for id_ in tagger.vocabulary.ids]))
 
 
 def _warn_of_training(tagger: Tagger, documents: Corpus, name: str) -> None:
@@ -230,17 +235,18 @@ def ancestors_in(vocabulary: Vocabulary) -> Any:
     return ancestors(vocabulary.links) if len(vocabulary.links.labels) else None
 
 
-def read_run(path: Path, data: EvaluationSet) -> Run:
+def read_run(path: Path, data: EvaluationSet, depth: int = DEPTH) -> Run:
     """Read the rows of the scored documents from a run file, which may hold other documents of the corpus.
 
-    Raises InputError as `run_files.read_run` does.
+    depth: the labels of a document that are scored, at most; a warning says where there are fewer. Raises InputError
+    as `run_files.read_run` does.
     """
     run = run_files.read_run(path, data.corpus.ids, data.vocabulary.index)
-    depth = int(run.ranks.max(initial=0))
-    if depth < min(DEPTH, len(data.vocabulary) - 1):  # one label may be left out as the document itself
+    held = int(run.ranks.max(initial=0))
+    if held < min(depth, len(data.vocabulary) - 1):  # one label may be left out as the document itself
         _log.warning(
             "%s holds at most %d labels per document: measures beyond @%d count the rest as missed; suggest -k %d "
-            "writes enough", path, depth, depth, DEPTH,
+            "writes enough", path, held, held, depth,
         )  # fmt: skip
     return data.align(run)
 

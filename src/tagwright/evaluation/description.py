@@ -59,6 +59,10 @@ def describe(
     survey = Survey()
     for document in documents:
         survey.add(document)
+    unlabelled = {} if survey.gold or not labels else survey.values
+    like = [name for name, values in unlabelled.items() if labels and labels.has_all(values)]
+    for name in like:
+        del survey.values[name]  # no network is to join documents by the labels that they lack
     joining, alone = (sorted(name for name in survey.values if survey.joins(name) is joins) for joins in (True, False))
     fields = {**dict.fromkeys(joining, True), **dict.fromkeys(alone, False)}
     brief = brief and len(fields) > SHOWN_FIELDS
@@ -67,6 +71,7 @@ def describe(
     if labels:
         facts |= _label_facts(labels, survey)
         warnings += _label_warnings(labels, survey)
+        warnings += [f"{name} looks like labels, whose ids or names it holds: --columns labels={name}" for name in like]
     if brief:
         facts["metadata fields"] = f"{len(fields)}, none of them read as text"
         facts["fields that join documents"] = _shortened(joining)

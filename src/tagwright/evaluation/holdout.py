@@ -36,19 +36,26 @@ def without_rows(gold: Run, rows: Longs) -> Run:
 
 
 def compare_with_untrained(
-    trained: Tagger, untrained: Callable[[Vocabulary], Tagger], documents: Sequence[Document], gold: Run
+    trained: Tagger,
+    untrained: Callable[[Vocabulary], Tagger],
+    documents: Sequence[Document],
+    gold: Run,
+    *,
+    supervised: bool = True,
 ) -> tuple[bool, str]:
     """Return whether training made the tagger worse, and a sentence with nDCG@5 before and after, and p.
 
-    trained: the tagger. untrained: makes the zero-shot tagger of a vocabulary. documents: labelled ones that were not
-    trained on, in memory. gold: a row for each. p is that of the randomisation test.
+    trained: the tagger. untrained: makes the zero-shot tagger of a vocabulary. documents: labelled ones, in memory,
+    that were not trained on, or, unless supervised, whose texts alone were. gold: a row for each. p is that of the
+    randomisation test.
     """
     a, b = (_ndcg_at_5(tagger, documents, gold) for tagger in (trained, untrained(trained.vocabulary)))
     worse, p = bool(a.mean() < b.mean()), paired_p_value(a, b)
     fuse = option("fuse", python="fuse=True")
     remedy = f"; the untrained method is better here: train zero_shot, or add {fuse}" if worse else ""
+    unseen = "that were not learnt from" if supervised else "whose labels were not read"
     return worse, (
-        f"nDCG@5 on {len(documents)} labelled documents that were not learnt from: {100 * a.mean():.1f}, "
+        f"nDCG@5 on {len(documents)} labelled documents {unseen}: {100 * a.mean():.1f}, "
         f"untrained (zero_shot) {100 * b.mean():.1f}, p = {p:.2g}{remedy}"
     )
 

@@ -156,7 +156,8 @@ def inverse_propensity(counts: Longs, documents: int, a: float = 0.55, b: float 
 def psp(gains: Gains, k: int) -> tuple[Doubles, Doubles]:
     """PSP@k, micro: (documents,) the earned rewards and the most possible; PSP@k is the ratio of their totals.
 
-    Jain et al. 2016, FuTex Eq. 13, divided by the greatest possible value as all the papers do.
+    It is no mean over documents. The reward of a label is its `inverse_propensity`, with A 0.55 and B 1.5. Jain et al.
+    2016, FuTex Eq. 13, divided by the greatest possible value as all the papers do.
 
     A label worth 1 is found, one worth 3 missed: at most 3 with one rank, 4 with two.
 

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -85,12 +85,16 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
     documents: int
     pairs: tuple[Comparison, ...] = ()
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: tuple[str, str]) -> Comparison: ...
+    @overload
+    def __getitem__(self, key: str) -> Difference: ...
+    def __getitem__(self, key: tuple[str, str] | str) -> Comparison | Difference:
         """Return one comparison by the names of its runs, or one measure of the only two runs. Raises ConfigError."""
         pairs = {(pair.a, pair.b): pair for pair in self.pairs}
-        if key in pairs:
+        if isinstance(key, tuple) and key in pairs:
             return pairs[key]
-        if len(self.pairs) == 1 and key in self.pairs[0].measures:
+        if isinstance(key, str) and len(self.pairs) == 1 and key in self.pairs[0].measures:
             return self.pairs[0].measures[key]
         raise ConfigError(f"no comparison {key!r}; there are {', '.join(map(repr, pairs))}")
 

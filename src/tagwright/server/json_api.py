@@ -280,6 +280,8 @@ def document_and_options(content: Any) -> tuple[Document, dict[str, Any]]:
     if not isinstance(content, dict):
         raise bad_request("expected an object")
     check_names(content, _REQUEST)
+    if not {"title", "abstract", "text", "sections"} & content.keys():
+        raise bad_request("'text' is a required property, or title, abstract or sections")
     options = options_of(content)
     return sent_document(content), options
 
@@ -300,6 +302,7 @@ def sent_document(fields: Mapping[str, Any]) -> Document:
     """Return the document in the fields of a request. Raises Problem (400, 413)."""
     content = {key: fields[key] for key in _DOCUMENT if fields.get(key)}
     check_size(content)  # before it is read, which takes seconds for 20 MB
+    check({name: content[name] for name in ("title", "abstract", "text") if name in content}, object_(_DOCUMENT, ()))
     try:
         return to_document({"id": "document", **content}, SHAPES["jsonl"], Place("request", 1))
     except InputError as error:

@@ -1,7 +1,7 @@
 """The tagger: retrieve, pool, score, combine, cut."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,7 +51,7 @@ BATCH = 1024
 "Documents that are in memory at once, with their candidates from every stage."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Suggestion:
     """One suggested label of a document: its id, preferred name and score, best first in a list of them.
 
@@ -72,6 +72,15 @@ class Suggestion:
     neighbours: tuple[NetworkEvidence, ...] = ()
     contributions: tuple[Contribution, ...] = ()
     translated: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the fields that say something, as the constructor takes them.
+
+        >>> Suggestion("638.1", "Bees", 1.5)
+        Suggestion(id='638.1', name='Bees', score=1.5)
+        """
+        said = (each.name for each in fields(self) if getattr(self, each.name) != each.default)
+        return f"Suggestion({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
 
     @property
     def reasons(self) -> tuple[Reason, ...]:

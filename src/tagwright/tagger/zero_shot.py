@@ -21,6 +21,7 @@ from tagwright.core.progress import hint, note
 from tagwright.core.steps import Steps
 from tagwright.data.corpus import taken
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders import given
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.model_folder import INSTALL, PACKAGED, has_packaged, pinned
 from tagwright.encoders.precision import Precision
@@ -103,7 +104,8 @@ class Config(Checked):
 
     encoder: str = AUTO
     """The encoder of the dense stage: "auto", the packaged one where it is installed, otherwise none, as a line says;
-    "minilm", the packaged one; "static", averaged token vectors that are distilled from it once, much faster; a folder;
+    in Python also an object with `encode(texts)` or a function of texts, with which a tagger cannot be saved; "minilm",
+    the packaged one; "static", averaged token vectors that are distilled from it once, much faster; a folder;
     or a Hugging Face id, with @revision if need be, which is fetched where it is not on this machine. Two are joined by
     "+", as in "minilm+multilingual": the second is the stage dense-2."""
 
@@ -176,6 +178,8 @@ class Config(Checked):
     def resolved(self) -> dict[str, Any]:
         """The encoder for the record: a model of the Hugging Face Hub with its revision."""
         if not self.encoders or (self.encoder == AUTO and not has_packaged()):
+            return {}
+        if given.find(self.encoder):
             return {}
         return {"encoder": "+".join(pinned(PACKAGED if name == AUTO else name) for name in self.encoders.values())}
 
@@ -341,7 +345,9 @@ def _stage(name: str, labels: Sequence[Label], config: Config) -> Stage:
         return ExactMatch(labels, replace(_exact_match(config), k=config.candidates))
     if name in config.encoders:
         chosen = PACKAGED if config.encoders[name] == AUTO else config.encoders[name]
-        encoder = BiEncoder.load(chosen, prompts=config.prompts, precision=config.precision)
+        encoder = given.find(chosen, config.prompts) or BiEncoder.load(
+            chosen, prompts=config.prompts, precision=config.precision
+        )
         return Dense(labels, encoder, DenseOptions(k=config.candidates, proposed=PROPOSED))
     if name not in ("tfidf", "bm25"):
         return made_by_name(name, labels)

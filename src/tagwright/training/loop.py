@@ -75,7 +75,8 @@ def train(
         _log.info("training on %s in %s", run.accelerator.device, run.encoder.precision)
         run.accelerator.wait_for_everyone()  # no process writes a state while another still reads it
         if run.step < run.length and not sys.stderr.isatty():  # no bar is shown there
-            note(f"training: {run.length - run.step:,} steps{f', logged in {log}' if log else ''}")
+            logged = f", logged in {log}, which a saved tagger keeps as training*.jsonl" if log else ""
+            note(f"training: {run.length - run.step:,} steps of {training.batch:,} pairs{logged}")
         saved = time.monotonic()
         for _ in run.steps_from_here():
             if steps.writes and time.monotonic() - saved >= training.checkpoint_seconds:

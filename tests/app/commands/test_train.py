@@ -113,7 +113,7 @@ def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_dif
     said = run("train", *arguments, "--resume", settings=options).stderr
     assert "resumed with torch" in said
     assert ", now 99" in said
-    assert f"auto: encoder {static}" in said
+    assert f"encoder: {static}, chosen automatically" in said
     assert Tagger.load(tmp_path / "M").training["options"]["encoder"] == static
 
 
@@ -497,6 +497,22 @@ def test_a_training_is_compared_with_the_untrained_method(
     assert "0.0, untrained (zero_shot) 100.0, p = 0.0001; the untrained method is better here" in caplog.messages[-1]
     run("train", "svm", *data, "--output", str(tmp_path / "O"))
     assert seen == [180, 200, 134]  # the last leaves a third out, for confidences
+
+
+def test_the_check_of_a_method_that_reads_no_labels_says_so_or_why_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit(documents: object, labels: Vocabulary, config: object, steps: Steps) -> Tagger:
+        return Tagger(labels, {"exact_match": ExactMatch(labels)})
+
+    monkeypatch.setattr("tagwright.papers.rts.fit", fit)
+    monkeypatch.setattr("tagwright.tagger.zero_shot.fit", tiny_zero_shot)
+    data = many(tmp_path)
+    found = run("train", "rts", *data, "--output", str(tmp_path / "M"), check=True)
+    assert "nDCG@5 on 200 labelled documents whose labels were not read: 100.0, " in found.stderr
+    (tmp_path / "bare.csv").write_text("id,text\n1,Wasps sting.\n", encoding="utf-8")
+    bare = run("train", "rts", str(tmp_path / "bare.csv"), *data[1:], "--output", str(tmp_path / "N"), check=True)
+    assert "not compared with the untrained method, for which 20 documents with labels are needed" in bare.stderr
 
 
 def test_a_document_of_the_check_is_not_learnt_from_under_another_id(

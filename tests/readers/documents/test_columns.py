@@ -36,7 +36,7 @@ def test_a_shopify_export_has_its_texts_without_html(tmp_path: Path, caplog: pyt
     assert [message.rpartition("/")[2] for message in caplog.messages] == [
         'products.csv: text from "body (html)", id from "handle"; HTML is stripped from text; '
         'metadata: "vendor", "type", "tags", "variant sku", "seo description"; '
-        "to change this: Corpus.of(documents, title=..., text=...)",
+        "to change this: Corpus.of(documents, title=..., text=..., labels=...)",
         "products.csv: 1 row left out, with the id of the row above and no text: 3",
     ]
 
@@ -126,7 +126,7 @@ def test_columns_without_any_known_name_are_judged_by_what_they_hold(tmp_path: P
     [document] = read(written(tmp_path, content, "a.csv"))
     assert (document.abstract, document.metadata) == (JUMPER.replace(",", ""), {"nummer": ("1",)})
     assert refusal(written(tmp_path, "Nummer,Farbe\n1,red\n", "b.csv")).endswith(
-        "or say which they are: Corpus.of(documents, title=..., text=...)"
+        "or say which they are: Corpus.of(documents, title=..., text=..., labels=...)"
     )
 
 

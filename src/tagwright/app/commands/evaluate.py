@@ -17,6 +17,7 @@ from tagwright.app.arguments import (
     Json,
     LabelFile,
     Language,
+    Measures,
     Quiet,
     Reading,
     Report,
@@ -39,6 +40,7 @@ def evaluate(
     arranged: Arranged,
     run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.")] = None,
     train: Train = [],  # noqa: B006
+    measures: Measures = "",
     per_label: Annotated[
         Path | None, Written(), typer.Option(help="Write a TSV with the scores of every label.")
     ] = None,
@@ -53,6 +55,7 @@ def evaluate(
 
     if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
+    names = _named(measures)
     corpus = inputs.read(docs, reading)
     seen = inputs.read(train, reading) if train else None
     tagger = None if run else inputs.fitted_tagger(chosen, corpus)
@@ -60,15 +63,15 @@ def evaluate(
     shown = inputs.in_languages_of(corpus, chosen, labels)
     task = dataset.evaluation_set(corpus, shown, seen, **vars(scoring), **vars(arranged))
     if run:
-        suggested = dataset.read_run(run, task)
+        suggested = dataset.read_run(run, task, dataset.depth_for(names))
     else:
         assert tagger is not None
-        suggested = dataset.tag(tagger, task, name=str(chosen.model or "the tagger"))
+        suggested = dataset.tag(tagger, task, dataset.depth_for(names), str(chosen.model or "the tagger"))
     if per_label:
         scores.write_label_scores(
             scores.label_scores(suggested, task.gold, train=task.train), task.vocabulary, per_label
         )
-    measured = dataset.score(suggested, task)
+    measured = dataset.score(suggested, task, names)
     if report:
         origin = run or chosen.model or "the zero-shot method"
         notes = {"suggestions from": str(origin), **page.settings_of(tagger, chosen.settings)}
@@ -87,6 +90,7 @@ def compare(
     model: Annotated[list[Path], typer.Option(help="A saved tagger beside others or runs.")] = [],  # noqa: B006
     language: Language = "",
     train: Train = [],  # noqa: B006
+    measures: Measures = "",
     report: Report = None,
     as_json: Json = False,
     _quiet: Quiet = False,
@@ -103,6 +107,8 @@ def compare(
         raise TagwrightError(
             f"compare needs at least two runs or taggers, got {len(files)}: --run A.jsonl --run B.jsonl --model DIR"
         )
+    wanted = _named(measures)
+    depth = dataset.depth_for(wanted)
     corpus = inputs.read(docs, reading)
     seen = inputs.read(train, reading) if train else None
     taggers = [inputs.tagger(Chosen(labels, language, each)) for each in files[len(run) :]]
@@ -112,16 +118,25 @@ def compare(
     else:
         vocabulary = union([each.vocabulary for each in taggers])
     task = dataset.evaluation_set(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
-    suggested = [dataset.read_run(file, task) for file in run]
+    suggested = [dataset.read_run(file, task, depth) for file in run]
     tagged = zip(taggers, map(str, files[len(run) :]), strict=True)
-    suggested += [dataset.tag_across_vocabularies(tagger, task, file) for tagger, file in tagged]
+    suggested += [dataset.tag_across_vocabularies(tagger, task, file, depth) for tagger, file in tagged]
     names = run_names(len(files))
     runs, sources = dict(zip(names, suggested, strict=True)), dict(zip(names, files, strict=True))
-    comparison = dataset.compare(runs, task)
+    comparison = dataset.compare(runs, task, wanted)
     if report:
         notes = {**{name: str(file) for name, file in sources.items()}, **_origin(task, docs, labels or files[-1])}
         page.write_page(page.comparison_page(comparison, notes, page.curves_section(task, runs)), report)
     render.print_comparison(comparison, sources, as_json=as_json)
+
+
+def _named(measures: str) -> list[str] | None:
+    """The names of the measures; None for the usual ones. Raises ConfigError for one that does not exist."""
+    from tagwright.evaluation.scores import check_measures
+
+    names = [name.strip() for name in measures.split(",")] if measures else []
+    check_measures(names)
+    return names or None
 
 
 def _origin(task: EvaluationSet, docs: Sequence[str], labels: Path | None) -> dict[str, str]:

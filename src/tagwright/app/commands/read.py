@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from tagwright.app.arguments import Docs, LabelFile, Quiet, Reading
-from tagwright.errors import ConfigError
+from tagwright.errors import InputError
 
 
 def read(
@@ -21,18 +21,19 @@ def read(
     """Print documents as they were read, as JSON: title, abstract, nested sections, metadata.
 
     With --format jsonl, print a line for each, which gives the same document when it is read again. With --format
-    qrels, print their gold labels that are in --labels instead, to evaluate runs with other programs.
+    qrels, print their gold labels instead, with --labels those that are in it, to evaluate runs with other programs.
     """
     from tagwright.app import inputs, render
     from tagwright.data.trec import qrels_lines
-    from tagwright.data.vocabulary import to_vocabulary
+    from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 
     if output != "qrels":
         for document in inputs.documents_to_tag(docs, reading):
             render.print_document(document, line=output == "jsonl")
         return
     corpus = inputs.read(docs, reading)
-    if labels is None:
-        raise ConfigError("qrels hold the ids of labels; give their vocabulary: --labels FILE")
-    known = to_vocabulary(labels, "", corpus)
+    own = {label for document in corpus for label in document.labels}
+    if not own:
+        raise InputError("none of the documents has a gold label, so there are no qrels to print")
+    known = to_vocabulary(labels, "", corpus) if labels else Vocabulary(sorted(own))
     render.print_lines(qrels_lines(known.gold(corpus, unknown="warn"), corpus.ids, known.ids))

@@ -35,8 +35,9 @@ SENTENCES = {
     "near a right label counts in part (Kiritchenko et al. 2006).",
     "hR": "Recall in the same way: of the right labels and those above them, the share that is suggested.",
     "hF": "The harmonic mean of hP@k and hR@k.",
-    "PSP": "Precision in which rare labels count more than common ones (propensity-scored).",
-    "PSnDCG": "nDCG in which rare labels count more than common ones (propensity-scored).",
+    "PSP": "Precision in which rare labels count more than common ones: each by its inverse propensity (A 0.55, B 1.5; "
+    "Jain et al. 2016). It is earned over possible rewards, both summed over all documents, and no mean of documents.",
+    "PSnDCG": "nDCG in which rare labels count more than common ones, in the same way.",
     "coverage": "The share of the vocabulary that is suggested for any document among the first k.",
     "answered": "The share of documents with any suggestion at all.",
     "ECE": "Calibration error: how far confidence is from the share that is right, on average over ten groups of the "

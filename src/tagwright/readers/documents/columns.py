@@ -328,4 +328,5 @@ def _said(guesses: Columns, markup: Collection[str], fields: Columns, there: Seq
 
 def remedy() -> str:
     """How columns are named, for messages."""
-    return option("columns", "title=...,text=...", python="Corpus.of(documents, title=..., text=...)")
+    python = "Corpus.of(documents, title=..., text=..., labels=...)"
+    return option("columns", "title=...,text=...,labels=...", python=python)
