@@ -214,7 +214,7 @@ def test_columns_are_named_in_the_same_ways_for_files_and_tables(tmp_path: Path)
     expected = [Document("7", abstract="Bees fly.", labels=("b",), metadata={"year": ("2020",)})]
     columns: Any = {"id": "key", "text": "body", "labels": "codes"}
     for source in (tmp_path / "a.csv", [{"key": "7", "body": "Bees fly.", "codes": ["b"], "year": 2020}]):
-        assert list(Corpus.of(source, columns)) == list(Corpus.of(source, **columns)) == expected  # type: ignore[arg-type]
+        assert list(Corpus.of(source, columns)) == list(Corpus.of(source, **columns)) == expected
     read = Corpus.read
     assert list(read(tmp_path / "a.csv", columns=columns)) == list(read(tmp_path / "a.csv", **columns)) == expected
 
