@@ -212,9 +212,9 @@ def test_a_missing_text_of_a_list_is_an_empty_document(missing: Any, caplog: pyt
 def test_columns_are_named_in_the_same_ways_for_files_and_tables(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("key,body,codes,year\n7,Bees fly.,b,2020\n", encoding="utf-8")
     expected = [Document("7", abstract="Bees fly.", labels=("b",), metadata={"year": ("2020",)})]
-    columns = {"id": "key", "text": "body", "labels": "codes"}
+    columns: Any = {"id": "key", "text": "body", "labels": "codes"}
     for source in (tmp_path / "a.csv", [{"key": "7", "body": "Bees fly.", "codes": ["b"], "year": 2020}]):
-        assert list(Corpus.of(source, columns)) == list(Corpus.of(source, **columns)) == expected  # type: ignore[arg-type]
+        assert list(Corpus.of(source, columns)) == list(Corpus.of(source, **columns)) == expected
     read = Corpus.read
     assert list(read(tmp_path / "a.csv", columns=columns)) == expected
     assert list(read(tmp_path / "a.csv", id="key", text="body", labels="codes")) == expected
