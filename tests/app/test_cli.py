@@ -171,7 +171,7 @@ def test_the_measures_of_an_evaluation_and_of_a_comparison_are_chosen(run: Comma
     )
     assert chosen.keys() == {"P@1"}
     assert chosen["P@1"]["adjusted"] == chosen["P@1"]["p"] == usual["P@1"]["p"]  # one test needs no correction
-    assert usual["P@1"]["adjusted"]["randomisation"] > usual["P@1"]["p"]["randomisation"]
+    assert any(row["adjusted"]["randomisation"] > row["p"]["randomisation"] for row in usual.values())
     failed = run("evaluate", "nowhere.jsonl", "--labels", "labels.jsonl", "--measures", "precision@2")
     assert (failed.code, 'no measure "precision@2"; did you mean "P@2"?' in failed.err) == (2, True)
 

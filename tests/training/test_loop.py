@@ -203,11 +203,11 @@ def test_without_a_terminal_one_line_says_how_long_and_where_the_log_is(
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     run(static, tmp_path)
     logged = f"logged in {tmp_path / 'log.jsonl'}, which a saved tagger keeps as training*.jsonl"
-    assert capsys.readouterr().err == f"tagwright: training: 24 steps of 4 pairs, {logged}\n"
+    assert capsys.readouterr().err == f"tagwright: training: 24 steps of 8 pairs, {logged}\n"
     run(static, tmp_path, resume=True)
     assert capsys.readouterr().err == ""  # nothing is left to do
     run(static, None)
-    assert capsys.readouterr().err == "tagwright: training: 24 steps of 4 pairs\n"
+    assert capsys.readouterr().err == "tagwright: training: 24 steps of 8 pairs\n"
     with silence():
         run(static, None)
     assert capsys.readouterr().err == ""
