@@ -190,8 +190,8 @@ def _cache_repeatedly(folder: Path) -> None:
 def three_versions() -> Path:
     """The versions of a model, of which the second is in use."""
     folder = private_folder("three-versions")
-    for _ in range(3):
-        Models(folder).add(_tagger(2))
+    for labels in (2, 3, 4):
+        Models(folder).add(_tagger(labels))
     Models(folder).promote(2)
     return folder
 
@@ -219,7 +219,7 @@ def whole_versions(folder: Path) -> str:
     assert Tagger.load(folder / "models", verify=True).suggest("Bees, and more bees", k=1)[0].name == "Bees"
     assert all(Tagger.load(each.folder, verify=True) for each in models)
     current = models.current.name
-    models.add(_tagger(2))
+    models.add(_tagger(1))
     left = [path.name for path in (folder / "models" / "versions").iterdir() if path.name.startswith(".")]
     assert not left, f"left behind: {left}"
     return current
