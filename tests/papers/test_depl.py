@@ -73,7 +73,7 @@ def test_a_transformer_learns_it_too(encoder: dict[str, str], svm: Tagger) -> No
 
 @pytest.mark.slow
 def test_vectors_of_any_length_teach_it_too(encoder: dict[str, str], svm: Tagger, tmp_path: Path) -> None:
-    # at 0.005 and more it depends on the processor's rounding whether drawn poolers settle; 60 epochs are too few at 0.002
+    # at 0.005 and more it depends on rounding whether drawn poolers settle; at 0.002, 60 epochs are too few
     config = trained(
         replace(QUICK, encoder=encoder["transformer"], unit_vectors=False), learning_rate=0.002, epochs=120
     )

@@ -36,6 +36,11 @@ def test_a_perfect_match_is_no_minus_without_a_word_why() -> None:
     assert remarks == {"tfidf": "", "exact_match": LEARNED, "dense": ""}  # ranks 40th: no wonder that it lowers
 
 
+def test_a_language_model_that_lowers_a_score_says_so_itself() -> None:
+    (found,) = reasons([Evidence("llm_ranking", 3, 0.2, ())], [Contribution("llm_ranking", -1.0)])
+    assert (found.name, found.remark) == ("llm_ranking", "")
+
+
 def test_small_reasons_are_one() -> None:
     added = [Contribution("tfidf", 10.0), Contribution("dense", 0.4), Contribution("label", -0.1)]
     found = reasons([Evidence("tfidf", 1, 1.0, ())], added)

@@ -1,6 +1,7 @@
 """Languages: spellings, recognition in texts and in names, endings and stop words, one by one and several together."""
 
 import ast
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -212,6 +213,6 @@ def test_the_page_says_what_works_in_which_language(
     what: str, works_in: Callable[[list[language.Language]], object]
 ) -> None:
     page = (Path(__file__).parents[2] / "docs" / "languages.md").read_text(encoding="utf-8")
-    row = next(line for line in page.splitlines() if line.startswith(f"| {what} |"))
-    listed = row.split("|")[2].replace(" ", "").replace(",", "+")
+    (listed,) = re.findall(rf"^- {what}: (.*?)[;.]?$(?=\n-|\n\n)", page, re.MULTILINE | re.DOTALL)
+    listed = "".join(listed.split()).replace(",", "+")
     assert set(parse_all(listed)) == {each for each in language._known().values() if works_in([each])}

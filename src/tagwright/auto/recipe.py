@@ -39,11 +39,11 @@ from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
 from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError, setting
 from tagwright.evaluation.advice import next_step
-from tagwright.llm.options import LlmOptions
+from tagwright.llm.options import LLM_RANKING, LlmOptions
 from tagwright.stages.by_language import plain
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger, zero_shot
-from tagwright.tagger.language_model import LLM_RANKING, with_keywords, with_model
+from tagwright.tagger.language_model import with_keywords, with_model
 from tagwright.tagger.zero_shot import StageName
 from tagwright.text.language import AUTO, check, resolve
 from tagwright.types import Document, Doubles, Longs, Run

@@ -8,10 +8,10 @@ from tagwright.auto.combiner import assign_folds, better, ndcg_at_5
 from tagwright.combining.confidence import fit_score_map
 from tagwright.combining.reranked import RerankOptions, reranked
 from tagwright.data.corpus import taken
-from tagwright.llm.options import LlmOptions
+from tagwright.llm.options import LLM_RANKING, LlmOptions
 from tagwright.stages.llm import LlmRanking
 from tagwright.tagger import Tagger
-from tagwright.tagger.language_model import LLM_RANKING, with_model
+from tagwright.tagger.language_model import with_model
 from tagwright.types import Document, Doubles, Floats, Longs, Run
 
 

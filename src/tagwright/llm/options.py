@@ -10,6 +10,9 @@ from tagwright.errors import ConfigError
 
 Parameter: TypeAlias = str | int | float | bool
 
+LLM_RANKING = "llm_ranking"
+"The name of the stage by which a language model ranks the first candidates again."
+
 
 @dataclass(frozen=True, kw_only=True)
 class LlmOptions(Checked):

@@ -7,15 +7,15 @@ from tagwright.combining.confidence import ScoreMap
 from tagwright.combining.reranked import Reranked, RerankOptions
 from tagwright.errors import ConfigError
 from tagwright.llm.client import client
-from tagwright.llm.options import LlmOptions
+from tagwright.llm.options import LLM_RANKING, LlmOptions
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.llm import BEGINNING, BEST, LlmKeywords, LlmRanking
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger.pipeline import Tagger
 from tagwright.types import Document
 
-LLM_RANKING, LLM_KEYWORDS = "llm_ranking", "llm_keywords"
-"The names of the stages."
+LLM_KEYWORDS = "llm_keywords"
+"The name of the stage that finds labels by the words of a language model."
 
 
 def with_model(

@@ -9,6 +9,7 @@ from typing import Any
 
 from tagwright.combining.combiner import Contribution
 from tagwright.combining.features import FIXED_SUM
+from tagwright.llm.options import LLM_RANKING
 from tagwright.types import EvidenceSpan
 
 OTHERS = "others"
@@ -141,7 +142,8 @@ def _reason(contribution: Contribution, evidence: Evidence | None) -> Reason:
     if evidence is None:
         return Reason(name, added)
     rank = _first(evidence.rank)
-    return Reason(name, added, rank, evidence.spans, LEARNED if rank and added < 0 else "")
+    misled = rank and added < 0 and name != LLM_RANKING  # a language model says itself that a label does not fit
+    return Reason(name, added, rank, evidence.spans, LEARNED if misled else "")
 
 
 def _first(rank: int) -> int | None:
