@@ -213,8 +213,7 @@ def test_one_suggestion_is_copied(browser: Browser, address: str) -> None:
     context = browser.new_context(viewport={"width": DESK, "height": 800})
     page = context.new_page()
     page.goto(address)
-    page.fill("#text", "Honey bees visit orchards.")
-    page.click("#ask button.primary")
+    _ask(page, "Honey bees visit orchards.")
     page.wait_for_selector("#row-2")
     page.click("text=Another text")
     for button, text in (
@@ -422,6 +421,11 @@ def test_only_the_evidence_of_the_suggestion_in_hand_is_coloured(browser: Browse
             assert {each.lower() for each in _coloured(page)} == {"bees"}
 
 
+def _ask(page: Page, text: str) -> None:
+    page.fill("#text", text)
+    page.click("#ask button.primary")
+
+
 def _coloured(page: Page) -> list[str]:
     """The marked words that have a background of their own."""
     marks = page.locator("mark").all()
@@ -484,8 +488,7 @@ def test_a_text_and_a_dropped_file_get_suggestions_which_are_copied(browser: Bro
     page.click("text=Options")
     assert page.inner_text("#language option[value=en]") == "English (en)"
     assert violations(page) == []
-    page.fill("#text", "Honey bees visit orchards.")
-    page.click("#ask button.primary")
+    _ask(page, "Honey bees visit orchards.")
     page.wait_for_selector("#row-2")
     assert _coloured(page) == ["orchards"]
     page.focus("#row-2 summary")
@@ -504,8 +507,7 @@ def test_a_text_and_a_dropped_file_get_suggestions_which_are_copied(browser: Bro
     _drop(page, "tax.txt", "Tax law")
     page.wait_for_selector("#row-1:has-text('Tax law')")
     page.goto(address)
-    page.fill("#text", "Zzz.")
-    page.click("#ask button.primary")
+    _ask(page, "Zzz.")
     page.wait_for_selector("text=There is no suggestion.")
     assert page.input_value("#text") == "Zzz."
     assert violations(page) == []
@@ -540,8 +542,7 @@ def test_the_evidence_of_another_suggestion_is_marked_without_scripts(browser: B
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(address)
-    page.fill("#text", "Honey bees visit orchards.")
-    page.click("#ask button")
+    _ask(page, "Honey bees visit orchards.")
     page.click("#row-2 summary")
     page.click("#row-2 button")
     assert _coloured(page) == ["bees"]
