@@ -257,7 +257,7 @@ def test_scores_that_another_process_records_meanwhile_stay_and_a_removed_versio
     for tagger in (word_tagger(), worse(), word_tagger().restrict([BEE]), word_tagger().restrict([ORCHARD])):
         models.add(tagger)
 
-    def beside(tagger: tw.Tagger, task: EvaluationSet, _: str) -> tw.Run:
+    def beside(tagger: tw.Tagger, task: EvaluationSet, **_: str) -> tw.Run:
         monkeypatch.setattr(dataset, "tag_across_vocabularies", tag)
         models.compare(2, DOCUMENTS[:2], y=GOLD[:2])
         return tag(tagger, task)
@@ -266,7 +266,7 @@ def test_scores_that_another_process_records_meanwhile_stay_and_a_removed_versio
     models.compare(2, DOCUMENTS, y=GOLD)
     assert [each["documents"] for each in models[2].record["scores"]] == [2, 4]
 
-    def pruned(tagger: tw.Tagger, task: EvaluationSet, _: str) -> tw.Run:
+    def pruned(tagger: tw.Tagger, task: EvaluationSet, **_: str) -> tw.Run:
         models.prune(1)
         return tag(tagger, task)
 

@@ -188,10 +188,10 @@ def tag(tagger: Tagger, data: EvaluationSet, depth: int = DEPTH, name: str = "th
     return Run.concat(runs)
 
 
-def tag_across_vocabularies(tagger: Tagger, data: EvaluationSet, name: str = "the tagger", depth: int = DEPTH) -> Run:
+def tag_across_vocabularies(tagger: Tagger, data: EvaluationSet, depth: int = DEPTH, name: str = "the tagger") -> Run:
     """Tag with a tagger whose labels are some of the set's, in any order; the run has no confidences.
 
-    name, depth: as in `tag`.
+    depth, name: as in `tag`.
     """
     index = data.vocabulary.index
     return tag(tagger, data, depth, name).moved(np.array([index[id_] for id_ in tagger.vocabulary.ids]))

@@ -138,7 +138,7 @@ class Models:
         vocabulary = union([each.vocabulary for each in taggers])
         task = dataset.evaluation_set(corpus, vocabulary, skip_unlabelled=skip_unlabelled, unknown=unknown)
         runs = {
-            each.name: dataset.tag_across_vocabularies(tagger, task, f"version {each.name}")
+            each.name: dataset.tag_across_vocabularies(tagger, task, name=f"version {each.name}")
             for each, tagger in zip(pair, taggers, strict=True)
         }
         scores = {name: dataset.score(run, task) for name, run in runs.items()}

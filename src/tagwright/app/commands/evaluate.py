@@ -120,7 +120,7 @@ def compare(
     task = dataset.evaluation_set(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
     suggested = [dataset.read_run(file, task, depth) for file in run]
     tagged = zip(taggers, map(str, files[len(run) :]), strict=True)
-    suggested += [dataset.tag_across_vocabularies(tagger, task, file, depth) for tagger, file in tagged]
+    suggested += [dataset.tag_across_vocabularies(tagger, task, depth, file) for tagger, file in tagged]
     names = run_names(len(files))
     runs, sources = dict(zip(names, suggested, strict=True)), dict(zip(names, files, strict=True))
     comparison = dataset.compare(runs, task, wanted)
