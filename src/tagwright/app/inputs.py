@@ -11,7 +11,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tagwright import renamed
 from tagwright.app.arguments import Chosen, Named, Reading
 from tagwright.core.checked import build, shown
 from tagwright.core.display import many
@@ -293,8 +292,10 @@ def asked_names(chosen: Named, labels: Vocabulary) -> str:
     A note says how many labels have no name in it: they keep another one, as in the replies of the server. Raises
     ConfigError for a language in which no label has a name.
     """
-    wanted = chosen.names_in or renamed.names_in(chosen.language, saved=chosen.labels is None)
-    source = chosen.labels or chosen.model or "labels"
+    wanted, source = chosen.names_in, chosen.labels or chosen.model or "labels"
+    if chosen.labels is None and chosen.language not in ("", AUTO, "none", "all"):
+        given = f"--language {chosen.language}"
+        raise ConfigError(f"{given} has no effect on a saved tagger alone (--model); for its names, --names-in")
     if chosen.names_in and not labels.languages:
         raise ConfigError(f"{source}: does not say the languages of its names; leave out --names-in {chosen.names_in}")
     chosen_codes = choose_languages(labels.languages, wanted, source) if wanted else ()

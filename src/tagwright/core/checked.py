@@ -174,6 +174,11 @@ def _read(value: Any, kind: Any) -> Any:
 _ELSEWHERE = {"C": "cost", "lr": "learning_rate", "random_state": "seed"}
 "Names of options in scikit-learn and PyTorch that are not like ours, and ours."
 
+_GONE = {
+    **dict.fromkeys(("log_every", "evaluations"), "its default always applies"),
+}
+"Options that 0.11 removed, and what to do instead; errors until 0.12 say so."
+
 
 class UnknownOptionError(ConfigError, TypeError):
     """An option, or a keyword argument, that does not exist; the message has the nearest one.
@@ -186,6 +191,7 @@ class UnknownOptionError(ConfigError, TypeError):
         near = elsewhere if elsewhere in known else nearest(name, known)
         listed = ", ".join(each for each, whole in known.items() if each == whole)
         hint = f'did you mean "{within}{known[near]}"?' if near else f"known are {listed}"
+        hint = f"gone since 0.11: {_GONE[name]}" if name in _GONE else hint
         super().__init__(f'unknown option "{within}{name[:100]}"; {hint}')
         self.name, self.known, self.within = name, known, within
 
