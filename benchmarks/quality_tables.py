@@ -282,26 +282,6 @@ def method_confidence() -> Iterator[str]:
     yield from table(["ECE@5", *by_corpus], body)
 
 
-def parents() -> Iterator[str]:
-    """Labels alone and with parents in place of unsure ones, by their least confidence."""
-    yield from table(
-        ("least confidence", "documents answered", "suggestions", "hP@5", "hF@5", "hF@5, 50% answered"),
-        [
-            [
-                least if mode == "ranked" else "the same, parents",
-                percent(row[f"{mode} answered"]),
-                f"{row[f'{mode} suggestions']:.1f}",
-                percent(row[f"{mode} hP"]),
-                percent(row[f"{mode} hF"]),
-                percent(row[f"{mode} hF, 50%"]),
-            ]
-            for least, row in result("parents")["means"].items()
-            if least != "surest"
-            for mode in ("ranked", "parents")
-        ],
-    )
-
-
 def few_labels() -> Iterator[str]:
     """The zero-shot method and the combiner learned from n labelled documents."""
     elsewhere = figures.read(figures.RESULTS / f"curve-{ELSEWHERE}.json")
@@ -504,7 +484,6 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "label-free": label_free,
     "combiner confidence": combiner_confidence,
     "method confidence": method_confidence,
-    "parents": parents,
     "few labels": few_labels,
     "single methods": single_methods,
     "auto draws": auto_draws,

@@ -41,6 +41,11 @@ _RENAMED: Mapping[str, str] = {
 }  # fmt: skip
 "Commands that 0.10 merged, and what to write now; errors until 0.12 say so."
 
+_GONE: Mapping[str, str] = {
+    "--hierarchy parents": "a lower --min-confidence does as well",
+}
+"Options that 0.11 removed, and what to do instead; errors until 0.12 say so."
+
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it
 
 
@@ -101,6 +106,10 @@ def _arguments(given: list[str]) -> list[str]:
     first = arguments[0]
     if first in _RENAMED:
         raise TagwrightError(f"no command {first} since 0.11; write tagwright {_RENAMED[first]}")
+    written = f" {' '.join(arguments).replace('=', ' ')} "
+    for gone, instead in _GONE.items():
+        if f" {gone} " in written:
+            raise TagwrightError(f"no {gone} since 0.11; {instead}")
     if first in _OF_ANNIF:
         raise TagwrightError(f"no command {first}, which is Annif's; did you mean {_OF_ANNIF[first]}?")
     others = [point.name for point in registered("commands")] if first == "--help" else {first} - {*COMMANDS}
