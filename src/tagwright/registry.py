@@ -100,7 +100,7 @@ _LIBRARY = (*_TORCH, "sentence_transformers")  # also of a static encoder; of ot
 
 METHODS: Mapping[str, Method] = {
     "zero_shot": Method("tagwright.tagger.zero_shot", "nothing", names=("Config", "train", "paper")),
-    "auto": Method("tagwright.auto", "either", frozenset({"reviews", "minutes", "synthetic", "model"})),
+    "auto": Method("tagwright.auto", "either", frozenset({"reviews", "minutes", "model"})),
     "rts": Method("tagwright.papers.rts", "texts", _FUSED, _TORCH),
     "maclr": Method("tagwright.papers.maclr", "texts", _FUSED, _TORCH),
     "micol": Method("tagwright.papers.micol", "texts", needs=_TORCH),

@@ -214,10 +214,11 @@ def test_a_language_model_is_added_to_a_saved_tagger(run: Command, desk: Path, m
         first = [[line.split("\t")[2] for line in answer(run, *on, *more).splitlines()[1:]] for more in ((), model)]
         assert len(stub.bodies) == 1
     assert first == [["bee", "bank"], ["bank", "bee"]]
-    for setting in ("stages=[]", "llm.weight=2", "llm.keywords=true"):
+    for setting in ("stages=[]", "llm.weight=2"):
         refused = run(*on, "--set", setting)
         assert (refused.code, "--set can only add a language model" in refused.err) == (2, True)
     assert 'did you mean "llm.weight"?' in run(*on, "--set", "llm.wait=2").err
+    assert '"llm.keywords"; gone since 0.11' in run(*on, "--set", "llm.keywords=true").err
 
 
 def test_a_document_is_not_suggested_for_itself(run: Command) -> None:

@@ -212,5 +212,5 @@ def test_a_combiner_fits_only_the_stages_it_was_trained_with(plain: Tagger, lear
 def test_a_tagger_that_a_language_model_ranks_again_is_refused_with_a_remedy(plain: Tagger) -> None:
     again = Reranked(WeightedSum(), RerankOptions(by="again"))
     tagger = replace(plain, rerankers={"again": ExactMatch(LABELS)}, combiner=again)
-    with pytest.raises(ConfigError, match=r"train auto with reviews=FILE and llm\.model=NAME"):
+    with pytest.raises(ConfigError, match=r"train a tagger without it \(reviews=FILE\).* llm\.model=NAME"):
         combine.fit(TRAINING, tagger)

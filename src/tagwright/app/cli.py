@@ -37,12 +37,13 @@ _OF_ANNIF: Mapping[str, str] = {
 _RENAMED: Mapping[str, str] = {
     "options": "train METHOD --options", "sample": "reviews DOCS --sample", "graph": "describe DOCS --graph",
     "candidates": "describe DOCS --candidates", "describe-labels": "labels --describe NAME",
-    "synthesise": "labels DOCS --synthesise NAME", "verify": "labels --verify --model DIR",
+    "verify": "labels --verify --model DIR",
 }  # fmt: skip
 "Commands that 0.10 merged, and what to write now; errors until 0.12 say so."
 
 _GONE: Mapping[str, str] = {
     "--hierarchy parents": "a lower --min-confidence does as well",
+    **dict.fromkeys(("--synthesise", "--synthetic"), "label documents that people wrote"),
 }
 "Options that 0.11 removed, and what to do instead; errors until 0.12 say so."
 

@@ -7,15 +7,13 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tagwright.app.arguments import Chosen, Json, Quiet, Reading
+from tagwright.app.arguments import Chosen, Json, Quiet
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
 
 def labels(
     chosen: Chosen,
-    reading: Reading,
-    docs: Annotated[list[str], typer.Argument(metavar="[DOCS...]", help="--synthesise: documents with labels.")] = [],  # noqa: B006
     output_format: Annotated[
         Literal["jsonl", "csv", "tsv", "skos"],
         typer.Option("--format", help="How to print; skos is Turtle, with what SKOS can say."),
@@ -36,14 +34,7 @@ def labels(
         str,
         typer.Option(metavar="NAME", help="Let this model at the server $TAGWRIGHT_LLM describe labels without text."),
     ] = "",
-    synthesise: Annotated[
-        str, typer.Option(metavar="NAME", help="Let this model write documents for labels that few of DOCS have.")
-    ] = "",
-    output: Annotated[
-        Path | None, Written(), typer.Option(help="--describe, --synthesise: the file to write, JSON lines.")
-    ] = None,
-    fewer_than: Annotated[int, typer.Option(min=1, help="--synthesise: for labels that fewer of DOCS have.")] = 3,
-    each: Annotated[int, typer.Option(min=1, max=20, help="--synthesise: documents for each of these labels.")] = 3,
+    output: Annotated[Path | None, Written(), typer.Option(help="--describe: the file to write, JSON lines.")] = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
@@ -56,15 +47,14 @@ def labels(
     labels were added, are gone, or have another preferred name.
 
     --describe writes the vocabulary with descriptions that say by which model and instructions they were made, and
-    when. --synthesise writes documents for `train auto --synthetic`; they are marked, and nothing is ever measured on
-    them. Review both as you like. --set is then an option of the language model: those with llm. in
-    `tagwright train auto --options`.
+    when. Review them as you like. --set is then an option of the language model: those with llm. in
+    `tagwright train zero_shot --options`.
     """
     from tagwright.app import inputs, render
     from tagwright.data.vocabulary import Vocabulary
 
-    if describe or synthesise:
-        _written_by_model(docs, reading, chosen, output, describe=describe, name=synthesise, counts=(fewer_than, each))
+    if describe:
+        _describe(chosen, describe, output)
     elif verify:
         _verify(chosen, as_json=as_json)
     elif bool(chosen.labels) == bool(chosen.model) or (encode and chosen.model):
@@ -121,31 +111,19 @@ def _keyword_lines(chosen: Chosen, keywords: int | None, file_format: Any, descr
     return (json.dumps(record, ensure_ascii=False) for record in keyword_records(tagger.vocabulary, words))
 
 
-def _written_by_model(
-    docs: list[str], reading: Reading, chosen: Chosen, output: Path | None, *,
-    describe: str, name: str, counts: tuple[int, int],
-) -> None:  # fmt: skip
+def _describe(chosen: Chosen, model: str, output: Path | None) -> None:
     from tagwright.app import inputs
     from tagwright.app.options import values_of
     from tagwright.core.checked import build
-    from tagwright.llm.generation import described, synthetic_documents
+    from tagwright.llm.generation import described
     from tagwright.llm.options import LlmOptions
-    from tagwright.readers.documents.jsonl import write_jsonl
     from tagwright.readers.lines import write_json_lines
     from tagwright.text.language import AUTO
 
     if output is None:
         raise ConfigError("name the file to write: --output FILE")
-    options = build(LlmOptions, {**values_of(None, chosen.settings), "model": describe or name})
-    language = chosen.language or AUTO
-    if describe:
-        records = list(described(inputs.vocabulary(chosen), options, language))
-        write_json_lines(records, output)
-        count = sum("described_by" in each for each in records)
-        print(f"{count:,} of {len(records):,} labels are described now: {output}")
-        return
-    corpus, (fewer_than, each) = inputs.read(docs, reading), counts
-    vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
-    documents = list(synthetic_documents(vocabulary, corpus, options, language, fewer_than=fewer_than, each=each))
-    write_jsonl(documents, output)
-    print(f"{len(documents):,} documents for {len({each.labels for each in documents}):,} labels: {output}")
+    options = build(LlmOptions, {**values_of(None, chosen.settings), "model": model})
+    records = list(described(inputs.vocabulary(chosen), options, chosen.language or AUTO))
+    write_json_lines(records, output)
+    count = sum("described_by" in each for each in records)
+    print(f"{count:,} of {len(records):,} labels are described now: {output}")
