@@ -10,7 +10,7 @@ import pytest
 from tagwright import auto
 from tagwright.api.options import configuration, nested, options_of
 from tagwright.errors import ConfigError
-from tagwright.papers import contrastive, depl, futex, maclr, micol, rts, svm
+from tagwright.papers import depl, futex, maclr, micol, rts, svm
 from tagwright.registry import METHODS
 from tagwright.tagger import zero_shot
 from tagwright.training.config import TrainingConfig
@@ -100,10 +100,6 @@ def test_maclr_appendix_a() -> None:
     few = tuning.training
     assert (tuning.groups, tuning.full_shuffle, few.clip) == (False, True, 0.0)
     assert (few.learning_rate, few.steps) == (5e-6, 2_000)
-
-
-def test_the_baselines_are_trained_as_maclr() -> None:
-    assert contrastive.paper().training == maclr.paper().training
 
 
 def test_micol_3_2_and_a_3_2() -> None:
