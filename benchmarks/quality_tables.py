@@ -232,23 +232,6 @@ def supervised(heading: str) -> Iterator[str]:
     yield from ("", conditions(found, "supervised"))
 
 
-def descriptions() -> Iterator[str]:
-    """Labels without descriptions, and with keywords that an SVM learnt from guesses."""
-    found = result("descriptions")
-    corpora = _corpora(found, ("tib", "epmc"))
-    columns = {
-        f"{corpus}{how}": (corpus, more)
-        for corpus in corpora
-        for how, more in (("", ""), (", with keywords", ", described"))
-    }
-    rows = {
-        said(row): [found[corpus][row + more] for corpus, more in columns.values()]
-        for row in ("tfidf", "dense", "zeroshot")
-    }
-    yield from side_by_side(("P@1", "P@5", "nDCG@5", "R@100"), [*columns], rows)
-    yield from ("", *(f"- {corpus}: {conditions(found[corpus], 'descriptions')}" for corpus in corpora))
-
-
 def label_free() -> Iterator[str]:
     """ECE@5 of the confidences without labels, each corpus left out of the fit."""
     found = result("calibration")["label-free"]
@@ -453,7 +436,7 @@ def _headings(name: str) -> list[str]:
     return [heading for heading, found in content.items() if isinstance(found, dict) and _rows(found)]
 
 
-ROW_BY_ROW = ("unsupervised", "metadata", "fulltext", "supervised", "descriptions")
+ROW_BY_ROW = ("unsupervised", "metadata", "fulltext", "supervised")
 "Results of which each part is a table of its own."
 
 
@@ -480,7 +463,6 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "agreement estimates": agreement_estimates,
     "unsupervised": unsupervised,
     "metadata": metadata,
-    "descriptions": descriptions,
     "label-free": label_free,
     "combiner confidence": combiner_confidence,
     "method confidence": method_confidence,

@@ -109,8 +109,8 @@ METHODS: Mapping[str, Method] = {
         *("tagwright.papers.maclr", "labels", _FUSED | {"model", "share_of_labels", "share_of_pairs"}, _TORCH),
         names=("FewShot", "fit_few_shot", "few_shot_paper"),
     ),
-    "svm": Method("tagwright.papers.svm", "labels", _FUSED | {"guesses"}),
-    "depl": Method("tagwright.papers.depl", "labels", _FUSED | {"guesses", "keywords"}, _LIBRARY),
+    "svm": Method("tagwright.papers.svm", "labels", _FUSED),
+    "depl": Method("tagwright.papers.depl", "labels", _FUSED | {"keywords"}, _LIBRARY),
 }
 "Our methods by name."
 

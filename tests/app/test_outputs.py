@@ -36,7 +36,7 @@ FOLDERS = {("train", "output"), ("batch", "output"), ("serve", "save_to"), ("mod
 "Paths of folders that are written, which are checked where they are claimed."
 
 READ = {
-    "labels", "model", "run", "qrels", "config", "fuse_with", "keywords", "guesses", "reviews", "tokens",
+    "labels", "model", "run", "qrels", "config", "fuse_with", "keywords", "reviews", "tokens",
     "records", "log",
 }  # fmt: skip
 "Paths that are read; serve also keeps its reviews in a file, which is opened, never replaced."

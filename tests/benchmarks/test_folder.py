@@ -43,7 +43,6 @@ COMMANDS = {
     "fulltext quality --rows FuTex-NoNetwork --work WORK": Made(
         "fulltext", ("full papers, epmc, minilm", "intervals of fulltext, epmc, minilm")
     ),
-    "descriptions --corpora tib --work WORK": Made("descriptions", ("descriptions", "intervals of descriptions, tib")),
 }
 "Command -> what it makes."
 

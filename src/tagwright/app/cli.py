@@ -43,6 +43,8 @@ _RENAMED: Mapping[str, str] = {
 
 _GONE: Mapping[str, str] = {
     "--hierarchy parents": "a lower --min-confidence does as well",
+    "--guesses": "zero_shot ranks as well without what is learned from its suggestions",
+    "--described": "labels --describe NAME writes descriptions",
     **dict.fromkeys(("--synthesise", "--synthetic"), "label documents that people wrote"),
 }
 "Options that 0.11 removed, and what to do instead; errors until 0.12 say so."

@@ -27,9 +27,6 @@ def labels(
     keywords: Annotated[
         int | None, typer.Option(min=1, help="Print this many keywords per label; the tagger is one of `train svm`.")
     ] = None,
-    described: Annotated[
-        bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
-    ] = False,
     describe: Annotated[
         str,
         typer.Option(metavar="NAME", help="Let this model at the server $TAGWRIGHT_LLM describe labels without text."),
@@ -40,8 +37,8 @@ def labels(
 ) -> None:
     """Print the labels of a file or a saved tagger as they were read, or their keywords, to edit for `train depl`.
 
-    Read again, what is printed gives equal labels. --described gives a vocabulary for any method if labels have little
-    text. --encode encodes a vocabulary beforehand; otherwise only the candidates of the first documents are encoded.
+    Read again, what is printed gives equal labels. --encode encodes a vocabulary beforehand; otherwise only the
+    candidates of the first documents are encoded.
 
     --verify reads all of a tagger, of which loading checks 64 MB and the sizes of larger files. The exit code is 1 if
     labels were added, are gone, or have another preferred name.
@@ -67,8 +64,8 @@ def labels(
         print(f"{len(tagger.vocabulary):,} labels are encoded")
     else:
         file_format: Any = "turtle" if output_format == "skos" else output_format
-        if keywords is not None or described:
-            render.print_lines(_keyword_lines(chosen, keywords, file_format, described))
+        if keywords is not None:
+            render.print_lines(_keyword_lines(chosen, keywords))
         elif chosen.labels:
             render.print_lines(Vocabulary.read(chosen.labels, language=chosen.language or None).lines(file_format))
         else:
@@ -91,24 +88,20 @@ def _verify(chosen: Chosen, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _keyword_lines(chosen: Chosen, keywords: int | None, file_format: Any, described: bool) -> Iterator[str]:
-    """The keywords of a linear classifier, or its labels with these in their descriptions."""
-    from tagwright.data.keywords import keyword_records, with_keywords
+def _keyword_lines(chosen: Chosen, keywords: int) -> Iterator[str]:
+    """The keywords of a linear classifier."""
+    from tagwright.data.keywords import keyword_records
     from tagwright.stages.linear.stage import Linear
     from tagwright.tagger import Tagger
 
-    if keywords is None:
-        raise ConfigError("--described puts keywords into the descriptions; say how many: --keywords 20")
     if chosen.model is None:
         raise ConfigError("keywords are those of a saved tagger of `train svm`: --model DIR")
     tagger = Tagger.load(chosen.model)
     svm = tagger.stages.get("svm")
     if not isinstance(svm, Linear):
         raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; expected one called svm")
-    words = svm.keywords(keywords)
-    if described:
-        return with_keywords(tagger.vocabulary, words).lines(file_format)
-    return (json.dumps(record, ensure_ascii=False) for record in keyword_records(tagger.vocabulary, words))
+    records = keyword_records(tagger.vocabulary, svm.keywords(keywords))
+    return (json.dumps(record, ensure_ascii=False) for record in records)
 
 
 def _describe(chosen: Chosen, model: str, output: Path | None) -> None:

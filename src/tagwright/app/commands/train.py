@@ -33,13 +33,6 @@ class JobOptions:
     keywords: Annotated[
         Path | None, typer.Option(help="depl: keywords of the labels, as `tagwright labels` prints them.")
     ] = None
-    guesses: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="RUN",
-            help="svm, depl: learn from the most confident suggestions of a run file instead of gold labels.",
-        ),
-    ] = None
     reviews: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="auto: learn from decisions of reviewers, a file of `serve`."),
