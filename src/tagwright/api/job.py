@@ -258,7 +258,7 @@ class Job:
             run = read_run(found, ids_of(documents), vocabulary.index) if isinstance(found, Path) else found
             return {**keywords, "gold": confident(run)}, *self._unlearnt(documents, vocabulary)
         gold = self._gold(documents, vocabulary)
-        rows = _left_out(gold) if self.check else NO_ROWS
+        rows = _left_out(documents, gold) if self.check else NO_ROWS
         rows = rows[[not is_synthetic(each) for each in taken(documents, rows)]]
         taught = self._sampled(without_rows(gold, same_texts(documents, rows)), vocabulary)
         return {**model, **keywords, "gold": taught}, gold, rows
@@ -280,7 +280,7 @@ class Job:
         from tagwright.evaluation.holdout import validation_rows
 
         gold = vocabulary.gold(vocabulary.with_hint(documents), unknown="ignore")
-        rows = validation_rows(gold, supervised=False) if self.check else NO_ROWS
+        rows = validation_rows(gold, documents, supervised=False) if self.check else NO_ROWS
         if self.check and not len(rows):
             note("not compared with the untrained method, for which 20 documents with labels are needed")
         return gold, rows
@@ -392,11 +392,11 @@ def _warn_of_blind(count: int) -> None:
     )
 
 
-def _left_out(gold: Run) -> Longs:
+def _left_out(documents: Sequence[Document], gold: Run) -> Longs:
     """Choose the labelled documents to leave out of training for the check."""
     from tagwright.evaluation.holdout import validation_rows
 
-    rows = validation_rows(gold, supervised=True)
+    rows = validation_rows(gold, documents, supervised=True)
     if not len(rows):
         _log.warning(
             "%d labelled documents are too few to leave some out for a check, and perhaps to learn from; compare with "
