@@ -51,8 +51,8 @@ class Config(Checked):
     "Number of candidates per document to re-rank: the first of the fixed sum."
 
     candidates_each: AtLeastZero = 10
-    """Number of candidates of each retriever to re-rank beside these, which it may find alone: a label that nearly every
-    document has stands in no text. Chosen on train documents, see docs/results/few-labels.md."""
+    """Number of candidates of each retriever to re-rank beside these, which it may find alone: a label that nearly all
+    documents have stands in no text. Chosen on train documents, see docs/results/few-labels.md."""
 
     exclude_self: bool | None = None
     """Never suggest the label that has the id of the document. None: where most documents are labels, and none is
