@@ -239,9 +239,7 @@ class Refitter:
     def _measured(self, trained: Tagger, model: ServedModel, data: TrainingData, number: str) -> Mapping[str, Any]:
         """Compare with the version in use on the documents that were reviewed blind, see `Trained`."""
         index = model.tagger.vocabulary.index
-        texts = text_groups(
-            data.documents
-        ).tolist()  # a copy of what was learned from, or measured on, measures nothing
+        texts = text_groups(data.documents).tolist()  # what was learned from, or measured on, measures nothing again
         learned = {text for text, *given in zip(texts, data.labels, data.judged, strict=True) if any(given)}
         blind = {text: row for row, text in enumerate(texts) if any(id_ in index for id_ in data.blind[row])}
         rows = sorted(row for text, row in blind.items() if text not in learned)
