@@ -68,12 +68,12 @@ def weighted(described: CandidateFeatures, weights: Mapping[str, float]) -> Cand
 
 
 def best_alone(examples: Examples) -> tuple[str, Examples]:
-    """Return the retriever whose own scores rank the candidates best, by mean nDCG@5, and the candidates so ranked."""
-    names, nothing = examples.features.names, Features((), np.zeros((len(examples.run.labels), 0), np.float32))
-    ranked = dict[str, Examples]()
+    """Return the retriever whose own scores rank the candidates best, by mean nDCG@5, and what it found so ranked."""
+    names, values, ranked = examples.features.names, examples.features.values, dict[str, Examples]()
     for stage in (name.removesuffix(f": {OWN}") for name in names if name.endswith(f": {OWN}")):
-        scores = examples.features.values[:, names.index(f"{stage}: score")]
-        ranked[stage] = replace(examples, run=examples.run.rescored(scores), features=nothing)
+        found = values[:, names.index(f"{stage}: {OWN}")] > 0
+        run = examples.run.keep(found).rescored(values[found, names.index(f"{stage}: score")])
+        ranked[stage] = replace(examples, run=run, features=Features((), np.zeros((len(run.labels), 0), np.float32)))
     return max(ranked.items(), key=lambda each: ndcg_at_5(each[1].run, each[1].gold).mean())
 
 
