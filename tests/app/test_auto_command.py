@@ -68,6 +68,25 @@ def test_what_was_tried_is_printed_and_the_tagger_saved(trained: tuple[Path, str
     assert not folder.with_name("out.training").exists()
 
 
+def test_a_refused_training_leaves_nothing_to_resume(tmp_path: Path) -> None:
+    """No word is in two of the documents, which is found after the corpus was read; the next try says the same."""
+    rows = [{"id": str(n), "title": f"one{n} two{n}", "labels": [LABELS.ids[n % 2]]} for n in range(40)]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    LABELS.write(tmp_path / "labels.jsonl")
+    files = [
+        str(tmp_path / "docs.jsonl"),
+        "--labels",
+        str(tmp_path / "labels.jsonl"),
+        "--output",
+        str(tmp_path / "out"),
+    ]
+    for _ in range(2):
+        result = run("train", "auto", *files, *QUICK)
+        assert result.exit_code == 2
+        assert "none stands in at least 2 documents" in result.stderr
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["docs.jsonl", "labels.jsonl"]
+
+
 @pytest.mark.parametrize(
     "command", ["suggest --explain", "evaluate --skip-unlabelled", "describe --candidates --skip-unlabelled"]
 )
