@@ -73,17 +73,10 @@ def test_a_refused_training_leaves_nothing_to_resume(tmp_path: Path) -> None:
     rows = [{"id": str(n), "title": f"one{n} two{n}", "labels": [LABELS.ids[n % 2]]} for n in range(40)]
     (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     LABELS.write(tmp_path / "labels.jsonl")
-    files = [
-        str(tmp_path / "docs.jsonl"),
-        "--labels",
-        str(tmp_path / "labels.jsonl"),
-        "--output",
-        str(tmp_path / "out"),
-    ]
+    docs, labels, out = (str(tmp_path / name) for name in ("docs.jsonl", "labels.jsonl", "out"))
     for _ in range(2):
-        result = run("train", "auto", *files, *QUICK)
-        assert result.exit_code == 2
-        assert "none stands in at least 2 documents" in result.stderr
+        with pytest.raises(TagwrightError, match="none stands in at least 2 documents"):
+            run("train", "auto", docs, "--labels", labels, "--output", out, *QUICK)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["docs.jsonl", "labels.jsonl"]
 
 
