@@ -77,7 +77,7 @@ def test_a_refused_training_leaves_nothing_to_resume(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(TagwrightError, match="none stands in at least 2 documents"):
             run("train", "auto", docs, "--labels", labels, "--output", out, *QUICK)
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["docs.jsonl", "labels.jsonl"]
+        assert not list(tmp_path.glob("out*"))
 
 
 @pytest.mark.parametrize(
