@@ -12,6 +12,7 @@ import pytest
 from tests.sources import modules
 
 from tagwright import auto
+from tagwright.api.job import NO_ROWS, Job
 from tagwright.auto import combine
 from tagwright.auto.out_of_fold import Folds
 from tagwright.auto.recipe import Data
@@ -22,11 +23,10 @@ from tagwright.data.corpus import text_groups
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.description import Survey
 from tagwright.evaluation.holdout import validation_rows
-from tagwright.papers import svm
+from tagwright.papers import rts, svm
 from tagwright.stages.linear.svm import SvmOptions, out_of_fold, train_linear
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger
-from tagwright.tagger.confidences import with_confidences
 from tagwright.types import Document, Label
 
 pytestmark = pytest.mark.usefixtures("quick_auto")
@@ -136,7 +136,8 @@ def test_a_validation_draws_no_text_twice(documents: list[Document], count: int)
 def test_confidences_are_learned_from_twenty_texts_not_from_copies(documents: list[Document], learned: str) -> None:
     labels = Vocabulary([Label(word, (word,)) for word in WORDS])
     named = [replace(each, labels=(each.text.split()[0].lower(),)) for each in documents]
-    tagger = with_confidences(Tagger(labels, {"exact_match": ExactMatch(labels)}), named, labels.gold(named))
+    job, gold = Job(method="rts", config=rts.Config(), documents=named, labels=labels), labels.gold(named)
+    tagger = job._confident(Tagger(labels, {"exact_match": ExactMatch(labels)}), named, {}, gold, NO_ROWS)
     assert isinstance(tagger.combiner, WeightedSum)
     assert tagger.combiner.confidence == learned
 
@@ -172,7 +173,7 @@ SPLITS = {
     "server/review/queue.py": "an order to review in",
     "stages/dense/index.py": "vectors of labels",
     "stages/linear/svm.py": "`text_groups`",
-    "tagger/confidences.py": "`text_groups`",
+    "tagger/confidences.py": "labels of each text once, from `api/job.py`",
     "tagger/zero_shot.py": "how often stages agree: no label is read",
 }
 "Where documents or others are drawn in random order: what keeps copies together, or why none matters."

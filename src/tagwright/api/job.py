@@ -41,6 +41,7 @@ from tagwright.data.corpus import (
     same_texts,
     taken,
     text_digests,
+    text_groups,
     was_reviewed_blind,
 )
 from tagwright.data.gold import confident, known_labels, sample_labels, sample_pairs
@@ -350,9 +351,9 @@ class Job:
             again = method.fit(documents, tagger.vocabulary, self.config, Steps(), **{**arguments, "gold": taught})
             seen = self._confident(self._fused(again), documents, arguments, gold, third)
             return replace(tagger, combiner=seen.combiner)
-        if self._reads_labels:
-            gold = gold.keep(np.isin(gold.rows, rows))
-        return with_confidences(tagger, documents, gold, anew=anew)
+        rows = rows if self._reads_labels else known
+        once = rows[np.unique(text_groups(documents[row] for row in rows.tolist()))]
+        return with_confidences(tagger, documents, gold.keep(np.isin(gold.rows, once)), anew=anew)
 
 
 AGAIN = 1000

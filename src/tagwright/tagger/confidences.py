@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from tagwright.combining.fusion import REFERENCE_RANKS
-from tagwright.data.corpus import taken, text_groups
+from tagwright.data.corpus import taken
 from tagwright.tagger.pipeline import Tagger
 from tagwright.types import Document, Run
 
@@ -23,8 +23,6 @@ def with_confidences(tagger: Tagger, documents: Sequence[Document], gold: Run, *
     if (tagger.combiner.estimates_confidence and not anew) or not hasattr(tagger.combiner, "calibrated"):
         return tagger  # or its combiner was written for 0.9
     rows = np.random.default_rng(0).permutation(np.flatnonzero(np.diff(gold.indptr)))[:MOST]
-    known = taken(documents, rows)
-    rows = rows[text_groups(known) == np.arange(len(rows))]
     rows = rows if len(rows) >= FEWEST else rows[:0]
     known, gold = taken(documents, rows), gold.take(rows)
     own = tagger.vocabulary.own(known)
