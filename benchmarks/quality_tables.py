@@ -8,7 +8,7 @@ from statistics import mean, median
 from typing import Any
 
 from benchmarks import figures
-from benchmarks.corpora import WITH_KIRJA as CORPORA
+from benchmarks.corpora import ALL as CORPORA
 from benchmarks.curve_plot import number, points
 from benchmarks.markdown import LEVEL, change, conditions, interval, percent, probability, result, slashed, table
 
@@ -314,7 +314,7 @@ def button() -> Iterator[str]:
     """What the review page says after 100 decisions, beside the gain on unseen documents; in points of nDCG@5."""
     rows = [(*name.split(), row) for name, row in result("button")["rows"].items() if "difference" in row]
     body = []
-    for corpus in CORPORA:
+    for corpus in (corpus for corpus in CORPORA if any(name == corpus for name, *_ in rows)):
         mine = [row for name, _, _, row in rows if name == corpus]
         blind = [row["blind"] for row in mine]
         shown, gain = (
@@ -336,14 +336,14 @@ def auto_means() -> Iterator[str]:
         rows = [row for row in draws.values() if "before" in row]
         if rows and not cell.endswith(" 0"):
             before, now = (mean(row[state]["nDCG@5"] for row in rows) for state in ("before", "now"))
-            differ = [row["now"]["nDCG@5"] - row["before"]["nDCG@5"] for row in rows if row["p"] < LEVEL]
+            differ = [row["now"]["nDCG@5"] - row["before"]["nDCG@5"] for row in rows if row.get("p", 1.0) < LEVEL]
             above, below = sum(gain > 0 for gain in differ), sum(gain < 0 for gain in differ)
             error = percent(mean(row["now"]["ECE@5"] for row in rows))
             test = found.get("means", {}).get(cell, {})
             tested = probability({"p": test["adjusted"]}) if "adjusted" in test else ""
             plain = test.get("against zero_shot", {})
             gain = f"{100 * plain['difference']:+.1f} ({probability({'p': plain['adjusted']})})" if plain else ""
-            counts = f"{above} / {below} of {len(rows)}"
+            counts = f"{above} / {below} of {len(rows)}" if any("p" in row for row in rows) else ""
             body.append([cell, percent(before), percent(now), tested, counts, gain, error])
     head = ["nDCG@5, %", "before", "now", "of the means", "draws above / below", "less zero_shot", "ECE@5"]
     yield from table(head, body)

@@ -32,7 +32,7 @@ from tagwright.core.garbage import seldom_collected
 from tagwright.core.progress import detail, note
 from tagwright.core.saved import pack, unpack
 from tagwright.core.steps import State, Steps
-from tagwright.data.corpus import SYNTHETIC, is_synthetic, taken
+from tagwright.data.corpus import SYNTHETIC, distinct_texts, is_synthetic, same_texts, taken
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
@@ -92,7 +92,10 @@ class Config(Checked):
     3,000, and 10,000 where the stages of a tagger are combined."""
 
     candidates: AtLeastOne = 100
-    "Number of candidates per document to re-rank."
+    "Number of candidates per document to re-rank: the first of the fixed sum."
+
+    candidates_each: AtLeastZero = combine.Config.candidates_each
+    "Number of candidates of each stage to re-rank beside these, which it may find alone."
 
     labelled: AtLeastOne = 1500
     "The most labelled documents that the combiner learns from, drawn by the seed; the other stages learn from all."
@@ -126,7 +129,8 @@ class Config(Checked):
 class Data:
     """The training data. gold: a row for each document. chosen: places of the labelled ones to train the combiner on.
 
-    labelled: places of those with labels.
+    labelled: places of those with labels. texts: how many different ones are labelled; a text is measured on once, and
+    documents with the same text are not learned from where it is.
     judged: a row for each document, with the labels that reviewers accepted or rejected; if a row has any, the other
     labels of this document are unknown. steps: the store of finished stages.
     """
@@ -137,6 +141,7 @@ class Data:
     judged: Run | None
     chosen: Longs
     labelled: Longs
+    texts: int
     steps: Steps
 
     @classmethod
@@ -153,8 +158,9 @@ class Data:
         labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
         if wrong := next((each.id for each in taken(documents, labelled) if is_synthetic(each)), None):
             raise ConfigError(f'a language model wrote document "{wrong}" ({SYNTHETIC}); leave such out since 0.11')
-        chosen = np.sort(np.random.default_rng(config.seed).permutation(labelled)[: config.labelled])
-        return cls(documents, labels, gold, judged, chosen, labelled, steps)
+        distinct = distinct_texts(documents, labelled)
+        chosen = np.sort(np.random.default_rng(config.seed).permutation(distinct)[: config.labelled])
+        return cls(documents, labels, gold, judged, chosen, labelled, len(distinct), steps)
 
     @property
     def teaching(self) -> list[Document]:
@@ -164,7 +170,8 @@ class Data:
     @property
     def unread(self) -> list[Document]:
         """The documents that teach nothing by their labels, as they were not chosen."""
-        return taken(self.documents, np.setdiff1d(np.arange(len(self.documents)), self.chosen))
+        read = same_texts(self.documents, self.chosen)
+        return taken(self.documents, np.setdiff1d(np.arange(len(self.documents)), read))
 
     def examples(
         self, name: str, make: Callable[[], tuple[Examples, Mapping[str, float]]]
@@ -221,7 +228,8 @@ def _over(model: Tagger, documents: Sequence[Document], config: Config, gold: Ru
     """Learn to combine the stages of a tagger, and record nDCG@5 before and after, from 0 to 1."""
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
     corpus = combine.Config.corpus if config.corpus is None else config.corpus
-    settings = combine.Config(corpus=corpus, candidates=config.candidates, combiner=options)
+    each = config.candidates_each
+    settings = combine.Config(corpus=corpus, candidates=config.candidates, candidates_each=each, combiner=options)
     tagger, combiner = combine.fit(documents, model, settings, gold=gold, judged=judged)
     if combiner is None:
         raise ConfigError(f"{combine.FEWEST} documents with labels of the vocabulary are needed to combine, or more")
@@ -247,12 +255,18 @@ def _learned(data: Data, config: Config, until: float) -> Tagger:
     data, start = _begun(data, config)
     names, exclude_self = _stages(data, start, config)
     if not names:
-        return _untrained(start, data, config, STAGES[0].lacking({"labelled": len(data.labelled)}))
+        return _untrained(start, data, config, STAGES[0].lacking({"labelled": data.texts}))
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
     if len(data.chosen) >= MANY:
         options = replace(options, folds=3)
     corpus = 3000 if config.corpus is None else config.corpus
-    settings = combine.Config(corpus=corpus, candidates=config.candidates, exclude_self=exclude_self, combiner=options)
+    settings = combine.Config(
+        corpus=corpus,
+        candidates=config.candidates,
+        candidates_each=config.candidates_each,
+        exclude_self=exclude_self,
+        combiner=options,
+    )
     richer = combine.with_more_stages(combine.without_confidence(start))
     described = _corpus(data, richer, settings, in_time)
     plain, _ = data.examples("combiner", lambda: (combine.examples(richer, described, data.teaching), {}))
@@ -278,7 +292,7 @@ def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]
         unread += place not in learned_from and bool(document.title and (document.abstract or document.sections))
         own.append(data.labels.index.get(document.id, -1))
     encoders = sum(isinstance(plain(stage), Dense) for stage in start.retrievers.values())
-    held = {"labelled": len(data.labelled), "unread": unread, "encoders": encoders}
+    held = {"labelled": data.texts, "unread": unread, "encoders": encoders}
     lacking = {row.name: why for row in STAGES if (why := row.lacking(held))}
     if config.trained is None:
         for name, why in lacking.items():
@@ -365,6 +379,11 @@ def _kept(
         kept, tagger = "zero_shot", combine.with_curve(start, plain)
     else:
         lost = examples.brought(fitted, options)
+    stage, alone = examples.best_alone(fitted.examples)
+    if better(scores := ndcg_at_5(alone.run, alone.gold), measured[kept], options.margin):
+        note(f"{kept} has nDCG@5 {100 * measured[kept].mean():.1f}, and {stage} alone is clearly better: it is kept")
+        kept, tagger, lost = f"{stage} alone", examples.with_stage_alone(trial[0], stage, alone), {}
+        measured[kept] = scores
     means = {name: float(values.mean()) for name, values in measured.items()}
     tried = ", ".join(f"{name} {100 * value:.1f}" for name, value in means.items())
     where = f"in cross-validation on {len(fixed):,} labelled documents"
