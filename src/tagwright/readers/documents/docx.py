@@ -105,7 +105,7 @@ def _parts(body: Any) -> Iterator[Any]:
             for box in _outermost(part, _BOX):
                 yield from _parts(box)
         elif of_word(part) != "dropped" and not any(
-            "ontents" in gallery.get(_VALUE, "") for gallery in part.iter(_GALLERY)
+            "ontents" in gallery.get(_VALUE, "") for gallery in part.iterfind(f"{_WORD}sdtPr//{_GALLERY}")
         ):
             yield from _parts(part)
 
@@ -143,7 +143,7 @@ def _outermost(element: Any, tag: str) -> Iterator[Any]:
 
 def _text(element: Any) -> str:
     """The text of a paragraph, or of the paragraphs in a row, with marks; without text boxes."""
-    own = str(element.text or "") if element.tag.endswith("}t") else ""
+    own = {"t": element.text or "", "noBreakHyphen": "-"}.get(element.tag.rpartition("}")[2], "")
     parts = [own, *(_marked(child) for child in element if child.tag != _BOX)]
     return "".join(parts)
 

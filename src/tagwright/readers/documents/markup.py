@@ -67,8 +67,9 @@ _TEI = _table(
     dropped="del formula fw graphic index listBibl surplus table",
 )
 _WORD = _table(
-    gap="cr p tab tc tr",
+    gap="cr p ptab tab tc tr",
     line="br",
+    raised="sup",
     dropped="Fallback del delText footnoteReference instrText moveFrom pPr rt sdtPr",
 )
 _CHOSEN = ("corr", "reg", "expan", "ex", "lem", "textual-form", "math")
