@@ -21,7 +21,7 @@ from tagwright.readers.documents.sections import Block, keywords, one_line, pres
 from tagwright.readers.limits import converting, read_whole
 from tagwright.readers.lines import decoded, is_utf8, open_bytes
 from tagwright.text.words import clean
-from tagwright.types import Document
+from tagwright.types import Document, Label
 
 _HEADINGS = {f"h{depth}": depth for depth in range(1, 7)}
 _REGIONS = {
@@ -39,9 +39,9 @@ _SHOWN = frozenset({"html", "body", "main", "article"})
 "Elements that programs show, if they are hidden at first: the page would have no text."
 _VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
 
-FORMATTING = frozenset("b bold em i italic sc scp small strong sub sup u".split())  # noqa: SIM905
+FORMATTING = frozenset("b bold br em i italic sc scp small strong sub sup u".split())  # noqa: SIM905
 "Elements that are markup in any text where they begin and end."
-_TAG = re.compile(
+TAG = re.compile(
     r"<(?P<end>/?)(?:(?:jats|mml|m|o|st1|w|xhtml):)?(?P<name>[a-z][a-z0-9-]*)"
     r"(?P<rest>(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)|\s+hidden)*\s*/?)>",
     re.IGNORECASE,
@@ -125,8 +125,8 @@ def plain_text(html: str) -> str:
     'Warm & yellow\nWool\nSize <unknown>'
     """
     parts, start = list[str](), 0
-    for tag in filter(_name, _TAG.finditer(html)):
-        name = {"title": "h6"}.get(_name(tag), _name(tag))
+    for tag in filter(element_name, TAG.finditer(html)):
+        name = {"title": "h6"}.get(element_name(tag), element_name(tag))
         parts += [html[start : tag.start()].replace("<", "&lt;"), f"<{tag['end']}{name}{tag['rest']}>"]
         start = tag.end()
     return "\n".join(_page("".join([*parts, html[start:].replace("<", "&lt;")])).texts())
@@ -141,8 +141,8 @@ def without_tags(text: str, names: Collection[str] = HTML) -> str:
     if "<" not in text or ">" not in text:
         return text
     begun, ended = set[str](), set[str]()
-    for tag in _TAG.finditer(text):
-        (ended if tag["end"] else begun).add(_name(tag))
+    for tag in TAG.finditer(text):
+        (ended if tag["end"] else begun).add(element_name(tag))
     is_marked = not begun.isdisjoint(ended & set(names)) or (
         "br" in names and re.search(r"(?i)\S<br\b|<br\s*/?>\S", text)
     )
@@ -155,12 +155,35 @@ def without_markup(document: Document) -> Document:
         document,
         title=one_line(without_tags(document.title)),
         abstract=without_tags(document.abstract),
+        sections=tuple(
+            replace(section, paragraphs=tuple(map(without_tags, section.paragraphs))) for section in document.sections
+        ),
         labels=tuple(map(without_tags, document.labels)),
         metadata={name: tuple(map(without_tags, values)) for name, values in document.metadata.items()},
     )
 
 
-def _name(tag: re.Match[str]) -> str:
+def label_without_tags(label: Label) -> Label:
+    """The label without HTML in its names and descriptions, nor in its id if that is a name."""
+    texts = (label.description, *label.names, *(text for _, text in (*label.languages, *label.descriptions)))
+    if not any("<" in text and ">" in text for text in texts):
+        return label
+
+    def names(listed: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one_line(without_tags(name, FORMATTING)) for name in listed))
+
+    return replace(
+        label,
+        id=names([label.id])[0] if label.id in label.names else label.id,
+        names=names(label.names),
+        description=without_tags(label.description),
+        broader=names(label.broader),
+        languages=tuple((code, names([name])[0]) for code, name in label.languages),
+        descriptions=tuple((code, without_tags(text)) for code, text in label.descriptions),
+    )
+
+
+def element_name(tag: re.Match[str]) -> str:
     """The name of an element of HTML, or of what is used beside it; "" for any other."""
     name = tag["name"].lower()
     return name if name in HTML or tag[0][1:].lstrip("/").startswith(("o:", "st1:", "w:")) else ""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tagwright.core.extras import require
-from tagwright.readers.documents.markup import MARKS, to_text
+from tagwright.readers.documents.markup import LINE, MARKS, formula, to_text
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, keywords, present, to_document, to_sections
 from tagwright.readers.limits import converting
@@ -30,8 +30,8 @@ _UNREAD = (
     "pagestyle", "thispagestyle", "footnotemark", "index", "nocite", "/", "-", "st", "sout", "hypersetup",
 )  # fmt: skip
 _CITES = (
-    "cite", "citep", "citet", "Citep", "Citet", "citealp", "citealt", "citeauthor", "citeyear", "citeyearpar", "citenum",
-    "parencite", "Parencite", "textcite", "Textcite", "autocite", "Autocite", "supercite", "footcite", "footfullcite",
+    "cite", "citep", "citet", "Citep", "Citet", "citealp", "citealt", "citeauthor", "citeyear", "citeyearpar",
+    "citenum", "parencite", "Parencite", "textcite", "Textcite", "autocite", "Autocite", "supercite", "footcite",
 )  # fmt: skip
 _SPACES = ("hspace", "newline", "linebreak", "hfill", "space", "thinspace", "enspace", "nobreakspace")
 "Macros between words."
@@ -102,7 +102,7 @@ class _Paper:
             author=[to_text(name) for said in self._said.get("author", ()) for name in re.split(r"\n|;", said)],
             keyword=keywords(self._said.get("keywords", ())),
         )
-        abstract = [paragraph for text in self._said.get("abstract", ()) for paragraph in _paragraphs(text)]
+        abstract = [paragraph for text in self._said.get("abstract", ()) for paragraph in to_paragraphs(text)]
         if not abstract:
             return to_document(title, self._blocks, metadata)
         return Document("", title, "\n\n".join(abstract), tuple(to_sections(self._blocks)), metadata)
@@ -128,7 +128,7 @@ class _Paper:
             self._said.setdefault(macro or environment, []).append(text)
 
     def _flush(self) -> None:
-        self._blocks += ((0, paragraph) for paragraph in _paragraphs(self._text(self._run)))
+        self._blocks += ((0, paragraph) for paragraph in to_paragraphs(self._text(self._run)))
         self._run.clear()
 
     def _argument(self, node: Any) -> str:
@@ -171,7 +171,7 @@ def known_macros() -> Any:
     macros += [std_macro(name, "{") for name in ("index", "nocite", "sout", "st", "hypersetup", *_FORMULAS)]
     macros += [std_macro("textsuperscript", "{")]
     macros += [std_macro(name, "[{{") for name in ("href", "SI", "qty")]
-    macros += [ std_macro("hspace", "*{"), std_macro("footnotemark", "[")]
+    macros += [std_macro("hspace", "*{"), std_macro("footnotemark", "[")]
     known.add_context_category("tagwright", macros=macros, prepend=True)
     return known
 
@@ -192,7 +192,10 @@ def converter(**options: Any) -> Any:
             return "".join(map(super().nodelist_to_text, runs))
 
         def math_node_to_text(self, node: Any) -> str:
-            return _formula(str(super().math_node_to_text(node)))
+            return formula(str(super().math_node_to_text(node)))
+
+        def environment_node_to_text(self, node: Any) -> str:
+            return f"\n{super().environment_node_to_text(node)}\n"
 
         def comment_node_to_text(self, node: Any) -> str:
             """Nothing, with the end of its line, which is no space, unless comments are text."""
@@ -201,7 +204,7 @@ def converter(**options: Any) -> Any:
         def macro_node_to_text(self, node: Any) -> str:
             try:
                 text = str(super().macro_node_to_text(node))
-                return _formula(text) if node.macroname in _FORMULAS else text
+                return formula(text) if node.macroname in _FORMULAS else text
             except (IndexError, AttributeError, KeyError, TypeError, ValueError):
                 return self.nodelist_to_text((node.nodeargd and node.nodeargd.argnlist) or [])
 
@@ -220,13 +223,8 @@ def converter(**options: Any) -> Any:
     return Converter(known, **{"math_mode": "text", "keep_comments": False} | options)
 
 
-def _formula(text: str) -> str:
-    """The text of a formula without the signs of subscripts, and of superscripts of what is before it or of charges."""
-    begin, end = MARKS["raised"]
-    return re.sub(r"(?<![^ ])\^(\S+)|\^(\d*[+−-])(?!\w)", rf"{begin}\1\2{end}", text.replace("_", ""))
-
-
-def _paragraphs(text: str) -> list[str]:
+def to_paragraphs(text: str) -> list[str]:
     """The paragraphs of a text, and its footnotes; where a reference was removed, no space stays before a full stop."""
+    text = text.replace("-\n", f"-{LINE}")
     parts = [part for each in re.split(r"\n[ \t]*\n", text) for part in (_NOTE.sub("", each), *_NOTE.findall(each))]
     return list(filter(None, (re.sub(r" (?=[.,;)])", "", to_text(part)) for part in parts)))

@@ -175,12 +175,18 @@ def without_citations(text: str, spans: Iterable[tuple[int, int]]) -> str:
     >>> without_citations("On bees1,2 and wasps [3].", [(7, 8), (9, 10), (21, 24)])
     'On bees and wasps.'
     """
-    begin, end = MARKS["cited"]
-    places = sorted({span for span in spans if 0 <= span[0] < span[1] <= len(text)}, reverse=True)
-    cited = [(first, last) for first, last in places if not _is_word(text[first:last])]
-    for first, last in cited:
-        text = f"{text[:first]}{begin}{text[first:last]}{end}{text[last:]}"
-    return to_text(text) if cited else text
+    parts, place = list[str](), 0
+    for start, end in sorted(spans):
+        if place <= start < end <= len(text) and not _is_word(text[start:end]):
+            parts += [text[place:start], *MARKS["cited"]]
+            place = end
+    return to_text("".join([*parts, text[place:]])) if place else text
+
+
+def formula(text: str) -> str:
+    """The text of a formula without the signs of subscripts, and of superscripts of what is before it or of charges."""
+    begin, end = MARKS["raised"]
+    return re.sub(r"(?<![^ ])\^(\S+)|\^(\d*[+−-])(?!\w)", rf"{begin}\1\2{end}", text.replace("_", ""))
 
 
 def _raised(word: str, text: str, following: str, is_paper: bool) -> str:

@@ -87,11 +87,17 @@ def _lines(pdf: Any, path: Path) -> Iterator[Line]:
 
 
 def _of_page(page: Any, number: int) -> Iterator[Line]:
-    """The lines of a page in the order in which they were written, column by column."""
+    """The lines of a page in the order in which they were written, column by column; raised numbers are apart."""
+
+    def gap(found: re.Match[str]) -> str:
+        place = start + found.start()
+        (_, low, _, high), (_, bottom, _, top) = (page.get_charbox(each, loose=True) for each in (place - 1, place))
+        return " " if top - bottom < 0.85 * (high - low) and bottom > low + 0.1 * (high - low) else ""
+
     text, start, last = page.get_text_range(), 0, page.count_chars() - 1
     line_end = r"\r?\n|(?P<hyphen>\ufffe)"  # PDFium writes U+FFFE for a hyphen at the end of a line
     for end in (*re.finditer(line_end, text), None):
-        line = text[start : end.start() if end else None]
+        line = re.sub(r"(?<=[^\W\d_]{3})(?=\d)", gap, text[start : end.start() if end else None])
         if words := one_line(line):
             first = min(start + len(line) - len(line.lstrip()), last)
             hyphen = "-" if end and end["hyphen"] else ""
