@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -16,11 +15,9 @@ from docx.oxml.ns import nsdecls
 from tests.readers.printed import Set, pdf
 from tests.readers.reading import read, written
 
-from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.documents.markup import HTML
+from tagwright.readers.documents.html import plain_text
 from tagwright.text.words import raw_words
-from tagwright.types import Section
 
 MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
 NOTED = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
@@ -199,3 +196,80 @@ def test_words_are_neither_glued_nor_split(tmp_path: Path, name: str, marked: st
     title = "" if document.title == "A" else document.title
     text = "\n".join((title, document.abstract, *paragraphs))
     assert " ".join(raw_words(text, 2)) == expected, text
+
+
+@pytest.mark.parametrize("item", [{"type": "article-journal"}, {"type": "book", "issued": {"raw": "2001"}}])
+def test_markup_of_publishers_goes_from_fields_of_csl_json(tmp_path: Path, item: dict[str, object]) -> None:
+    """Even of items without anything that tells them from other JSON. The heading of the abstract is not its text."""
+    item |= {"id": "a", "title": "The <i>CO</i><sub>2</sub> of <b>bees</b>", "keyword": "<i>Apis</i>, wax"}
+    item["abstract"] = "<jats:title>Abstract</jats:title><jats:p>On <jats:italic>taxes</jats:italic>.</jats:p>"
+    [document] = read(written(tmp_path, json.dumps([item]), "a.json"))
+    assert (document.title, document.abstract) == ("The CO2 of bees", "On taxes.")
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("a.csv", 'id,name,description\n1,"CO<sub>2</sub> of <i>bees</i>","<p>On</p><p>wax &amp; a < b</p>"\n'),
+        (
+            "a.jsonl",
+            json.dumps(
+                {"id": "1", "name": "CO<sub>2</sub> of <i>bees</i>", "description": "<p>On</p><p>wax &amp; a < b"}
+            ),
+        ),
+        (
+            "a.ttl",
+            "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n<http://e.org/1> a skos:Concept ; skos:prefLabel "
+            '"CO<sub>2</sub> of <i>bees</i>"@en ; skos:definition "<p>On</p><p>wax &amp; a < b</p>"@en .',
+        ),
+    ],
+)
+def test_names_and_descriptions_of_labels_hold_no_markup(tmp_path: Path, file: str, content: str) -> None:
+    [label] = Vocabulary.read(written(tmp_path, content, file), language="en" if file == "a.ttl" else None)
+    assert (label.names, label.description) == (("CO2 of bees",), "On\nwax & a < b")
+
+
+def test_a_label_that_is_named_with_markup_is_found_for_documents_that_are_labelled_so(tmp_path: Path) -> None:
+    labels = Vocabulary.read(written(tmp_path, "CO<sub>2</sub>\nList<int>\n", "a.txt"))
+    assert [label.names for label in labels] == [("CO2",), ("List<int>",)]
+    for name, content in (
+        ("b.csv", "text,labels\nBees fly.,CO<sub>2</sub>\n"),
+        ("b.jsonl", '{"text": "Bees.", "labels": ["CO<sub>2</sub>"]}'),
+    ):
+        [document] = read(written(tmp_path, content, name))
+        assert document.labels == (labels[0].id,)
+
+
+def test_footnotes_are_read_behind_what_they_interrupt(tmp_path: Path) -> None:
+    text = "<div><p>Honey<note>Of bees.</note> is sweet.</p><p>So.</p></div>"
+    tei = f"<TEI><teiHeader/><text><body>{text}</body></text></TEI>"
+    assert read(written(tmp_path, tei, "a.xml"))[0].sections[0].paragraphs == ("Honey is sweet.", "Of bees.", "So.")
+    assert read(written(tmp_path, r"Honey\footnote{Of \emph{bees}.} is sweet.", "a.tex"))[0].abstract == (
+        "Honey is sweet.\n\nOf bees."
+    )
+
+
+def test_raised_numbers_of_a_pdf_are_no_part_of_a_word(tmp_path: Path) -> None:
+    line = [Set("We study orchards", 700), Set("1", 704, 6, x=147), Set("and CO", 700, x=155), Set("2", 698, 6, x=184)]
+    assert (
+        read(written(tmp_path, pdf([[Set("A title", 750, 18), *line]]), "a.pdf"))[0].abstract
+        == "We study orchards 1 and CO2"
+    )
+
+
+def test_numbers_of_references_are_left_out_where_json_says_which_they_are(tmp_path: Path) -> None:
+    """S2ORC says so by the places of characters, in paragraphs or in the whole text."""
+    text = "Of orchards1 and bees [2]."
+    spans = [{"start": 11, "end": 12}, {"start": 22, "end": 25}]
+    part = {"text": text, "section": "A", "cite_spans": [*spans, {"start": "x"}, None]}
+    listed = {"paper_id": "1", "title": "T", "body_text": [part]}
+    annotations = {"paragraph": [{"start": 0, "end": len(text)}], "bibref": spans}
+    annotated = {"corpusid": "1", "title": "T", "content": {"text": text, "annotations": annotations}}
+    for record in (listed, annotated):
+        [document] = read(written(tmp_path, json.dumps(record), "a.jsonl"))
+        assert [section.paragraphs for section in document.sections] == [("Of orchards and bees.",)]
+
+
+@pytest.mark.parametrize("element", ["unknown", "x-card", "T"])
+def test_what_is_no_element_of_html_is_text(element: str) -> None:
+    assert plain_text(f"<p>a <{element}> b</p>") == f"a <{element}> b"

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from tagwright.core.display import many
 from tagwright.core.extras import require
 from tagwright.errors import InputError
-from tagwright.readers.documents.html import without_markup, without_tags
+from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.latex import converter, known_macros, parse, to_paragraphs
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import ABSTRACTS, one_line, present, years
+from tagwright.readers.documents.sections import one_line, present, years
 from tagwright.readers.limits import converting, largest_document, leave_out, readable, too_large
 from tagwright.readers.lines import Place, json_objects, open_lines, open_text
 from tagwright.text.words import clean
@@ -215,15 +215,8 @@ def _document(values: Mapping[str, Sequence[str]], known: Mapping[str, tuple[str
         found[field] = [
             part for name in held for text in values[name] for part in re.split(_SEPARATORS.get(name, "$^"), text)
         ]
-    abstract = "\n\n".join(_abstract(text) for text in found.pop("abstract"))
+    abstract = "\n\n".join(clean(text).strip() for text in found.pop("abstract"))
     lines = {field: list(map(one_line, texts)) for field, texts in found.items()}
     id_, title = ("".join(lines.pop(field)[:1]) for field in ("id", "title"))
     one = {"venue": lines.pop("venue")[:1], "year": years(lines.pop("year")[:1])}
     return without_markup(Document(id_, title, abstract, metadata=present(**lines, **one)))
-
-
-def _abstract(text: str) -> str:
-    """The text without HTML, nor the heading that publishers put into it."""
-    heading, line_end, rest = clean(without_tags(text)).strip().partition("\n")
-    is_heading = "<" in text and heading.strip(" .:").casefold() in ABSTRACTS
-    return rest if is_heading else heading + line_end + rest

@@ -17,7 +17,7 @@ from tagwright.core.progress import hint
 from tagwright.errors import InputError
 from tagwright.readers.documents.markup import HTML, LINE, MARKS, Effect, to_text
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, keywords, one_line, present, to_document, work_id
+from tagwright.readers.documents.sections import ABSTRACTS, Block, keywords, one_line, present, to_document, work_id
 from tagwright.readers.limits import converting, read_whole
 from tagwright.readers.lines import decoded, is_utf8, open_bytes
 from tagwright.text.words import clean
@@ -42,10 +42,14 @@ _VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
 FORMATTING = frozenset("b bold br em i italic sc scp small strong sub sup u".split())  # noqa: SIM905
 "Elements that are markup in any text where they begin and end."
 TAG = re.compile(
-    r"<(?P<end>/?)(?:(?:jats|mml|m|o|st1|w|xhtml):)?(?P<name>[a-z][a-z0-9-]*)"
+    r"<(?P<end>/?)(?:(?P<prefix>jats|mml|m|o|st1|w|xhtml):)?(?P<name>[a-z][a-z0-9-]*)"
     r"(?P<rest>(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)|\s+hidden)*\s*/?)>",
     re.IGNORECASE,
 )
+_ABSTRACT = re.compile(
+    rf"\A\s*<(?P<name>(?:jats:)?(?:title|p|b|strong|h\d))>\s*(?:{'|'.join(ABSTRACTS)})[ .:]*</(?P=name)>", re.IGNORECASE
+)
+"The heading that publishers put into an abstract."
 
 
 def read_html(path: Path, encoding: str = "") -> Iterator[Located]:
@@ -140,13 +144,11 @@ def without_tags(text: str, names: Collection[str] = HTML) -> str:
     """
     if "<" not in text or ">" not in text:
         return text
-    begun, ended = set[str](), set[str]()
-    for tag in TAG.finditer(text):
-        (ended if tag["end"] else begun).add(element_name(tag))
-    is_marked = not begun.isdisjoint(ended & set(names)) or (
-        "br" in names and re.search(r"(?i)\S<br\b|<br\s*/?>\S", text)
-    )
-    return plain_text(text) if is_marked else text
+    found = [(tag, element_name(tag)) for tag in TAG.finditer(text)]
+    begun, ended = ({name for tag, name in found if bool(tag["end"]) == ends} for ends in (False, True))
+    sure = {name for tag, name in found if tag["prefix"]} | set(names)
+    broken = "br" in sure and re.search(r"(?i)\S<br\b|<br\s*/?>\S", text)
+    return plain_text(_ABSTRACT.sub("", text)) if broken or begun & ended & sure else text
 
 
 def without_markup(document: Document) -> Document:
@@ -186,7 +188,7 @@ def label_without_tags(label: Label) -> Label:
 def element_name(tag: re.Match[str]) -> str:
     """The name of an element of HTML, or of what is used beside it; "" for any other."""
     name = tag["name"].lower()
-    return name if name in HTML or tag[0][1:].lstrip("/").startswith(("o:", "st1:", "w:")) else ""
+    return name if name in HTML or tag["prefix"] else ""
 
 
 def _size(blocks: Iterable[Block]) -> int:

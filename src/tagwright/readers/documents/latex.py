@@ -195,7 +195,7 @@ def converter(**options: Any) -> Any:
             return formula(str(super().math_node_to_text(node)))
 
         def environment_node_to_text(self, node: Any) -> str:
-            return f"\n{super().environment_node_to_text(node)}\n"
+            return f" {super().environment_node_to_text(node)} "
 
         def comment_node_to_text(self, node: Any) -> str:
             """Nothing, with the end of its line, which is no space, unless comments are text."""
