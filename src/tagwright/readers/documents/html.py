@@ -219,11 +219,12 @@ class _Page(HTMLParser):
         if self._dropped and tag in _UNENDED and self._dropped[0] in _UNENDED:
             self._dropped.clear()
         if self._dropped or (effect == "dropped" and tag not in _VOID):
-            self._dropped += [tag] if effect in ("block", "dropped") or tag in self._dropped else []
+            nests = len(self._dropped) < 200 and (effect in ("block", "dropped") or tag in self._dropped)
+            self._dropped += [tag] if nests else []
             return
         begin, end = MARKS.get(effect, ("", ""))
         self._text.append(begin)
-        if end.strip():
+        if end.strip() and len(self._marked) < 50:
             self._marked.append((tag, end))
         if effect == "block":
             self.end()
@@ -234,7 +235,7 @@ class _Page(HTMLParser):
             self._inside.append(tag)
         elif tag == "meta":
             name = (values.get("name") or values.get("property") or "").lower()
-            self._meta.setdefault(name, []).append(one_line(values.get("content", "")))
+            self._meta.setdefault(name, []).append(one_line(without_tags(values.get("content", ""))))
 
     def handle_endtag(self, tag: str) -> None:
         """End a paragraph, a heading or a region."""

@@ -225,6 +225,6 @@ def converter(**options: Any) -> Any:
 
 def to_paragraphs(text: str) -> list[str]:
     """The paragraphs of a text, and its footnotes; where a reference was removed, no space stays before a full stop."""
-    text = text.replace("-\n", f"-{LINE}")
+    text = re.sub(r'(?<=\w)"-(?=\w)', "", text).replace("-\n", f"-{LINE}")  # "- is where a German word may break
     parts = [part for each in re.split(r"\n[ \t]*\n", text) for part in (_NOTE.sub("", each), *_NOTE.findall(each))]
     return list(filter(None, (re.sub(r" (?=[.,;)])", "", to_text(part)) for part in parts)))

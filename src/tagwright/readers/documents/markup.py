@@ -49,11 +49,11 @@ _JATS = _table(
     block="app attrib boxed-text caption code contrib-group def def-item disp-formula disp-quote list list-item p "
     "preformat sec speech statement supplementary-material term title verse-group",
     aside="fig fn table-wrap",
-    line="break verse-line",
+    line="br break verse-line",
     gap="td th tr",
     raised="sup",
     choice="alternatives",
-    dropped="alt-text annotation annotation-xml graphic index-term inline-graphic label long-desc object-id "
+    dropped="alt-text annotation annotation-xml del graphic index-term inline-graphic label long-desc object-id "
     "permissions ref-list rp rt table tex-math",
 )
 _TEI = _table(
@@ -81,7 +81,7 @@ _INNER = rf"{_CITED}(?:[\s,;–—-]*{_CITED})*"
 
 
 def of_jats(element: Element) -> Effect:
-    """The effect of an element of JATS; a reference number is set inside or outside of `sup`."""
+    """The effect of an element of JATS, or in a field of PubMed; the number of a reference may be inside of `sup`."""
     if element.tag == "xref":
         kind = element.get("ref-type", "")
         if kind in {"fn", "table-fn", "aff", "corresp"}:
@@ -102,12 +102,6 @@ def of_tei(element: Element) -> Effect:
         return "inline"
     effect = _TEI.get(element.tag, "inline")
     return "join" if effect == "line" and element.get("break") == "no" else effect
-
-
-def of_fields(element: Element) -> Effect:
-    """The effect of an element in a field of a record, such as the title in PubMed: of HTML or of JATS."""
-    known = HTML.get(element.tag, "inline")
-    return known if known in ("raised", "dropped", "line") else of_jats(element)
 
 
 def of_word(element: Any) -> Effect:
@@ -200,5 +194,5 @@ def _raised(word: str, text: str, following: str, is_paper: bool) -> str:
 
 
 def _is_word(text: str) -> bool:
-    """Whether it is more than a number, a letter or signs, as the names of authors are."""
-    return re.search(r"[^\W\d_]{2,}", text) is not None
+    """Whether it is more than a number, a letter or signs, as the names of authors are, but not `[note 1]`."""
+    return re.search(r"[^\W\d_]{2,}", re.sub(r"\b(?:note|nb|lower-alpha|fn) (?=\w{1,3}\b)", "", text)) is not None

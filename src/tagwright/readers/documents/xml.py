@@ -12,7 +12,7 @@ from xml.parsers import expat
 
 from tagwright.core.checked import shown
 from tagwright.errors import InputError
-from tagwright.readers.documents.markup import MARKS, Effect, chosen, of_fields, to_text
+from tagwright.readers.documents.markup import MARKS, Effect, chosen, of_jats, to_text
 from tagwright.readers.limits import largest_document, leave_out, too_large
 from tagwright.readers.lines import open_bytes
 
@@ -39,13 +39,12 @@ def read_elements(path: Path, *names: str) -> Iterator[tuple[int, Element]]:
 class Prose(NamedTuple):
     """How the text of elements is read. effect: of an element on the words around it. is_paper: see `to_text`.
 
-    >>> from tagwright.readers.documents.markup import of_jats
     >>> from xml.etree.ElementTree import fromstring
-    >>> Prose(of_jats).paragraphs(fromstring("<sec>One <b>bee</b>.<p>Two<fn>Or three.</fn> bees.</p></sec>"))
+    >>> Prose().paragraphs(fromstring("<sec>One <b>bee</b>.<p>Two<fn>Or three.</fn> bees.</p></sec>"))
     ['One bee.', 'Two bees.', 'Or three.']
     """
 
-    effect: Callable[[Element], Effect] = of_fields
+    effect: Callable[[Element], Effect] = of_jats
     is_paper: bool = False
 
     def paragraphs(self, element: Element | None) -> list[str]:
