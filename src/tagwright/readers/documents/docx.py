@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 from tagwright.core.extras import require
 from tagwright.errors import InputError
@@ -14,6 +13,7 @@ from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, authors, keywords, one_line, present, to_document
 from tagwright.readers.limits import PICTURES, check_unpacked, converting, read_whole
 from tagwright.readers.lines import open_bytes
+from tagwright.readers.workbooks import transitional
 from tagwright.types import Document
 
 _TITLE = -1
@@ -37,24 +37,8 @@ def read_docx(path: Path) -> Iterator[Located]:
         content = BytesIO(read_whole(file, path, PICTURES))
     with converting("is no Word file (.docx), or a damaged one", "docx", path):
         _check_parts(content, path)
-        document = _document(docx.Document(_transitional(content)))
+        document = _document(docx.Document(transitional(content)))
     yield 0, document
-
-
-def _transitional(content: BytesIO) -> BytesIO:
-    """The file under the names of the usual Open XML, if it is Strict Open XML; python-docx knows no others."""
-    with ZipFile(content) as parts:
-        if b"http://purl.oclc.org/ooxml/" not in parts.read("_rels/.rels"):
-            return content
-        usual = BytesIO()
-        with ZipFile(usual, "w") as written:
-            for part in parts.infolist():
-                text = parts.read(part)
-                if part.filename.endswith((".xml", ".rels")):
-                    strict = rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)"
-                    text = re.sub(strict, rb"http://schemas.openxmlformats.org/\1/2006/\2", text)
-                written.writestr(part, text)
-    return usual
 
 
 def _check_parts(content: BytesIO, path: Path) -> None:

@@ -158,7 +158,7 @@ def without_markup(document: Document) -> Document:
         title=one_line(without_tags(document.title)),
         abstract=without_tags(document.abstract),
         sections=tuple(
-            replace(section, paragraphs=tuple(map(without_tags, section.paragraphs))) for section in document.sections
+            replace(each, paragraphs=tuple(map(without_tags, each.paragraphs))) for each in document.sections
         ),
         labels=tuple(map(without_tags, document.labels)),
         metadata={name: tuple(map(without_tags, values)) for name, values in document.metadata.items()},
@@ -166,21 +166,21 @@ def without_markup(document: Document) -> Document:
 
 
 def label_without_tags(label: Label) -> Label:
-    """The label without HTML in its names and descriptions, nor in its id if that is a name."""
-    texts = (label.description, *label.names, *(text for _, text in (*label.languages, *label.descriptions)))
-    if not any("<" in text and ">" in text for text in texts):
+    """The label without HTML in its names and descriptions, nor in an id that is a name."""
+    tagged = (*label.languages, *label.descriptions, ("", label.description))
+    if not any("<" in text for text in label.names) and not any("<" in text for _, text in tagged):
         return label
 
-    def names(listed: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one_line(without_tags(name, FORMATTING)) for name in listed))
+    def plain(texts: Iterable[str], names: Collection[str] = FORMATTING) -> tuple[str, ...]:
+        return tuple(one_line(text) if (text := without_tags(each, names)) != each else each for each in texts)
 
     return replace(
         label,
-        id=names([label.id])[0] if label.id in label.names else label.id,
-        names=names(label.names),
+        id=plain([label.id])[0] if label.id in label.names else label.id,
+        names=tuple(dict.fromkeys(plain(label.names))),
         description=without_tags(label.description),
-        broader=names(label.broader),
-        languages=tuple((code, names([name])[0]) for code, name in label.languages),
+        broader=plain(label.broader),
+        languages=tuple((code, *plain([name])) for code, name in label.languages),
         descriptions=tuple((code, without_tags(text)) for code, text in label.descriptions),
     )
 

@@ -5,7 +5,7 @@ text put the marks below into their text, and `to_text` makes words of it.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
@@ -72,9 +72,6 @@ _WORD = _table(
     raised="sup",
     dropped="Fallback del delText footnoteReference instrText moveFrom pPr rt sdtPr",
 )
-_CHOSEN = ("corr", "reg", "expan", "ex", "lem", "textual-form", "math")
-"The reading that is read, of several; where there is none of these, the first."
-
 _MODIFIED = frozenset("mol min sin cos tan log exp chi".split())  # noqa: SIM905
 "Words of three letters whose powers are numbers."
 _INNER = rf"{_CITED}(?:[\s,;–—-]*{_CITED})*"
@@ -116,13 +113,11 @@ def of_word(element: Any) -> Effect:
     return "raised" if look.get(f"{word}vertAlign") == "superscript" else "inline"
 
 
-def chosen(element: Element, effect: Effect) -> Sequence[Element]:
-    """The children that are read: all, or the one of several readings."""
-    children = [child for child in element if effect != "choice" or "graphic" not in child.tag]
-    if effect != "choice":
-        return children
-    rank = {name: place for place, name in enumerate(_CHOSEN)}
-    return sorted(children, key=lambda child: rank.get(child.tag, len(rank)))[:1]
+def chosen(readings: Element) -> Element:
+    """The one of several readings that is read: a corrected, regularised, expanded one, or else the first."""
+    rank = {name: place for place, name in enumerate("corr reg expan ex lem textual-form math".split())}  # noqa: SIM905
+    texts = [each for each in readings if "graphic" not in each.tag]
+    return min(texts, key=lambda each: rank.get(each.tag, len(rank)), default=Element("nothing"))
 
 
 def to_text(marked: str, *, is_paper: bool = False) -> str:
@@ -134,8 +129,9 @@ def to_text(marked: str, *, is_paper: bool = False) -> str:
     >>> to_text("bees\x05[1]\x06, m\x022\x03, Ca\x022+\x03, 10\x025\x03, far\x021,2\x03, or\x04chard, hon-\x0bey")
     'bees, m2, Ca2+, 10^5, far 1,2, orchard, honey'
     """
-    text = re.sub(r"[^\S\x0b]+", " ", marked)
+    text = marked
     if any(mark in text for mark in "\x02\x04\x05\x0b"):
+        text = re.sub(r"[^\S\x0b]+", " ", text)
         text = re.sub("\x05([^\x05\x06]*)\x06", lambda match: match[1] if _is_word(match[1]) else _CITED, text)
         raised = r"([^\W_]{0,40})\x02([^\x02\x03]*)\x03(?=(\w?))"
         text = re.sub(raised, lambda match: _raised(match[1], match[2].strip(), match[3], is_paper), text)

@@ -76,18 +76,19 @@ class Prose(NamedTuple):
 
     def _pieces(self, element: Element) -> Iterator[str | list[str] | None]:
         """Yield texts, None at the end of a paragraph, and the paragraphs of what stands aside."""
-        whole = self.effect(element)
-        yield (element.text or "") if whole != "choice" else ""
-        for child in chosen(element, whole):
-            effect = self.effect(child)
-            begin, end = MARKS.get(effect, ("", ""))
+        yield element.text or ""
+        for child in element:
+            tail = child.tail or ""
+            while (effect := self.effect(child)) == "choice":
+                child = chosen(child)
             if effect == "aside":
                 yield self.paragraphs(child)
             elif effect == "block":
                 yield from (None, *self._pieces(child), None)
             elif effect != "dropped":
+                begin, end = MARKS.get(effect, ("", ""))
                 yield from (begin, *self._pieces(child), end)
-            yield (child.tail or "") if whole != "choice" else ""
+            yield tail
 
 
 class _Harvest:
