@@ -43,8 +43,9 @@ def seen(text: str) -> str:
         return f"\x0e{len(code) - 1}\x0f"
 
     text = _CODE.sub(put_aside, text)
-    end = max(text.rfind(sign) for sign in ("-->", "</script>", "</style>")) + 9  # what never ends is text
-    text = re.sub(r"<!--.*?-->|<(script|style)\b[^<>]*>.*?</\1>", "", text[:end], flags=re.DOTALL) + text[end:]
+    for begin, close in (("<!--", "-->"), (r"<script\b[^<>]*>", "</script>"), (r"<style\b[^<>]*>", "</style>")):
+        end = text.rfind(close) + len(close)  # what never ends is text
+        text = re.sub(rf"{begin}.*?{close}", "", text[:end], flags=re.DOTALL) + text[end:]
     known = {found[1].casefold() for found in _DEFINITION.finditer(text)}
     text = _DEFINITION.sub("", text)
 

@@ -50,7 +50,7 @@ _JATS = _table(
     "preformat sec speech statement supplementary-material term title verse-group",
     aside="fig fn table-wrap",
     line="br break verse-line",
-    gap="td th tr",
+    gap="given-names surname td th tr",
     raised="sup",
     choice="alternatives",
     dropped="alt-text annotation annotation-xml del graphic index-term inline-graphic label long-desc object-id "
@@ -62,7 +62,7 @@ _TEI = _table(
     "table text titlePage titlePart trailer u",
     aside="figure note",
     line="cb gb l lb milestone pb",
-    gap="cell stage w",
+    gap="cell forename s stage surname w",
     choice="choice app",
     dropped="del formula fw graphic index listBibl surplus table",
 )
