@@ -15,6 +15,7 @@ from docx.oxml.ns import nsdecls
 from tests.readers.printed import Set, pdf
 from tests.readers.reading import read, written
 
+from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.readers.documents.html import plain_text
 from tagwright.text.words import raw_words
@@ -273,3 +274,8 @@ def test_numbers_of_references_are_left_out_where_json_says_which_they_are(tmp_p
 @pytest.mark.parametrize("element", ["unknown", "x-card", "T"])
 def test_what_is_no_element_of_html_is_text(element: str) -> None:
     assert plain_text(f"<p>a <{element}> b</p>") == f"a <{element}> b"
+
+
+def test_records_in_python_lose_their_markup_as_files_do() -> None:
+    [document] = Corpus.of([{"title": "The <i>CO</i><sub>2</sub>", "text": "<p>Of a < b</p>", "labels": ["x"]}])
+    assert (document.title, document.abstract) == ("The CO2", "Of a < b")

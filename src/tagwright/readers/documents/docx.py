@@ -118,7 +118,7 @@ def _depths(styles: Any) -> dict[str, int]:
 
 def _outermost(element: Any, tag: str) -> Iterator[Any]:
     """The elements of this name that are in no other of it, nor in what is dropped."""
-    for child in element:
+    for child in element if next(element.iter(tag), None) is not None else ():
         if child.tag == tag:
             yield child
         elif of_word(child) != "dropped":
@@ -127,9 +127,11 @@ def _outermost(element: Any, tag: str) -> Iterator[Any]:
 
 def _text(element: Any) -> str:
     """The text of a paragraph, or of the paragraphs in a row, with marks; without text boxes."""
-    own = {"t": element.text or "", "noBreakHyphen": "-"}.get(element.tag.rpartition("}")[2], "")
-    parts = [own, *(_marked(child) for child in element if child.tag != _BOX)]
-    return "".join(parts)
+    if element.tag.endswith("}t"):
+        return element.text or ""
+    if element.tag.endswith("}noBreakHyphen"):
+        return "-"
+    return "".join(_marked(child) for child in element if child.tag != _BOX)
 
 
 def _marked(element: Any) -> str:

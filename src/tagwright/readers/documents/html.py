@@ -180,7 +180,7 @@ def label_without_tags(label: Label) -> Label:
         names=tuple(dict.fromkeys(plain(label.names))),
         description=without_tags(label.description),
         broader=plain(label.broader),
-        languages=tuple((code, *plain([name])) for code, name in label.languages),
+        languages=tuple((code, plain([name])[0]) for code, name in label.languages),
         descriptions=tuple((code, without_tags(text)) for code, text in label.descriptions),
     )
 

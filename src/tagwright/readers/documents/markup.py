@@ -70,7 +70,7 @@ _WORD = _table(
     gap="cr p ptab tab tc tr",
     line="br",
     raised="sup",
-    dropped="Fallback del delText footnoteReference instrText moveFrom pPr rt sdtPr",
+    dropped="Fallback del delText footnoteReference instrText moveFrom pPr rPr rt sdtPr",
 )
 _MODIFIED = frozenset("mol min sin cos tan log exp chi".split())  # noqa: SIM905
 "Words of three letters whose powers are numbers."
@@ -103,11 +103,14 @@ def of_tei(element: Element) -> Effect:
 
 def of_word(element: Any) -> Effect:
     """The effect of an element of a Word file, by lxml. Of two forms of a text box the newer is read."""
-    name = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else "Fallback"
+    tag = element.tag if isinstance(element.tag, str) else "Fallback"
+    word, _, name = tag.rpartition("}")
     if name != "r":
         return _WORD.get(name, "inline")
-    word = element.tag[:-1]
-    look = {each.tag: each.get(f"{word}val", "") for each in element.iterfind(f"{word}rPr/*")}
+    word += "}"
+    if (looks := element.find(f"{word}rPr")) is None:
+        return "inline"
+    look = {each.tag: each.get(f"{word}val", "") for each in looks}
     if look.get(f"{word}vanish", "0") not in {"0", "false", "off"}:
         return "dropped"
     return "raised" if look.get(f"{word}vertAlign") == "superscript" else "inline"
