@@ -20,9 +20,9 @@ from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.stages.evidence import FindsAtOnce, strongest
 from tagwright.stages.names.patterns import NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
-from tagwright.text.language import check, resolve
+from tagwright.text.language import check, folding, resolve
 from tagwright.text.lemmas import has_lemmas, word_form
-from tagwright.text.words import ANALYSIS, Analysis, fold, known_form, word_spans
+from tagwright.text.words import ANALYSIS, Analysis, known_form, word_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Run, Stage, TextField
 
 
@@ -45,7 +45,8 @@ class ExactMatchOptions(Checked):
     min_characters: AtLeastOne = 2
     "Ignore names with fewer letters and digits. 1 suits Chinese and Japanese, where one character is a word."
     common: bool = False
-    'Whether everyday words count: names of function words alone ("May", "Its"), and "aids" for the name "AIDS".'
+    """Whether everyday words count: names of one or two function words ("May", "Its") in any capitals, and "aids" for
+    the name "AIDS"."""
     k: AtLeastOne | None = None
     "Keep the best k labels of each document; None keeps all."
     analysis: Analysis = ANALYSIS
@@ -147,18 +148,18 @@ class ExactMatch(FindsAtOnce):
         return stage
 
     def _set(self, names: NamePatterns) -> None:
-        words, analysis = names.words, self.options.analysis
-        form = word_form(self.options.stem, lemmas=self.options.lemmas)
+        words, stem, analysis = names.words, self.options.stem, self.options.analysis
+        form, fold = word_form(stem, analysis, lemmas=self.options.lemmas), folding(stem, analysis)
 
         def known(folded: str) -> bool:
             return form(folded) in words
 
         def numbers(new: Sequence[str]) -> list[int]:
-            folded = (known_form(fold(word, analysis), analysis, known) for word in new)
+            folded = (known_form(fold(word), analysis, known) for word in new)
             return [words.get(form(word), -1) for word in folded]
 
         self._names, self._numbers = names, WordCache(numbers)
-        self._is_known = lambda word: known(fold(word, analysis))
+        self._is_known = lambda word: known(fold(word))
 
     def _find_in(self, documents: Sequence[Document], score: _Score) -> Run:
         run = Run.concat([self._found(mentions, score) for mentions in self._mentions(documents)])
@@ -203,10 +204,10 @@ class ExactMatch(FindsAtOnce):
     def _in_own_case(self, texts: Numbered, mentions: _Mentions) -> Mask:
         kept = np.ones(len(mentions.form), np.bool_)
         spelled, spellings = self._names.spelled[mentions.form], self._names.spellings
-        cased = np.flatnonzero(spelled >= 0)
-        written = texts.numbers[(mentions.start - mentions.document)[cased]]  # without the separators
-        pairs = zip(spelled[cased].tolist(), written.tolist(), strict=True)
-        kept[cased] = [texts.words[word].startswith(spellings[spelling]) for spelling, word in pairs]
+        for mention in np.flatnonzero(spelled >= 0).tolist():
+            start, end = (places[mention] - mentions.document[mention] for places in (mentions.start, mentions.end))
+            written = " ".join(texts.words[word] for word in texts.numbers[start:end].tolist())  # without separators
+            kept[mention] = written.startswith(spellings[spelled[mention]])
         return kept
 
 
