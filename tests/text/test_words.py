@@ -18,6 +18,7 @@ from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch
 from tagwright.text.words import ANALYSIS, clean, fold, is_unusual, raw_words, word_spans, words
+from tagwright.translation.dictionary import Tongue
 from tagwright.types import Document, Label
 
 WRITTEN = {
@@ -131,6 +132,17 @@ def test_a_name_is_found_in_other_spellings_of_its_language(
     spans = sorted((span.start, span.end) for span in made.spans(document, [1])[0])
     if stage is ExactMatch:
         assert text[spans[0][0] : spans[-1][1]] == place
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "text", "place"), [each for each in SPELLED if len(each[0]) < 5 and "Rowling" not in each[1]]
+)
+def test_names_are_translated_by_the_same_words_however_they_are_spelled(
+    language: str, name: str, text: str, place: str
+) -> None:
+    tongue = Tongue(language, ())
+    assert place in text
+    assert list(map(tongue.stem, tongue.words(name))) == list(map(tongue.stem, tongue.words(place)))
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.stages.evidence import FindsAtOnce, strongest
-from tagwright.stages.names.patterns import NamePatterns
+from tagwright.stages.names.patterns import SHARED, NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
-from tagwright.text.language import check, folding, resolve
+from tagwright.text.language import check, folding, parse_all, resolve, stop_words
 from tagwright.text.lemmas import has_lemmas, word_form
-from tagwright.text.words import ANALYSIS, Analysis, known_form, word_spans
+from tagwright.text.words import ANALYSIS, Analysis, known_form, raw_words, word_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Run, Stage, TextField
 
 
@@ -269,6 +269,33 @@ class TitleMatch(Stage):
         """Build again with the saved options. Raises ModelError when they are missing or invalid."""
         manifest = read_manifest(folder, "title_match")
         return cls(labels, read_options(folder, ExactMatchOptions, manifest.get("options"), analysis=1))
+
+
+def unfound(labels: Sequence[Label], stages: Sequence[ExactMatch]) -> list[tuple[Label, str]]:
+    """The labels no name of which any of these stages over them can find, each with the reason.
+
+    >>> labels = [Label("1", ("Who", "?")), Label("2", ("The Who",))]
+    >>> [(label.name, why) for label, why in unfound(labels, [ExactMatch(labels)])]
+    [('Who', 'its names are stop words')]
+    """
+    found = np.full(len(labels), not stages)
+    for stage in stages:
+        found |= np.diff(stage._names.specificities.tocsc().indptr) > 0
+    options = stages[0].options if stages else ExactMatchOptions()
+    stopped, fold = stop_words(parse_all(options.stem)), folding(options.stem, options.analysis)
+
+    def reason(label: Label) -> str:
+        words = [raw_words(name, options.analysis) for name in label.all_names]
+        most = max(len("".join(own)) for own in words)
+        if most < options.min_characters:
+            return f"its names have fewer than {options.min_characters} letters and digits" if most else _UNWRITTEN
+        is_stopped = all(fold(word) in stopped for own in words for word in own)
+        return "its names are stop words" if is_stopped else f"more than {SHARED:,} labels have its names"
+
+    return [(labels[place], reason(labels[place])) for place in np.flatnonzero(~found).tolist()]
+
+
+_UNWRITTEN = "its names have no letters or digits"
 
 
 def share(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> dict[str, Stage]:
