@@ -65,7 +65,7 @@ def interrupted() -> int:
 def escape_warnings() -> None:
     """Escape log messages too, unless logging is already configured."""
     if logging.lastResort:
-        logging.lastResort.setFormatter(_Escaping())
+        logging.lastResort.setFormatter(Escaping())
 
 
 def html_table(rows: Sequence[Sequence[str]], title: str = "", words: Sequence[str] = ()) -> str:
@@ -98,8 +98,11 @@ def marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join([*parts, escape(text[done:])])
 
 
-class _Escaping(logging.Formatter):
+class Escaping(logging.Formatter):
+    """Formats messages so that no terminal obeys them."""
+
     def format(self, record: logging.LogRecord) -> str:
+        """The message, escaped."""
         return escaped(super().format(record))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tagwright.core.checked import shown
 from tagwright.core.progress import is_silent, note
-from tagwright.errors import ConfigError, option
+from tagwright.errors import ConfigError, is_command, option
 from tagwright.text.language import ALL, AUTO, NO_LANGUAGE, NONE, SHARE, parse
 from tagwright.types import Label
 
@@ -18,7 +18,7 @@ EVERYWHERE = frozenset({"", "la"})
 scientific names are."""
 
 _TOLD: set[tuple[Path, str]] = set()
-"What was told of which file: commands may read one twice."
+"What this command has told of which file: it may read one twice."
 
 
 def choose_languages(
@@ -163,7 +163,7 @@ def main(tag: str) -> str:
 
 
 def say_chosen(labels: Iterable[Label], frequent: Sequence[str], path: Path | str, wanted: str | None) -> None:
-    """Tell once which names are searched, where a file has names in several languages and some were chosen unasked.
+    """Tell which names are searched, where a file has names in several languages and some were chosen unasked.
 
     frequent: the languages that count, as `frequent_languages` finds them.
     """
@@ -176,7 +176,8 @@ def say_chosen(labels: Iterable[Label], frequent: Sequence[str], path: Path | st
     taken = " and ".join(map(_spoken, chosen))
     told = f"names in {', '.join(frequent)}; {taken} taken; {option('language')} chooses"
     if (known := (Path(path).absolute(), told)) not in _TOLD and not is_silent():
-        _TOLD.add(known)
+        if is_command():
+            _TOLD.add(known)
         note(f"{path}: {told}")
 
 
