@@ -62,10 +62,12 @@ def interrupted() -> int:
     return INTERRUPTED
 
 
-def escape_warnings() -> None:
-    """Escape log messages too, unless logging is already configured."""
+def print_warnings() -> None:
+    """Print warnings, escaped, where no log is set up: on the command line, as a library says nothing by itself."""
+    handlers = logging.getLogger("tagwright").handlers
+    handlers[:] = [each for each in handlers if not isinstance(each, logging.NullHandler)]  # then Python prints them
     if logging.lastResort:
-        logging.lastResort.setFormatter(Escaping())
+        logging.lastResort.setFormatter(_Escaping())
 
 
 def html_table(rows: Sequence[Sequence[str]], title: str = "", words: Sequence[str] = ()) -> str:
@@ -98,11 +100,8 @@ def marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join([*parts, escape(text[done:])])
 
 
-class Escaping(logging.Formatter):
-    """Formats messages so that no terminal obeys them."""
-
+class _Escaping(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        """The message, escaped."""
         return escaped(super().format(record))
 
 

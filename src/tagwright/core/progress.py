@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from tagwright.core.display import Escaping, escaped
+from tagwright.core.display import escaped
 from tagwright.errors import is_command
 
 T = TypeVar("T")
@@ -69,21 +69,6 @@ def hint(text: str) -> None:
     """A `note` only at a terminal, about automatic choices."""
     if sys.stderr.isatty():
         note(text)
-
-
-class OnStderr(logging.Handler):
-    """Prints warnings for the command line, unless another log has them; a program sets up its own log."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a message, escaped."""
-        if not logging.getLogger().handlers:
-            print(Escaping().format(record), file=sys.stderr)  # noqa: T201
-
-
-def log_on_stderr() -> None:
-    """Print warnings from now on, as the command line and its processes do."""
-    if not any(isinstance(handler, OnStderr) for handler in _log.handlers):
-        _log.addHandler(OnStderr(logging.WARNING))
 
 
 @contextmanager

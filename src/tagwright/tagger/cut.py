@@ -105,9 +105,8 @@ def _chosen(entries: Iterable[_Entry], options: SuggestOptions, hierarchy: Hiera
             continue
         above = hierarchy.above(entry.label) if options.hierarchy == "narrowest" else ()
         replaced = [each for each in above if each in chosen]
-        tops_of = hierarchy.tops if options.per_branch else _no_tops
-        freed = Counter(top for each in replaced for top in tops_of(each))
-        tops = tops_of(entry.label)
+        freed = Counter(top for each in replaced for top in hierarchy.tops(each))
+        tops = hierarchy.tops(entry.label) if options.per_branch else ()
         if options.per_branch and any(held[top] - freed[top] >= options.per_branch for top in tops):
             continue
         for each in replaced:
@@ -117,7 +116,3 @@ def _chosen(entries: Iterable[_Entry], options: SuggestOptions, hierarchy: Hiera
         covered.update(above)
         chosen[entry.label] = entry
     return list(chosen.values())
-
-
-def _no_tops(_label: int) -> tuple[int, ...]:
-    return ()
