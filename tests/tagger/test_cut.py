@@ -73,9 +73,7 @@ def test_a_hierarchy_as_deep_as_the_vocabulary_is_walked_once(shape: str) -> Non
     assert sorted(left(hierarchy="all")) == list(range(last + 1 if shape == "chain" else MANY))
     assert left(hierarchy="narrowest") == [last]
     assert left(per_branch=2) == [last, last - 3]
-    assert sorted(left(hierarchy="all", per_branch=3)) == (
-        [0, 1, 2] if shape == "chain" else [0, last + 1, last + 2]
-    )
+    assert sorted(left(hierarchy="all", per_branch=3)) == ([0, 1, 2] if shape == "chain" else [0, last + 1, last + 2])
     assert deep.hierarchy.tops(last) == (0,)
     assert int(deep.branch([last]).sum()) == (3 if shape == "chain" else MANY)
     assert len(deep.path(last)) == (last + 1 if shape == "chain" else MANY)

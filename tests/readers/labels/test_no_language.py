@@ -53,6 +53,4 @@ def test_a_vocabulary_of_names_without_a_language_keeps_them(tag: str, tmp_path:
     file = tmp_path / "taxa.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     assert [label.names for label in Vocabulary.read(file)] == [("Bellis perennis",), ("Apis mellifera",)]
-    assert [each.id for each in tagwright.zero_shot(file, stages=["exact_match"]).suggest("on Apis mellifera")] == [
-        "1"
-    ]
+    assert [each.id for each in tagwright.zero_shot(file, stages=["exact_match"]).suggest("on Apis mellifera")] == ["1"]
