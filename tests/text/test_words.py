@@ -260,7 +260,7 @@ def _loaded(
 LENGTHS = {"data/paragraphs.py", "papers/full_text.py", "stages/dense/retriever.py"}
 "Words are counted there, not looked up: always by the first analysis."
 
-FIXED = {"translation", "evaluation", "stages/llm.py"}
+FIXED = {"translation", "evaluation", "stages/llm.py", "server"}
 "Nothing of the words themselves is saved there: always by the newest analysis."
 
 
