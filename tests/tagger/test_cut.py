@@ -67,7 +67,8 @@ def test_a_hierarchy_as_deep_as_the_vocabulary_is_walked_once(shape: str) -> Non
     run = Run.from_rows([{each: 1.0 + each for each in range(0, MANY, 3)}])
 
     def left(**rules: Any) -> list[int]:
-        return cut(deep, run, SuggestOptions(k=MANY, **rules)).labels.tolist()
+        found: list[int] = cut(deep, run, SuggestOptions(k=MANY, **rules)).labels.tolist()
+        return found
 
     last = MANY - 3  # the best
     assert sorted(left(hierarchy="all")) == list(range(last + 1 if shape == "chain" else MANY))

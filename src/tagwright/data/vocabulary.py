@@ -426,7 +426,7 @@ class Vocabulary(Sequence[Label]):
         >>> birds.path(1)
         ('Birds', 'Owls')
         """
-        upwards, above = dict[int, None](), (position,)
+        upwards, above = dict[int, None](), [position]
         while above and above[0] not in upwards:
             upwards[above[0]] = None
             above = self.broader(above[0])

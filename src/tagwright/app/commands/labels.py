@@ -78,6 +78,7 @@ def _verify(chosen: Chosen, *, as_json: bool) -> None:
     from tagwright.app import render
     from tagwright.data.vocabulary import to_vocabulary
     from tagwright.data.vocabulary_changes import VocabularyChanges
+    from tagwright.stages.by_language import ByLanguage
     from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, unfound
     from tagwright.tagger import Tagger
     from tagwright.text.language import AUTO
@@ -91,9 +92,9 @@ def _verify(chosen: Chosen, *, as_json: bool) -> None:
         return
     tagger = Tagger.load(chosen.model, verify=True)
     changes = VocabularyChanges.of(tagger.vocabulary, wanted) if wanted else None
-    parts = tagger.stages.values()
-    stages = [each.of(code) if code else each for each in parts for code in getattr(each, "known", [""])]
-    missed = unfound(tagger.vocabulary, [each for each in stages if isinstance(each, ExactMatch)])
+    made = tagger.stages.values()
+    parts = [[each.of(code) for code in each.known] if isinstance(each, ByLanguage) else [each] for each in made]
+    missed = unfound(tagger.vocabulary, [each for part in parts for each in part if isinstance(each, ExactMatch)])
     render.print_verified(chosen.model, tagger.vocabulary, changes, missed, as_json=as_json)
     if changes:
         raise typer.Exit(1)
