@@ -42,7 +42,7 @@ SIZES = (50, 100)
 THRESHOLDS = (1.0, 1.25, 1.5, 2.0, 3.0)
 
 ROLLED = {"epmc headings": "epmc", "mdn page types": "mdn"}
-NAMES = (*corpora.WITH_KIRJA, *ROLLED)
+NAMES = (*corpora.ALL, *ROLLED)
 STAGES = ("exact_match", "tfidf", "dense", SECOND)
 
 

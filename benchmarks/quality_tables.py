@@ -8,7 +8,7 @@ from statistics import mean, median
 from typing import Any
 
 from benchmarks import figures
-from benchmarks.corpora import WITH_KIRJA as CORPORA
+from benchmarks.corpora import ALL as CORPORA
 from benchmarks.curve_plot import number, points
 from benchmarks.markdown import LEVEL, change, conditions, interval, percent, probability, result, slashed, table
 
@@ -314,7 +314,7 @@ def button() -> Iterator[str]:
     """What the review page says after 100 decisions, beside the gain on unseen documents; in points of nDCG@5."""
     rows = [(*name.split(), row) for name, row in result("button")["rows"].items() if "difference" in row]
     body = []
-    for corpus in CORPORA:
+    for corpus in (corpus for corpus in CORPORA if any(name == corpus for name, *_ in rows)):
         mine = [row for name, _, _, row in rows if name == corpus]
         blind = [row["blind"] for row in mine]
         shown, gain = (

@@ -82,7 +82,7 @@ def test_confidences_come_with_the_suggestions(learned: Tagger) -> None:
 def test_confidences_are_learned_anew_where_a_stage_was_trained_on(learned: Tagger) -> None:
     """Where nothing that is suggested is right, Platt's targets leave next to nothing."""
     wrong = Run.from_rows([{LABELS.index["stone"]: 1.0}] * len(OTHERS))
-    never = [replace(each, title="honey", abstract="About wasp only") for each in OTHERS]
+    never = [replace(each, title="honey", abstract=f"About wasp only {place}") for place, each in enumerate(OTHERS)]
     taught = with_confidences(learned, never, wrong, anew=True).tag(OTHERS).confidences
     before = learned.tag(OTHERS).confidences
     assert taught is not None
@@ -94,7 +94,10 @@ def test_confidences_are_learned_anew_where_a_stage_was_trained_on(learned: Tagg
 def test_nothing_is_lost_and_candidates_that_are_not_described_follow_in_the_order_of_the_sum(
     plain: Tagger, learned: Tagger
 ) -> None:
-    narrow, before = combine.fit(TRAINING, plain, combine.Config(candidates=3))[0], plain.tag(OTHERS, k=100)
+    narrow, before = (
+        combine.fit(TRAINING, plain, combine.Config(candidates=3, candidates_each=0))[0],
+        plain.tag(OTHERS, k=100),
+    )
     assert [set(labels) for labels, _ in learned.tag(OTHERS, k=100)] == [set(labels) for labels, _ in before]
     for (after, _), (labels, _) in zip(narrow.tag(OTHERS, k=100), before, strict=True):
         assert sorted(after[:3]) == sorted(labels[:3])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tagwright.core.steps import LOG, NAME, Start, State, Steps, resumable
-from tagwright.errors import ConfigError, ModelError, TagwrightError
+from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
 
 STATE = State(
     {
@@ -60,6 +60,27 @@ def test_a_refused_training_leaves_nothing_behind_not_even_the_folders_above(tmp
     with pytest.raises(ConfigError), resumable(tmp_path / "mine" / "new" / "M", START, resume=False):
         raise ConfigError("too few documents")
     assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]
+
+
+@pytest.mark.parametrize(
+    ("stop", "resume", "waits"),
+    [
+        (InputError("no word is in two documents"), False, False),
+        (InputError("no word is in two documents"), True, False),
+        (ConfigError("a batch is more pairs than there are"), False, False),
+        (ConfigError("needs torch, which is not installed"), True, True),  # elsewhere it may succeed
+        (TagwrightError("no space is left"), False, True),
+        (KeyboardInterrupt(), False, True),
+    ],
+)
+def test_what_would_be_refused_again_is_not_kept_to_be_resumed(
+    tmp_path: Path, stop: BaseException, resume: bool, waits: bool
+) -> None:
+    folder = waiting(tmp_path / "M") if resume else tmp_path / "M.training"
+    with pytest.raises(type(stop)), resumable(tmp_path / "M", START, resume=resume) as steps:
+        steps.within("corpus").keep(STATE, {})
+        raise stop
+    assert folder.exists() == waits
 
 
 def test_what_a_killed_process_was_writing_is_nothing_to_resume(

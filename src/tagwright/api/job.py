@@ -40,6 +40,7 @@ from tagwright.data.corpus import (
     same_texts,
     taken,
     text_digests,
+    text_groups,
     was_reviewed_blind,
 )
 from tagwright.data.gold import known_labels, sample_labels, sample_pairs
@@ -250,7 +251,7 @@ class Job:
             return {}, *self._unlearnt(documents, vocabulary)
         keywords = self._keywords(vocabulary)
         gold = self._gold(documents, vocabulary)
-        rows = _left_out(gold) if self.check else NO_ROWS
+        rows = _left_out(documents, gold) if self.check else NO_ROWS
         rows = rows[[not is_synthetic(each) for each in taken(documents, rows)]]
         taught = self._sampled(without_rows(gold, same_texts(documents, rows)), vocabulary)
         return {**model, **keywords, "gold": taught}, gold, rows
@@ -272,7 +273,7 @@ class Job:
         from tagwright.evaluation.holdout import validation_rows
 
         gold = vocabulary.gold(vocabulary.with_hint(documents), unknown="ignore")
-        rows = validation_rows(gold, supervised=False) if self.check else NO_ROWS
+        rows = validation_rows(gold, documents, supervised=False) if self.check else NO_ROWS
         if self.check and not len(rows):
             note("not compared with the untrained method, for which 20 documents with labels are needed")
         return gold, rows
@@ -342,9 +343,9 @@ class Job:
             again = method.fit(documents, tagger.vocabulary, self.config, Steps(), **{**arguments, "gold": taught})
             seen = self._confident(self._fused(again), documents, arguments, gold, third)
             return replace(tagger, combiner=seen.combiner)
-        if self._reads_labels:
-            gold = gold.keep(np.isin(gold.rows, rows))
-        return with_confidences(tagger, documents, gold, anew=anew)
+        rows = rows if self._reads_labels else known
+        once = rows[np.unique(text_groups(documents[row] for row in rows.tolist()))]
+        return with_confidences(tagger, documents, gold.keep(np.isin(gold.rows, once)), anew=anew)
 
 
 AGAIN = 1000
@@ -384,11 +385,11 @@ def _warn_of_blind(count: int) -> None:
     )
 
 
-def _left_out(gold: Run) -> Longs:
+def _left_out(documents: Sequence[Document], gold: Run) -> Longs:
     """Choose the labelled documents to leave out of training for the check."""
     from tagwright.evaluation.holdout import validation_rows
 
-    rows = validation_rows(gold, supervised=True)
+    rows = validation_rows(gold, documents, supervised=True)
     if not len(rows):
         _log.warning(
             "%d labelled documents are too few to leave some out for a check, and perhaps to learn from; compare with "

@@ -32,7 +32,11 @@ from tagwright.core.garbage import seldom_collected
 from tagwright.core.progress import detail, note
 from tagwright.core.saved import pack, unpack
 from tagwright.core.steps import State, Steps
+<<<<<<< HEAD
 from tagwright.data.corpus import SYNTHETIC, is_synthetic, taken
+=======
+from tagwright.data.corpus import distinct_texts, is_synthetic, same_texts, taken
+>>>>>>> auto
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
@@ -92,7 +96,10 @@ class Config(Checked):
     3,000, and 10,000 where the stages of a tagger are combined."""
 
     candidates: AtLeastOne = 100
-    "Number of candidates per document to re-rank."
+    "Number of candidates per document to re-rank: the first of the fixed sum."
+
+    candidates_each: AtLeastZero = combine.Config.candidates_each
+    "Number of candidates of each stage to re-rank beside these, which it may find alone."
 
     labelled: AtLeastOne = 1500
     "The most labelled documents that the combiner learns from, drawn by the seed; the other stages learn from all."
@@ -126,7 +133,13 @@ class Config(Checked):
 class Data:
     """The training data. gold: a row for each document. chosen: places of the labelled ones to train the combiner on.
 
+<<<<<<< HEAD
     labelled: places of those with labels.
+=======
+    labelled, synthetic: places of those with labels, and of those among them that a language model wrote: stages learn
+    from these, but nothing is measured or counted on them. texts: how many different ones are labelled; a text is
+    measured on once, and documents with the same text are not learned from where it is.
+>>>>>>> auto
     judged: a row for each document, with the labels that reviewers accepted or rejected; if a row has any, the other
     labels of this document are unknown. steps: the store of finished stages.
     """
@@ -137,6 +150,11 @@ class Data:
     judged: Run | None
     chosen: Longs
     labelled: Longs
+<<<<<<< HEAD
+=======
+    synthetic: Longs
+    texts: int
+>>>>>>> auto
     steps: Steps
 
     @classmethod
@@ -151,10 +169,26 @@ class Data:
     ) -> Self:
         """Draw the documents that the combiner learns from. Raises ConfigError if a language model wrote a document."""
         labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
+<<<<<<< HEAD
         if wrong := next((each.id for each in taken(documents, labelled) if is_synthetic(each)), None):
             raise ConfigError(f'a language model wrote document "{wrong}" ({SYNTHETIC}); leave such out since 0.11')
         chosen = np.sort(np.random.default_rng(config.seed).permutation(labelled)[: config.labelled])
         return cls(documents, labels, gold, judged, chosen, labelled, steps)
+=======
+        synthetic = labelled[[is_synthetic(each) for each in taken(documents, labelled)]]
+        real = distinct_texts(documents, np.setdiff1d(labelled, synthetic))
+        if len(synthetic) and len(real) < combine.FEWEST:
+            raise ConfigError(f"synthetic documents need at least {combine.FEWEST} others with labels, got {len(real)}")
+        chosen = np.sort(np.random.default_rng(config.seed).permutation(real)[: config.labelled])
+        return cls(documents, labels, gold, judged, chosen, labelled, synthetic, len(real) + len(synthetic), steps)
+
+    def corpus(self, most: int, seed: int) -> Sequence[Document]:
+        """The documents that no language model wrote; so many of them, where one wrote some."""
+        if not len(self.synthetic):
+            return self.documents
+        others = np.setdiff1d(np.arange(len(self.documents)), self.synthetic)
+        return taken(self.documents, np.sort(np.random.default_rng(seed).permutation(others)[:most]))
+>>>>>>> auto
 
     @property
     def teaching(self) -> list[Document]:
@@ -163,8 +197,14 @@ class Data:
 
     @property
     def unread(self) -> list[Document]:
+<<<<<<< HEAD
         """The documents that teach nothing by their labels, as they were not chosen."""
         return taken(self.documents, np.setdiff1d(np.arange(len(self.documents)), self.chosen))
+=======
+        """The documents that teach nothing by their labels: neither chosen nor synthetic."""
+        read = same_texts(self.documents, np.union1d(self.chosen, self.synthetic))
+        return taken(self.documents, np.setdiff1d(np.arange(len(self.documents)), read))
+>>>>>>> auto
 
     def examples(
         self, name: str, make: Callable[[], tuple[Examples, Mapping[str, float]]]
@@ -221,7 +261,8 @@ def _over(model: Tagger, documents: Sequence[Document], config: Config, gold: Ru
     """Learn to combine the stages of a tagger, and record nDCG@5 before and after, from 0 to 1."""
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
     corpus = combine.Config.corpus if config.corpus is None else config.corpus
-    settings = combine.Config(corpus=corpus, candidates=config.candidates, combiner=options)
+    each = config.candidates_each
+    settings = combine.Config(corpus=corpus, candidates=config.candidates, candidates_each=each, combiner=options)
     tagger, combiner = combine.fit(documents, model, settings, gold=gold, judged=judged)
     if combiner is None:
         raise ConfigError(f"{combine.FEWEST} documents with labels of the vocabulary are needed to combine, or more")
@@ -247,12 +288,18 @@ def _learned(data: Data, config: Config, until: float) -> Tagger:
     data, start = _begun(data, config)
     names, exclude_self = _stages(data, start, config)
     if not names:
-        return _untrained(start, data, config, STAGES[0].lacking({"labelled": len(data.labelled)}))
+        return _untrained(start, data, config, STAGES[0].lacking({"labelled": data.texts}))
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
     if len(data.chosen) >= MANY:
         options = replace(options, folds=3)
     corpus = 3000 if config.corpus is None else config.corpus
-    settings = combine.Config(corpus=corpus, candidates=config.candidates, exclude_self=exclude_self, combiner=options)
+    settings = combine.Config(
+        corpus=corpus,
+        candidates=config.candidates,
+        candidates_each=config.candidates_each,
+        exclude_self=exclude_self,
+        combiner=options,
+    )
     richer = combine.with_more_stages(combine.without_confidence(start))
     described = _corpus(data, richer, settings, in_time)
     plain, _ = data.examples("combiner", lambda: (combine.examples(richer, described, data.teaching), {}))
@@ -278,7 +325,7 @@ def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]
         unread += place not in learned_from and bool(document.title and (document.abstract or document.sections))
         own.append(data.labels.index.get(document.id, -1))
     encoders = sum(isinstance(plain(stage), Dense) for stage in start.retrievers.values())
-    held = {"labelled": len(data.labelled), "unread": unread, "encoders": encoders}
+    held = {"labelled": data.texts, "unread": unread, "encoders": encoders}
     lacking = {row.name: why for row in STAGES if (why := row.lacking(held))}
     if config.trained is None:
         for name, why in lacking.items():
@@ -365,7 +412,19 @@ def _kept(
         kept, tagger = "zero_shot", combine.with_curve(start, plain)
     else:
         lost = examples.brought(fitted, options)
+<<<<<<< HEAD
     means = {name: float(values.mean()) for name, values in measured.items()}
+=======
+    stage, alone = examples.best_alone(fitted.examples)
+    if better(scores := ndcg_at_5(alone.run, alone.gold), measured[kept], options.margin):
+        note(f"{kept} has nDCG@5 {100 * measured[kept].mean():.1f}, and {stage} alone is clearly better: it is kept")
+        kept, tagger, lost = f"{stage} alone", examples.with_stage_alone(trial[0], stage, alone), {}
+        measured[kept], ranked, gold = scores, alone.run, alone.gold
+    means, asked = {name: float(values.mean()) for name, values in measured.items()}, ""
+    if config.llm.model:
+        learned = reranking.learn(tagger, ranked, gold, data.teaching, config.llm, config.seed)
+        tagger, means[LLM_RANKING], asked = learned
+>>>>>>> auto
     tried = ", ".join(f"{name} {100 * value:.1f}" for name, value in means.items())
     where = f"in cross-validation on {len(fixed):,} labelled documents"
     beside = "" if kept == "zero_shot" else f", and {100 * means['zero_shot']:.1f} untrained,"

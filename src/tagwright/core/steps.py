@@ -17,7 +17,7 @@ from tagwright.core.atomic import check_replaceable, delete, delete_empty, locke
 from tagwright.core.checked import shown
 from tagwright.core.display import escaped
 from tagwright.core.saved import is_first, read_manifest, write_manifest, write_manifest_file
-from tagwright.errors import ConfigError, ModelError, TagwrightError, option
+from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError, option
 
 KIND = "unfinished training"
 
@@ -154,16 +154,24 @@ class Start:
 def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[Steps]:
     """Yield the store of a training's steps, in the folder OUTPUT.training; the caller removes it after saving.
 
+<<<<<<< HEAD
     Without an output nothing is stored. An interrupted training leaves the folder; where there is nothing to resume, as
     when it is refused, neither it nor folders made for it are left. The folder is locked until the caller is done.
     Raises ConfigError if the folder holds a training with other options or data, or one and resume is False;
     TagwrightError if the folder is something else, or another training runs there.
+=======
+    Without an output nothing is stored. An interrupted training leaves the folder; where there is nothing to resume, or
+    its data or options are refused, as they would be again, neither it nor folders made for it are left. Raises
+    ConfigError if the folder holds a training with other options or data, or one and resume is False; TagwrightError if
+    the folder is something else.
+>>>>>>> auto
     """
     if output is None:
         yield Steps()
         return
     folder = beside(output)
     made = [parent for parent in folder.parents if not parent.exists()]
+<<<<<<< HEAD
     with contextlib.ExitStack() as stack:
         if is_first():
             with writing(folder):
@@ -181,6 +189,21 @@ def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[St
             elif isinstance(stop, KeyboardInterrupt):
                 _say(f"{folder}: interrupted; continue with {option('resume', python='resume=True')}")
             raise
+=======
+    if is_first():
+        _prepare(folder, start, resume=resume)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield Steps(folder, resume)
+    except (TagwrightError, KeyboardInterrupt) as stop:
+        refused = isinstance(stop, InputError) or (isinstance(stop, ConfigError) and not resume)
+        if refused or not _waits(folder):
+            remove(folder)
+            delete_empty(*made)
+        elif isinstance(stop, KeyboardInterrupt):
+            _say(f"{folder}: interrupted; continue with {option('resume', python='resume=True')}")
+        raise
+>>>>>>> auto
 
 
 def remove(folder: Path) -> None:
