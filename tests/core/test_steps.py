@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +105,54 @@ def test_another_training_is_not_resumed(tmp_path: Path) -> None:
         resumable(tmp_path / "M", other, resume=True),
     ):
         pass
+
+
+def test_two_trainings_do_not_run_in_one_folder(tmp_path: Path) -> None:
+    other = Start("rts", START.options, {"documents": "2a"})
+    with resumable(tmp_path / "M", START, resume=False) as steps:
+        for resume in (False, True):
+            with (
+                pytest.raises(
+                    TagwrightError, match=rf"M\.training: another process \({os.getpid()}\) is writing there"
+                ),
+                resumable(tmp_path / "M", other, resume=resume),
+            ):
+                raise AssertionError("it is refused before it begins")
+        steps.keep(STATE, {})
+    with resumable(tmp_path / "M", START, resume=True) as steps:
+        assert same(steps.latest({}), STATE)
+    assert [path.name for path in tmp_path.iterdir()] == ["M.training"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_killed_training_does_not_keep_others_out(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path; from tagwright.core.steps import Start, resumable\n"
+        "with resumable(Path(sys.argv[1]), Start('rts', {}, {}), resume=False):\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "M")], check=False)
+    assert done.returncode == -signal.SIGKILL
+    with resumable(tmp_path / "M", START, resume=False) as steps:
+        steps.keep(STATE, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["M.training"]
+
+
+def test_a_step_of_a_training_with_other_data_is_not_read(tmp_path: Path) -> None:
+    """As when two trainings wrote into one folder before it was locked: options and names of steps are the same."""
+    Steps(tmp_path, True, "of a").keep(STATE, {"seed": 0})
+    assert same(Steps(tmp_path, True, "of a").latest({"seed": 0}), STATE)
+    with pytest.raises(ConfigError, match="is of a training with other data or options; remove it, or train anew"):
+        Steps(tmp_path, True, "of b").latest({"seed": 0})
+
+
+@pytest.mark.parametrize("other", [Start("rts", {}, START.data), Start("rts", START.options, {"documents": "2a"})])
+def test_steps_are_kept_with_options_and_data_of_their_training(tmp_path: Path, other: Start) -> None:
+    found = set[str]()
+    for output, start in (("A", START), ("B", other), ("C", START)):
+        with resumable(tmp_path / output, start, resume=False) as steps:
+            found.add(steps.within("svm").training)
+    assert len(found) == 2
 
 
 def test_a_finished_step_is_read_when_it_is_resumed_and_made_anew_otherwise(tmp_path: Path) -> None:

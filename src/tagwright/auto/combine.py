@@ -29,7 +29,6 @@ from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches
-from tagwright.tagger.parents import fit_parents
 from tagwright.types import Document, Label, Run, Stage
 
 BATCH = 256
@@ -153,8 +152,7 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
     examples = fitted.examples
     confidence = fit_score_map(fitted.scores, examples.right, examples.run.rows)
     combiner = LearnedCombiner(described, fitted.ranker, fitted.bias, confidence)
-    ranked = examples.run.rescored(fitted.scores, confidence(fitted.scores))
-    return _with_parents(replace(tagger, combiner=combiner), examples, ranked)
+    return replace(tagger, combiner=combiner)
 
 
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
@@ -164,15 +162,7 @@ def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
     """
     if tagger.combiner.learned_features or not len(examples.run.labels):
         return tagger
-    combiner = _weighted_sum(tagger).calibrated(examples.run, examples.right)
-    return _with_parents(replace(tagger, combiner=combiner), examples, combiner.confident(examples.run))
-
-
-def _with_parents(tagger: Tagger, examples: Examples, ranked: Run) -> Tagger:
-    """Learn how sure parents are, where labels have any. ranked: with confidences that have not seen the documents."""
-    if not len(tagger.vocabulary.links.labels):
-        return replace(tagger, parents=None)
-    return replace(tagger, parents=fit_parents(ranked, examples.gold, tagger.vocabulary.hierarchy))
+    return replace(tagger, combiner=_weighted_sum(tagger).calibrated(examples.run, examples.right))
 
 
 def without_confidence(tagger: Tagger) -> Tagger:

@@ -91,8 +91,7 @@ class Folds:
 
     gold: a row for each document, with labels. steps: the store of what is trained. dense: the name of the dense stage,
     and itself; it encodes the documents for `KNN_DENSE`. unread: the documents from whose texts RTS learns: none from
-    which the combiner learns, as it would know these better than the documents to be tagged. synthetic: how many of the
-    documents a language model wrote, which are too little to learn from alone.
+    which the combiner learns, as it would know these better than the documents to be tagged.
     """
 
     documents: Sequence[Document]
@@ -103,14 +102,13 @@ class Folds:
     steps: Steps = Steps()
     dense: tuple[str, Dense] | None = None
     unread: Sequence[Document] = ()
-    synthetic: int = 0
     _encoders: dict[str, Retriever] = field(default_factory=dict, init=False)
     _svms: dict[str, Linear] = field(default_factory=dict, init=False)
 
     @cached_property
     def parts(self) -> list[Longs]:
         """The documents to be scored, in folds."""
-        return parts(self.scored, len(self.documents) - self.synthetic, self.seed)
+        return parts(self.scored, len(self.documents), self.seed)
 
     @cached_property
     def texts(self) -> Longs:

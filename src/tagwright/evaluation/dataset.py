@@ -221,7 +221,6 @@ def score(run: Run, data: EvaluationSet, measures: Sequence[str] | None = None) 
         above=ancestors_in(data.vocabulary),
         lengths=data.lengths,
         measures=measures,
-        broad=data.options.hierarchy == "parents",
     )
 
 

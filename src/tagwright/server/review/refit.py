@@ -128,7 +128,7 @@ def without_reviews(tagger: Tagger) -> Tagger:
     # without features, only confidences were learned, which the next training replaces
     features = tagger.combiner.learned_features
     before = features.first if features else tagger.combiner
-    return replace(tagger, combiner=before, parents=None, training=tagger.training.get("before", {}))
+    return replace(tagger, combiner=before, training=tagger.training.get("before", {}))
 
 
 def _digest(data: TrainingData) -> str:
