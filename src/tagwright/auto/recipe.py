@@ -129,7 +129,7 @@ class Config(Checked):
 class Data:
     """The training data. gold: a row for each document. chosen: places of the labelled ones to train the combiner on.
 
-    labelled: places of those with labels. texts: how many different texts these have; a text is measured on once, and
+    labelled: places of those with labels. texts: how many different ones are labelled; a text is measured on once, and
     documents with the same text are not learned from where it is.
     judged: a row for each document, with the labels that reviewers accepted or rejected; if a row has any, the other
     labels of this document are unknown. steps: the store of finished stages.
@@ -169,10 +169,9 @@ class Data:
 
     @property
     def unread(self) -> list[Document]:
-        """The documents that teach nothing by their labels, as neither they nor their copies were chosen."""
-        return taken(
-            self.documents, np.setdiff1d(np.arange(len(self.documents)), same_texts(self.documents, self.chosen))
-        )
+        """The documents that teach nothing by their labels, as they were not chosen."""
+        read = same_texts(self.documents, self.chosen)
+        return taken(self.documents, np.setdiff1d(np.arange(len(self.documents)), read))
 
     def examples(
         self, name: str, make: Callable[[], tuple[Examples, Mapping[str, float]]]

@@ -156,8 +156,8 @@ def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[St
 
     Without an output nothing is stored. An interrupted training leaves the folder; where there is nothing to resume, or
     its data or options are refused, as they would be again, neither it nor folders made for it are left. The folder is
-    locked until the caller is done. Raises ConfigError if it holds a training with other options or data, or one
-    and resume is False; TagwrightError if the folder is something else, or another training runs there.
+    locked until the caller is done. Raises ConfigError if the folder holds a training with other options or data, or
+    one and resume is False; TagwrightError if the folder is something else, or another training runs there.
     """
     if output is None:
         yield Steps()
